@@ -10,7 +10,7 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device.buffers import Slice
 from studio.engine.gl.device.readback import read_now
 from studio.engine.gl.record.recorder import Recording, issue
-from studio.engine.gl.shader.planned import Planned, TableBinding
+from studio.engine.gl.shader.planned import PlannedDispatch, TableBinding
 from studio.engine.gl.shader.source import assemble
 from tests.engine.gl.naive import Array, close, draw
 from tests.engine.gl.one_line import OneLine, run_line
@@ -130,7 +130,7 @@ def test_no_place_of_a_row_is_read_behind_its_end(
         info = work.engine.info
         recording = Recording(work.pool, info, work.compiled, no_storage, batch=1, rows=1)
         try:
-            recording.record([Planned(source, (TableBinding(words),), (1, 1, 1))])
+            recording.record([PlannedDispatch(source, (TableBinding(words),), (1, 1, 1))])
             issue(work.gl, recording.dispatches)
             return read_now(work.pool, recording.table(words), work.engine.stopping)
         finally:

@@ -10,7 +10,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Shape
 from studio.engine.gl.kernels.specs import DeviceCaps
 from studio.engine.gl.plan.planner import Planner
-from studio.engine.gl.shader.planned import Planned, TableBinding
+from studio.engine.gl.shader.planned import PlannedDispatch, TableBinding
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries
 from tests.engine.gl.gl_programs import Lines
@@ -19,7 +19,7 @@ Golden = Callable[[str, str], None]
 HALO = ((0, 0), (1, 1), (1, 1), (0, 0))
 
 
-def planned(program: Program, batch: int = 3) -> list[Planned]:
+def planned(program: Program, batch: int = 3) -> list[PlannedDispatch]:
     planner = Planner(program, batch, 7, DeviceCaps(), lambda ref: (1 + ref.grad, 256 * ref.id))
     return [one for entry in entries(program) for one in planner.plan(entry)]
 

@@ -15,15 +15,15 @@ from studio.engine.gl.plan.hazards import Span
 from studio.engine.gl.plan.issue_order import IssueOrder, order_dispatches
 from studio.engine.gl.plan.scratch import ScratchPlan, place_scratch, scratch_users
 from studio.engine.gl.shader.accessors import Use
-from studio.engine.gl.shader.planned import Binding, Planned, ScratchBinding, StorageBinding
+from studio.engine.gl.shader.planned import Binding, PlannedDispatch, ScratchBinding, StorageBinding
 from studio.engine.gl.shader.source import KernelSource
 
 WRITE, READ, BOTH = (ScratchBinding(64, use) for use in (Use.WRITE, Use.READ, Use.BOTH))
 NO_TEXT = cast("KernelSource", None)
 
 
-def dispatch(*bindings: Binding, patience: int = 0) -> Planned:
-    return Planned(NO_TEXT, bindings, (2, 1, 1), patience=patience)
+def dispatch(*bindings: Binding, patience: int = 0) -> PlannedDispatch:
+    return PlannedDispatch(NO_TEXT, bindings, (2, 1, 1), patience=patience)
 
 
 def scratch_of(*bindings: ScratchBinding | None, levels: Sequence[int] = ()) -> ScratchPlan:
@@ -56,13 +56,13 @@ ranges = st.tuples(st.integers(0, 60), st.integers(1, 3)).map(lambda r: (r[0], r
 
 
 @st.composite
-def steps(draw: st.DrawFn) -> tuple[list[Planned], dict[Ref, Span]]:
+def steps(draw: st.DrawFn) -> tuple[list[PlannedDispatch], dict[Ref, Span]]:
     """Some dispatches over storages that share bytes; some fill scratch storage and read it."""
     spans: dict[Ref, Span] = {
         Ref(i): ("arena", *draw(ranges)) for i in range(draw(st.integers(4, 14)))
     }
     refs = st.sampled_from(sorted(spans, key=lambda ref: ref.id))
-    found: list[Planned] = []
+    found: list[PlannedDispatch] = []
 
     def storages() -> list[Binding]:
         some = draw(st.lists(refs, min_size=1, max_size=2, unique=True))
@@ -85,7 +85,7 @@ def steps(draw: st.DrawFn) -> tuple[list[Planned], dict[Ref, Span]]:
 class Memory:
     """Which dispatch of which step wrote each cell last; scratch storage by itself or as placed."""
 
-    def __init__(self, planned: Sequence[Planned], spans: dict[Ref, Span]) -> None:
+    def __init__(self, planned: Sequence[PlannedDispatch], spans: dict[Ref, Span]) -> None:
         self.planned = planned
         self.spans = spans
         self.cells: dict[tuple[object, int], object] = {}
@@ -138,7 +138,7 @@ def issued(order: IssueOrder, draw: random.Random, steps: int) -> list[tuple[int
 
 @given(steps(), st.booleans(), st.randoms(use_true_random=False))
 def test_every_dispatch_finds_what_it_finds_in_the_programs_order(
-    step: tuple[list[Planned], dict[Ref, Span]], in_order: bool, draw: random.Random
+    step: tuple[list[PlannedDispatch], dict[Ref, Span]], in_order: bool, draw: random.Random
 ) -> None:
     planned, spans = step
     spare = draw.choice((0, 256, 1 << 20))
@@ -154,7 +154,9 @@ def test_every_dispatch_finds_what_it_finds_in_the_programs_order(
 
 
 @given(steps())
-def test_scratch_storage_takes_no_level(step: tuple[list[Planned], dict[Ref, Span]]) -> None:
+def test_scratch_storage_takes_no_level(
+    step: tuple[list[PlannedDispatch], dict[Ref, Span]],
+) -> None:
     planned, spans = step
     order = order_dispatches(planned, spans.__getitem__, 256)
     # As many levels as if every range of scratch storage were a tensor of its own.

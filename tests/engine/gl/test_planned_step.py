@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from studio.engine.core.tensor import Ref
-    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.isa.program import Program
 
 TARGET_NAMES = (GL.name, GL_SOFTWARE.name)
@@ -120,7 +120,7 @@ def check_recorded(backend: GlBackend, work: Work) -> None:
         ]
 
 
-def described(one: Planned) -> tuple[object, ...]:
+def described(one: PlannedDispatch) -> tuple[object, ...]:
     return one.source, one.groups, one.launch, one.variant, one.patience
 
 

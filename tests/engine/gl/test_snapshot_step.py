@@ -14,7 +14,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Role
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.run.executable import GlExecutable
-from studio.engine.gl.shader.planned import Planned
+from studio.engine.gl.shader.planned import PlannedDispatch
 from studio.engine.isa.program import Program
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
@@ -131,7 +131,7 @@ def test_dispatches_are_told_as_they_are_planned(backend: GlBackend) -> None:
     executable = backend.compile(training(), backend.open_session(), 3)
     assert isinstance(executable, GlExecutable)
     found = [entry for entry, _ in executable.planned]
-    heard: list[Planned] = []
+    heard: list[PlannedDispatch] = []
     storages = executable._storages
     plans = executable._planner(storages).plan_all(found, heard.append)
     assert len(heard) >= len(found) > 2

@@ -1,1 +1,1 @@
-"""Chooses and lays out the kernels of an entry: passes, tiles, groups."""
+"""Chooses and lays out the kernels of an entry: dispatches, tiles, groups."""

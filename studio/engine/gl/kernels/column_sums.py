@@ -1,4 +1,4 @@
-"""Sums over all but the last dimensions: bias gradients, in two passes of a fixed order."""
+"""Sums over all but the last dimensions: bias gradients, in two dispatches of a fixed order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec
 from studio.engine.gl.shader.dispatch import groups_for
 
 LOCAL = 64
@@ -40,7 +40,7 @@ def parts_of(op: BoundInstruction, rows: int, cols: int) -> int:
     return max(1, min(wanted, groups_for(rows, FEWEST)))
 
 
-def column_sums(op: BoundInstruction, source: str, target: str) -> tuple[Pass, ...]:
+def column_sums(op: BoundInstruction, source: str, target: str) -> tuple[DispatchSpec, ...]:
     """``target[c]`` = sum over rows of ``source[row, c]`` for a target of that many columns.
 
     Args:
@@ -53,7 +53,7 @@ def column_sums(op: BoundInstruction, source: str, target: str) -> tuple[Pass, .
     if not op.caps.is_software:
         return _shared_column_sums(op, source, target, rows, cols)
     parts = parts_of(op, rows, cols)
-    first = Pass(
+    first = DispatchSpec(
         "column_sums",
         groups=(groups_for(parts * cols, LOCAL), 1, 1),
         bind={"source": op.ref(source)},
@@ -111,8 +111,8 @@ def column_grid(
 
 def _shared_column_sums(
     op: BoundInstruction, source: str, target: str, rows: int, cols: int
-) -> tuple[Pass, ...]:
-    """Sums joined in shared memory; short ones take one pass."""
+) -> tuple[DispatchSpec, ...]:
+    """Sums joined in shared memory; short ones take one dispatch."""
     vector = op.layout(source).vector_rows and op.shape(source)[-1] == cols
     grid = column_grid(rows, cols, vector=vector)
     if rows <= _ALONE * SHARED_LOCAL // grid.span:
@@ -121,7 +121,7 @@ def _shared_column_sums(
     bind = {"source": op.ref(source)}
     if grid.parts == 1:
         bind["y"] = op.ref(target)
-    first = Pass(
+    first = DispatchSpec(
         "column_parts",
         groups=(grid.groups, 1, 1),
         local=(SHARED_LOCAL, 1, 1),
@@ -148,8 +148,8 @@ def fold(
     room: int,
     count: int = 0,
     rule: Mapping[str, str] = SUM,
-) -> Pass:
-    """The pass that joins the parts of every column, in a fixed order.
+) -> DispatchSpec:
+    """The dispatch that joins the parts of every column, in a fixed order.
 
     Args:
         op: the instruction.
@@ -161,7 +161,7 @@ def fold(
         rule: macros of ``lib/joining.glsl`` and ``FINISH(v)``.
     """
     lanes, local = (1, LOCAL) if op.caps.is_software else fold_lanes(parts)
-    return Pass(
+    return DispatchSpec(
         "fold_columns",
         groups=(groups_for(cols, local // lanes), 1, 1),
         local=(local, 1, 1),
@@ -175,13 +175,18 @@ def fold(
 
 
 def product_fold(
-    op: BoundInstruction, product: Pass, parts: int, cols: int, count: int, bias: Ref | None = None
-) -> Pass:
-    """The pass that joins the parts of a product, in a fixed order.
+    op: BoundInstruction,
+    product: DispatchSpec,
+    parts: int,
+    cols: int,
+    count: int,
+    bias: Ref | None = None,
+) -> DispatchSpec:
+    """The dispatch that joins the parts of a product, in a fixed order.
 
     Args:
         op: the instruction.
-        product: the pass that left them, bound to the result as ``y``.
+        product: the dispatch that left them, bound to the result as ``y``.
         parts: how many.
         cols: columns of the result.
         count: its elements.
@@ -196,7 +201,7 @@ def product_fold(
     else:
         lanes, local = fold_lanes(parts)
     width = 4 if quads else 1
-    return Pass(
+    return DispatchSpec(
         "fold_product_quads" if quads else "fold_products",
         groups=(groups_for(count // width, local // lanes), 1, 1),
         local=(local, 1, 1),

@@ -13,7 +13,7 @@ from studio.engine.gl.shader.dispatch import groups_for, split_line
 from studio.engine.gl.shader.formula_text import Value
 from studio.engine.gl.shader.iteration import iteration_over
 from studio.engine.gl.shader.layout import Layout
-from studio.engine.gl.shader.planned import Planned, ScratchBinding, StorageBinding
+from studio.engine.gl.shader.planned import PlannedDispatch, ScratchBinding, StorageBinding
 from studio.engine.gl.shader.source import assemble, kernel_text
 
 _LOCAL = (64, 1, 1)
@@ -23,7 +23,9 @@ _FEWEST = 8
 """Elements an invocation sums at least, where there are that many."""
 
 
-def plan_reduction(op: BoundInstruction, step: Assignment, shape: Shape) -> tuple[Planned, Planned]:
+def plan_reduction(
+    op: BoundInstruction, step: Assignment, shape: Shape
+) -> tuple[PlannedDispatch, PlannedDispatch]:
     """Two dispatches: partial sums into scratch storage, and their sum in a fixed order.
 
     Args:
@@ -38,7 +40,7 @@ def plan_reduction(op: BoundInstruction, step: Assignment, shape: Shape) -> tupl
     splits = min(groups_for(threads, kept), groups_for(summed, _FEWEST))
     refs = tuple(dict.fromkeys(step.operands.values()))
     body = _partial_sums(step, refs, shape, op.layout_of, target)
-    first = Planned(
+    first = PlannedDispatch(
         assemble("sum_repeats", body, [], local=_LOCAL, from_file=False),
         (*(StorageBinding(r, Use.READ) for r in refs), ScratchBinding(kept * splits, Use.WRITE)),
         split_line(groups_for(kept * splits, _LOCAL[0])),
@@ -49,7 +51,7 @@ def plan_reduction(op: BoundInstruction, step: Assignment, shape: Shape) -> tupl
         "fold_scratch", kernel_text("fold_scratch"), [access],
         local=_LOCAL, result="y", scratch=True,
     )  # fmt: skip
-    second = Planned(
+    second = PlannedDispatch(
         fold,
         (StorageBinding(step.target, access.use), ScratchBinding(kept * splits, Use.READ)),
         split_line(groups_for(kept, _LOCAL[0])),

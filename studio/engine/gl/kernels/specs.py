@@ -1,4 +1,4 @@
-"""What runs an instruction: variants, the passes each consists of, and what a choice may ask."""
+"""How an instruction runs: variants, the dispatches of each, and what a choice depends on."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DeviceCaps:
 
 
 @dataclass(frozen=True)
-class Pass:
+class DispatchSpec:
     """One dispatch of an instruction.
 
     Attributes:
@@ -74,9 +74,9 @@ class Pass:
         vector: accessor names to be declared as vec4 where their layout allows.
         defines: further macros, numbers or words.
         launch: two numbers that may change with the batch: ``LAUNCH_0`` and ``LAUNCH_1``.
-        scratch: floats of scratch storage the pass reads or writes.
-        fills: the pass only fills scratch storage, whatever its text says.
-        arrivals: counters by which work groups find out who comes last; the pass then reads no
+        scratch: floats of scratch storage the dispatch reads or writes.
+        fills: the dispatch only fills scratch storage, whatever its text says.
+        arrivals: counters by which work groups find out who comes last; the dispatch then reads no
             scratch storage but its own, as vec4.
         in_fours: scratch storage is read as vec4.
         spares: does a further dispatch's work, for which it may use as many storage buffers as the
@@ -208,7 +208,7 @@ class BoundInstruction:
         return isinstance(ins, Twin) and name not in self._fields and not ins.sets(name[1:])
 
 
-Plan = Callable[[BoundInstruction], tuple[Pass, ...]]
+Plan = Callable[[BoundInstruction], tuple[DispatchSpec, ...]]
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ class Variant:
 
     Attributes:
         name: unique among the variants of a mnemonic; profiles and autotune records show it.
-        plan: the passes, in order.
+        plan: the dispatches, in order.
         applies: whether it can run this instruction at all.
         software: how much it suits software renderers; the highest that applies is taken.
         hardware: the same for GPUs.
@@ -233,7 +233,7 @@ class Variant:
     row_loss: (
         Callable[
             [BoundInstruction, BoundInstruction, BoundInstruction | None, BoundInstruction | None],
-            Pass,
+            DispatchSpec,
         ]
         | None
     ) = None
@@ -241,4 +241,4 @@ class Variant:
 
 def value_kernel(kernel: str, result: str = "y", *, local: int = 64) -> tuple[Variant, ...]:
     """The single variant of an instruction whose file holds a value kernel over ``result``."""
-    return (Variant("simple", lambda _: (Pass(kernel, result, local=(local, 1, 1)),)),)
+    return (Variant("simple", lambda _: (DispatchSpec(kernel, result, local=(local, 1, 1)),)),)

@@ -1,11 +1,11 @@
-"""Scalars that are sums of many terms: a pass of partial sums, and one that adds them up."""
+"""Scalars that are sums of many terms: a dispatch of partial sums, and one that adds them up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -29,10 +29,10 @@ def terms(
     base: int = 0,
     room: int = 0,
     bind: Mapping[str, Ref] | None = None,
-) -> Pass:
-    """The pass that sums ``count`` terms of a kernel into scratch storage from ``base`` on."""
+) -> DispatchSpec:
+    """The dispatch that sums ``count`` terms of a kernel into scratch storage from ``base`` on."""
     threads = term_threads(op)
-    return Pass(
+    return DispatchSpec(
         kernel,
         groups=(min(groups_for(count, _LOCAL), threads // _LOCAL), 1, 1),
         local=(_LOCAL, 1, 1),
@@ -50,8 +50,8 @@ def summed(op: BoundInstruction, count: int) -> int:
 
 def total(
     op: BoundInstruction, partial_sums: int, finish: str, number: int = 1, room: int = 0
-) -> Pass:
-    """The pass that adds partial sums up and stores ``y = finish(sum)``.
+) -> DispatchSpec:
+    """The dispatch that adds partial sums up and stores ``y = finish(sum)``.
 
     Args:
         op: the instruction.
@@ -60,7 +60,7 @@ def total(
         number: what ``LAUNCH_1`` is.
         room: floats of scratch storage.
     """
-    return Pass(
+    return DispatchSpec(
         "total_scratch",
         local=(TOTAL_LOCAL[op.caps.is_software], 1, 1),
         defines={"FINISH(sum)": finish},
@@ -71,8 +71,8 @@ def total(
 
 def reduced(
     op: BoundInstruction, kernel: str, count: int, defines: Mapping[str, int | str], finish: str
-) -> tuple[Pass, ...]:
-    """Both passes of a scalar; ``LAUNCH_1`` in ``finish`` is the number of terms."""
+) -> tuple[DispatchSpec, ...]:
+    """Both dispatches of a scalar; ``LAUNCH_1`` in ``finish`` is the number of terms."""
     return (
         terms(op, kernel, count, defines),
         total(op, summed(op, count), finish, count),

@@ -17,7 +17,7 @@ from studio.engine.gl.shader.glsl_text import for_each_lane, int_literal
 from studio.engine.gl.shader.planned import (
     ArenaBinding,
     Binding,
-    Planned,
+    PlannedDispatch,
     StorageBinding,
     TableBinding,
 )
@@ -34,7 +34,7 @@ _LOCAL = (256, 1, 1)
 """A quadruple an invocation: loads of one that went over several would wait for each other."""
 
 
-def plan_updates(ops: Sequence[BoundInstruction], place: Place) -> list[Planned]:
+def plan_updates(ops: Sequence[BoundInstruction], place: Place) -> list[PlannedDispatch]:
     """The dispatches of update instructions: one for all that are alike and share buffers.
 
     Args:
@@ -61,7 +61,7 @@ def changed(ins: Instruction) -> set[str]:
     return {name for name, _ in streams(ins)} - {"g"}
 
 
-def _plan(group: Sequence[BoundInstruction], place: Place) -> Planned:
+def _plan(group: Sequence[BoundInstruction], place: Place) -> PlannedDispatch:
     first = group[0]
     names = [name for name, _ in streams(first.ins)]
     begins = [min(place(op.ref(name))[1] for op in group) for name in names]
@@ -82,7 +82,9 @@ def _plan(group: Sequence[BoundInstruction], place: Place) -> Planned:
         local=_LOCAL,
         from_file=False,
     )
-    return Planned(source, tuple(bindings), split_line(len(table)), (len(table), 0), "segments")
+    return PlannedDispatch(
+        source, tuple(bindings), split_line(len(table)), (len(table), 0), "segments"
+    )
 
 
 def _segments(op: BoundInstruction, begins: Sequence[int], place: Place) -> npt.NDArray[np.int64]:

@@ -30,7 +30,7 @@ from studio.engine.gl.shader.accessors import Use
 from studio.engine.gl.shader.planned import (
     ArenaBinding,
     Binding,
-    Planned,
+    PlannedDispatch,
     ScratchBinding,
     StorageBinding,
 )
@@ -61,7 +61,7 @@ class IssueOrder:
 
 
 def order_dispatches(
-    planned: Sequence[Planned],
+    planned: Sequence[PlannedDispatch],
     span_of: SpanOf,
     alignment: int,
     *,
@@ -136,7 +136,7 @@ class _Levels:
 
 
 def _levels(
-    planned: Sequence[Planned],
+    planned: Sequence[PlannedDispatch],
     span_of: SpanOf,
     scratch: Sequence[Span | None],
     patience: Sequence[int],
@@ -202,7 +202,7 @@ def _differs(levels: Sequence[int], numbers: Sequence[int], place: int) -> bool:
     return levels[numbers[place]] != levels[numbers[place - 1]]
 
 
-def _scratch_of(planned: Planned) -> ScratchBinding | None:
+def _scratch_of(planned: PlannedDispatch) -> ScratchBinding | None:
     return next((b for b in planned.bindings if isinstance(b, ScratchBinding)), None)
 
 

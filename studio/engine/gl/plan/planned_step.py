@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from studio.engine.core.tensor import Ref, Tensor
     from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.gl.plan.hazards import Span
-    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.isa.program import Program
 
 
@@ -84,12 +84,12 @@ class PlannedStep:
         memory: where the transient storages lie.
     """
 
-    entries: tuple[tuple[Entry, tuple[Planned, ...]], ...]
+    entries: tuple[tuple[Entry, tuple[PlannedDispatch, ...]], ...]
     order: IssueOrder
     memory: MemoryPlan
 
     @property
-    def dispatches(self) -> tuple[Planned, ...]:
+    def dispatches(self) -> tuple[PlannedDispatch, ...]:
         """All dispatches, as the program has them."""
         return tuple(one for _, planned in self.entries for one in planned)
 
@@ -142,7 +142,7 @@ def plan_step(
 
 
 def recorded_calls(
-    planned: Sequence[tuple[Entry, Sequence[Planned]]], order: IssueOrder
+    planned: Sequence[tuple[Entry, Sequence[PlannedDispatch]]], order: IssueOrder
 ) -> StepCalls:
     """Dispatches as plain data, by the running index of the line their entry begins at."""
     turns = {number: turn for turn, number in enumerate(order.numbers)}
@@ -158,7 +158,7 @@ def recorded_calls(
     return StepCalls(runs, order.seamless, tuple(_prepared(flat)))
 
 
-def _prepared(planned: Sequence[Planned]) -> Iterator[HostEntry]:
+def _prepared(planned: Sequence[PlannedDispatch]) -> Iterator[HostEntry]:
     """What a recording uploads and clears for itself."""
     pairs = len({one.launch for one in planned})
     bindings = [binding for one in planned for binding in one.bindings]
@@ -173,7 +173,7 @@ def _prepared(planned: Sequence[Planned]) -> Iterator[HostEntry]:
         yield HostEntry("clear", "counters of work groups", nbytes, ONCE)
 
 
-def _call(one: Planned, number: int, turn: int, order: IssueOrder) -> KernelCall:
+def _call(one: PlannedDispatch, number: int, turn: int, order: IssueOrder) -> KernelCall:
     return KernelCall(
         one.source.name,
         one.variant,

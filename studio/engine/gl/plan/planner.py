@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from studio.engine.core.tensor import ABSENT, Ref, Shape
+from studio.engine.gl.kernels.dispatch_kernel import plan_dispatch
 from studio.engine.gl.kernels.element_kernel import LARGE, element_kernel
 from studio.engine.gl.kernels.epilogue import Epilogue
 from studio.engine.gl.kernels.families import choose
 from studio.engine.gl.kernels.partial_sums import Cut, Sums, takeable
-from studio.engine.gl.kernels.pass_kernel import plan_pass
 from studio.engine.gl.kernels.reduce_kernel import plan_reduction
-from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps, DispatchSpec, Variant
 from studio.engine.gl.kernels.update_kernel import Place, plan_updates
 from studio.engine.gl.shader.assignments import Assignment, assignments_of, has_formula, storages_of
 from studio.engine.gl.shader.dispatch import split_line
 from studio.engine.gl.shader.layout import Layout
-from studio.engine.gl.shader.planned import Planned, StorageBinding
+from studio.engine.gl.shader.planned import PlannedDispatch, StorageBinding
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.norm import ColumnSums, is_affine
@@ -54,17 +54,17 @@ class Planner:
     cuts: dict[Storage, Cut] = field(default_factory=dict)
 
     def plan_all(
-        self, found: Sequence[Entry], hear: Callable[[Planned], object] = lambda _: None
-    ) -> list[list[Planned]]:
+        self, found: Sequence[Entry], hear: Callable[[PlannedDispatch], object] = lambda _: None
+    ) -> list[list[PlannedDispatch]]:
         """The dispatches of all entries of a program, in order; ``hear`` is told each at once."""
-        plans: list[list[Planned]] = []
+        plans: list[list[PlannedDispatch]] = []
         for entry in found:
             plans.append(self.plan(entry))
             for one in plans[-1]:
                 hear(one)
         return plans
 
-    def plan(self, entry: Entry) -> list[Planned]:
+    def plan(self, entry: Entry) -> list[PlannedDispatch]:
         """The dispatches of an entry, in order.
 
         Raises:
@@ -76,10 +76,10 @@ class Planner:
         if self._has_epilogue(entry):
             return self._with_epilogue(first, entry.parts[1:])
         if len(entry.parts) == 1 and not has_formula(entry.parts[0]) and not _is_update(entry):
-            return self._passes(first)
+            return self._dispatches(first)
         return self._plan_rows(entry)
 
-    def _row_loss(self, entry: Entry) -> list[Planned]:
+    def _row_loss(self, entry: Entry) -> list[PlannedDispatch]:
         """A layer and its rows' losses: as many parts as one kernel takes, then the others."""
         parts = entry.parts
         cuts = (len(parts), 3, 2)
@@ -99,7 +99,7 @@ class Planner:
             return False
         return len(parts) < 4 or self._choose(self.op(parts[3])).name == variant.name
 
-    def _with_row_loss(self, parts: Sequence[Instruction]) -> list[Planned]:
+    def _with_row_loss(self, parts: Sequence[Instruction]) -> list[PlannedDispatch]:
         """The dispatch of a layer with the losses of its rows."""
         op, row, *more = map(self.op, parts)
         variant = self._choose(op)
@@ -108,12 +108,12 @@ class Planner:
         gradient, back = (*more[:2], None, None)[:2]
         one = variant.row_loss(op, row, gradient, back)
         tail = None if back is None else self._tail(back, more[2:])
-        return [plan_pass(op, one, variant.name, tail)]
+        return [plan_dispatch(op, one, variant.name, tail)]
 
     def _choose(self, op: BoundInstruction) -> Variant:
         return choose(op, self.wanted.get(op.ins.mnemonic, ""))
 
-    def _plan_rows(self, entry: Entry) -> list[Planned]:
+    def _plan_rows(self, entry: Entry) -> list[PlannedDispatch]:
         """Updates, and what rows of element-wise functions run."""
         ops = [self.op(part) for part in entry.parts]
         if _is_update(entry):
@@ -160,9 +160,9 @@ class Planner:
             return self.program.storage(ref) not in self.inner
         return not self.program.tensors[self.program.tensors.root(ref.id)].register
 
-    def _passes(
+    def _dispatches(
         self, op: BoundInstruction, tail: Epilogue | None = None, sums: Sequence[ColumnSums] = ()
-    ) -> list[Planned]:
+    ) -> list[PlannedDispatch]:
         """The dispatches of an instruction, with what follows it in its group.
 
         Args:
@@ -174,32 +174,36 @@ class Planner:
         if not op.ins.operands:
             return []
         variant = self._choose(op)
-        passes = variant.plan(op)
+        dispatches = variant.plan(op)
         taken: list[Sums] = []
-        if sums and _can_take(op, passes):
+        if sums and _can_take(op, dispatches):
             tail = tail or Epilogue((), _produced(op.ins), op.layout_of, self.stored)
-            tail, taken = self._taking(op, passes, tail, [self._sums(one) for one in sums])
-        planned = [plan_pass(op, one, variant.name, tail) for one in passes]
-        for one in passes:
+            tail, taken = self._taking(op, dispatches, tail, [self._sums(one) for one in sums])
+        planned = [plan_dispatch(op, one, variant.name, tail) for one in dispatches]
+        for one in dispatches:
             if one.cut is not None:
                 self.cuts[self.program.storage(op.ref("y"))] = one.cut
         left = (one for one in sums if one.ref("y") not in {found.result for found in taken})
-        return [*planned, *(single for one in left for single in self._passes(self.op(one)))]
+        return [*planned, *(single for one in left for single in self._dispatches(self.op(one)))]
 
     def _sums(self, ins: ColumnSums) -> Sums:
         of, program = self.program.bound(self.batch, self.rows), self.program
         return Sums.of(ins, of(ins.source).shape, program.tensor(ins.ref("y")).partial)
 
     def _taking(
-        self, op: BoundInstruction, passes: Sequence[Pass], tail: Epilogue, sums: Sequence[Sums]
+        self,
+        op: BoundInstruction,
+        dispatches: Sequence[DispatchSpec],
+        tail: Epilogue,
+        sums: Sequence[Sums],
     ) -> tuple[Epilogue | None, list[Sums]]:
         """The tail with as many of the sums as the kernel that stores the result can take along."""
-        stores = [one for one in passes if one.bind.get("y", op.ref("y")) == tail.produced]
+        stores = [one for one in dispatches if one.bind.get("y", op.ref("y")) == tail.produced]
         grid = stores[0].takes if len(stores) == 1 else None
         plain = tail if tail.assignments else None
         if grid is None:
             return plain, []
-        room = op.caps.offered_blocks - len(plan_pass(op, stores[0], "", tail).bindings)
+        room = op.caps.offered_blocks - len(plan_dispatch(op, stores[0], "", tail).bindings)
         found: list[Sums] = []
         for one in sums:
             fits = sum(1 + len(other.read) for other in (*found, one)) <= room
@@ -218,13 +222,13 @@ class Planner:
 
     def _with_epilogue(
         self, producer: BoundInstruction, following: Sequence[Instruction]
-    ) -> list[Planned]:
+    ) -> list[PlannedDispatch]:
         sums = [part for part in following if isinstance(part, ColumnSums)]
         tail = [self.op(part) for part in following if not isinstance(part, ColumnSums)]
         if self.caps.is_software and any(is_affine(op.ins) for op in tail):
-            apart = (single for one in sums for single in self._passes(self.op(one)))
+            apart = (single for one in sums for single in self._dispatches(self.op(one)))
             return [*self._one_after_another(producer, tail), *apart]
-        return self._passes(producer, self._tail(producer, tail), sums)
+        return self._dispatches(producer, self._tail(producer, tail), sums)
 
     def _tail(
         self, producer: BoundInstruction, tail: Iterable[BoundInstruction]
@@ -236,25 +240,25 @@ class Planner:
 
     def _one_after_another(
         self, producer: BoundInstruction, tail: Sequence[BoundInstruction]
-    ) -> list[Planned]:
+    ) -> list[PlannedDispatch]:
         """A group whose tail is a kernel of its own, in place where nobody else reads the product.
 
         Renderers on a CPU take seconds to compile statistics into an unrolled product.
         """
         made = producer.ref("y")
         if self.stored(made):
-            return [*self._passes(producer), *self._elements(tail)]
+            return [*self._dispatches(producer), *self._elements(tail)]
         last = next(op.ref("y") for op in reversed(tail) if self.stored(op.ref("y")))
 
         def settle(ref: Ref) -> Ref:
             return last if ref == made else ref
 
         moved = [self.op(op.ins.map_refs(settle)) for op in (producer, *tail)]
-        return [*self._passes(moved[0]), *self._elements(moved[1:])]
+        return [*self._dispatches(moved[0]), *self._elements(moved[1:])]
 
-    def _elements(self, ops: Sequence[BoundInstruction]) -> list[Planned]:
+    def _elements(self, ops: Sequence[BoundInstruction]) -> list[PlannedDispatch]:
         """Runs of assignments over one index space; sums over repeats stand by themselves."""
-        planned: list[Planned] = []
+        planned: list[PlannedDispatch] = []
         run: list[Assignment] = []
         space: Shape | None = None
         for op in ops:
@@ -274,7 +278,7 @@ class Planner:
 
     def _run(
         self, ops: Sequence[BoundInstruction], run: list[Assignment], space: Shape | None
-    ) -> list[Planned]:
+    ) -> list[PlannedDispatch]:
         if not run or space is None:
             return []
         op = ops[0]
@@ -284,7 +288,7 @@ class Planner:
         kernel = element_kernel(name, run, space, op.layout_of, self.stored, large=large)
         groups, launch = kernel.grid(count)
         bindings = tuple(StorageBinding(ref, use) for ref, use in kernel.storages)
-        return [Planned(kernel.source, bindings, split_line(groups), launch, "elements")]
+        return [PlannedDispatch(kernel.source, bindings, split_line(groups), launch, "elements")]
 
     def _bound(self, shape: Shape) -> Iterable[int]:
         return (self.batch if d == -1 else self.rows if d == -2 else d for d in shape)
@@ -316,10 +320,10 @@ class Planner:
         return False
 
 
-def _can_take(op: BoundInstruction, passes: Sequence[Pass]) -> bool:
-    """Whether some pass takes sums along, and the instruction has the one result they are of."""
+def _can_take(op: BoundInstruction, dispatches: Sequence[DispatchSpec]) -> bool:
+    """Whether a dispatch can also sum columns of the single result that is summed."""
     result = "dx" if isinstance(op.ins, Twin) else "y"
-    return op.has(result) and any(one.takes is not None for one in passes)
+    return op.has(result) and any(one.takes is not None for one in dispatches)
 
 
 def _produced(ins: Instruction) -> Ref:

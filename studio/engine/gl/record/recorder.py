@@ -19,7 +19,7 @@ from studio.engine.gl.shader.planned import (
     ArenaBinding,
     ArrivalsBinding,
     Binding,
-    Planned,
+    PlannedDispatch,
     StorageBinding,
     TableBinding,
 )
@@ -101,7 +101,7 @@ class Recording:
         """Whether the dispatches may follow themselves without the barrier in front."""
         return self.order is not None and self.order.seamless
 
-    def record(self, planned: Sequence[Planned]) -> None:
+    def record(self, planned: Sequence[PlannedDispatch]) -> None:
         """Resolve dispatches and append them; called once per recording.
 
         ``dispatches`` has them as the program does, for whoever looks in between; ``ordered`` has
@@ -151,7 +151,7 @@ class Recording:
         buffer = self._lend(plan.nbytes, "scratch of reductions")
         return [None if own is None else buffer.slice(*own) for own in plan.ranges]
 
-    def _make_arrivals(self, planned: Sequence[Planned]) -> list[Slice | None]:
+    def _make_arrivals(self, planned: Sequence[PlannedDispatch]) -> list[Slice | None]:
         """Every dispatch's counters, where it has any; all begin at zero."""
         step = self._info.slice_alignment
         counts = [
@@ -169,7 +169,9 @@ class Recording:
             for begin, size in zip(begins, sizes, strict=False)
         ]
 
-    def _make_numbers(self, planned: Sequence[Planned]) -> dict[tuple[int, int], BoundSlices]:
+    def _make_numbers(
+        self, planned: Sequence[PlannedDispatch]
+    ) -> dict[tuple[int, int], BoundSlices]:
         """The launch blocks, one per distinct pair of numbers, in one immutable buffer."""
         pairs = list(dict.fromkeys(p.launch for p in planned))
         step = self._info.slice_alignment
@@ -190,7 +192,7 @@ class Recording:
             for k, pair in enumerate(pairs)
         }
 
-    def _make_tables(self, planned: Sequence[Planned]) -> dict[bytes, Slice]:
+    def _make_tables(self, planned: Sequence[PlannedDispatch]) -> dict[bytes, Slice]:
         tables = dict.fromkeys(
             b.words for p in planned for b in p.bindings if isinstance(b, TableBinding)
         )

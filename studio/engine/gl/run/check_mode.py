@@ -21,7 +21,7 @@ from studio.engine.gl.run.storages import Storages
 from studio.engine.gl.shader.accessors import Access, Use
 from studio.engine.gl.shader.dispatch import groups_for, split_line
 from studio.engine.gl.shader.layout import Layout
-from studio.engine.gl.shader.planned import Planned, StorageBinding, TableBinding
+from studio.engine.gl.shader.planned import PlannedDispatch, StorageBinding, TableBinding
 from studio.engine.gl.shader.source import assemble, kernel_text
 from studio.engine.runtime.entries import Entry, unfused
 from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked, written
@@ -120,7 +120,7 @@ class _Lines:
         return self.read(ref) if self._storages.where(ref).nbytes <= most else None
 
     @contextmanager
-    def _issued(self, planned: Sequence[Planned]) -> Iterator[Recording]:
+    def _issued(self, planned: Sequence[PlannedDispatch]) -> Iterator[Recording]:
         work, planner = self._work, self._planner
         recording = Recording(
             work.pool,
@@ -140,13 +140,13 @@ class _Lines:
     def _read(self, source: Slice) -> npt.NDArray[np.uint8]:
         return read_now(self._work.pool, source, self._work.engine.stopping)
 
-    def _counting(self, ref: Ref) -> Planned:
+    def _counting(self, ref: Ref) -> PlannedDispatch:
         """The dispatch that counts bad numbers of a storage into words of its own."""
         symbols = self._planner.batch, self._planner.rows
         tensor = self._planner.program.tensor(ref)
         access = Access("y", Layout.of(tensor, *symbols), Use.READ)
         source = assemble("count_bad", kernel_text("count_bad"), [access], local=_LOCAL)
-        return Planned(
+        return PlannedDispatch(
             source,
             (StorageBinding(ref, Use.READ), TableBinding(_words(ref))),
             split_line(groups_for(tensor.numel(*symbols), _LOCAL[0])),

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.gl.run.device_work import DeviceWork
     from studio.engine.gl.run.session import GlSession
-    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.isa.program import Program
     from studio.engine.profiler.events import Profile
 
@@ -84,7 +84,7 @@ class GlExecutable:
         self._closed = False
         self._board = TapBoard(self._capture)
         self._parts: tuple[int, Parts] = (-1, [])
-        self.planned: list[tuple[Entry, list[Planned]]] = []
+        self.planned: list[tuple[Entry, list[PlannedDispatch]]] = []
         try:
             self._record(progress)
         except BaseException:
@@ -231,7 +231,7 @@ class GlExecutable:
         self._costs = None
         self._generation = self._session.generation
 
-    def _hand_over(self, one: Planned) -> None:
+    def _hand_over(self, one: PlannedDispatch) -> None:
         """Have a kernel compiled while the next are planned."""
         self._work.request(one.source)
 

@@ -17,14 +17,14 @@ from studio.engine.profiler.events import KernelEvent, Profile
 
 if TYPE_CHECKING:
     from studio.engine.gl.run.device_work import DeviceWork
-    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.runtime.entries import Entry
     from studio.engine.runtime.recorder import EntryCost
 
 SETTLE_SECONDS = 0.25
 """Seconds of steps after which the clock is looked at again."""
 
-Plans = Sequence[tuple["Entry", Sequence["Planned"]]]
+Plans = Sequence[tuple["Entry", Sequence["PlannedDispatch"]]]
 
 
 def profile_steps(

@@ -69,7 +69,7 @@ Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding | Arriva
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedDispatch:
     """One dispatch.
 
     Attributes:

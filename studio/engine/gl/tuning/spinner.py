@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.device.timers import step_timer
 from studio.engine.gl.record.recorder import Recording, issue
-from studio.engine.gl.shader.planned import Planned, TableBinding
+from studio.engine.gl.shader.planned import PlannedDispatch, TableBinding
 from studio.engine.gl.shader.source import assemble, kernel_text
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Spinner:
 
     def _spin(self, steps: int) -> None:
         work = self._work
-        planned = Planned(self._source, (TableBinding(bytes(4)),), (1, 1, 1), (steps, 0))
+        planned = PlannedDispatch(self._source, (TableBinding(bytes(4)),), (1, 1, 1), (steps, 0))
         recording = Recording(
             work.pool, work.engine.info, work.compiled, _no_storage, batch=1, rows=1
         )

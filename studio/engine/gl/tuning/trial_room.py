@@ -18,7 +18,7 @@ from studio.engine.gl.record.recorder import Recording, issue
 from studio.engine.gl.shader.accessors import Access, Use
 from studio.engine.gl.shader.dispatch import groups_for, split_line
 from studio.engine.gl.shader.layout import Layout
-from studio.engine.gl.shader.planned import Planned, StorageBinding, TableBinding
+from studio.engine.gl.shader.planned import PlannedDispatch, StorageBinding, TableBinding
 from studio.engine.gl.shader.source import KernelSource, assemble, kernel_text
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class TrialRoom:
             if storage in self._kept
         )
 
-    def recorded(self, planned: list[Planned]) -> Recording:
+    def recorded(self, planned: list[PlannedDispatch]) -> Recording:
         """Dispatches ready to be issued; their programs are compiled if they are new."""
         self._work.compile_all([one.source for one in planned], None)
         recording = self._recording()
@@ -179,7 +179,7 @@ class TrialRoom:
         words = np.array([0, 0, ref.id, int(ref.grad)], dtype=np.uint32).tobytes()
         shape = tensor.descriptor(*self._symbols).shape
         launch = np.array([atol, RELATIVE], np.float32).view(np.int32)
-        planned = Planned(
+        planned = PlannedDispatch(
             _comparison(layout),
             (
                 StorageBinding(_KEPT, Use.READ),

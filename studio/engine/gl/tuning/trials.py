@@ -22,7 +22,7 @@ from studio.engine.runtime.entries import Entry
 
 if TYPE_CHECKING:
     from studio.engine.gl.run.device_work import DeviceWork
-    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.gl.tuning.spinner import Spinner
     from studio.engine.isa.program import Program, Storage
 
@@ -99,7 +99,7 @@ class EntryTrials:
         """The instruction whose kernel is chosen."""
         return self._planner.op(self.entry.parts[0])
 
-    def planned(self) -> list[Planned]:
+    def planned(self) -> list[PlannedDispatch]:
         """The dispatches of the choices as they stand."""
         return self._planner.plan(self.entry)
 
@@ -144,11 +144,13 @@ class EntryTrials:
         finally:
             recording.release()
 
-    def seconds(self, planned: list[Planned]) -> float:
+    def seconds(self, planned: list[PlannedDispatch]) -> float:
         """Median seconds of a list of dispatches."""
         return self._medians([planned])[0]
 
-    def duel(self, first: list[Planned], second: list[Planned]) -> tuple[float, float]:
+    def duel(
+        self, first: list[PlannedDispatch], second: list[PlannedDispatch]
+    ) -> tuple[float, float]:
         """Median seconds of two lists of dispatches, run in turn."""
         before, after = self._medians([first, second])
         return before, after
@@ -166,7 +168,7 @@ class EntryTrials:
         wanted = ceil(_MARK_SECONDS[self._is_software] / max(once, 1e-7))
         return max(1, min(wanted, _MOST_RUNS))
 
-    def _medians(self, lists: Sequence[list[Planned]]) -> list[float]:
+    def _medians(self, lists: Sequence[list[PlannedDispatch]]) -> list[float]:
         """Median seconds of lists of dispatches that take turns, each run once before."""
         recordings: list[Recording] = []
         try:

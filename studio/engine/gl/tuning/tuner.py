@@ -32,7 +32,7 @@ from studio.engine.runtime.entries import Entry, entries
 
 if TYPE_CHECKING:
     from studio.engine.gl.run.device_work import DeviceWork
-    from studio.engine.gl.shader.planned import Planned
+    from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.gl.shader.source import KernelSource
     from studio.engine.isa.program import Program, Storage
 
@@ -340,7 +340,7 @@ class _Tuner:
         self,
         trials: EntryTrials,
         sign: str,
-        shipped: list[Planned],
+        shipped: list[PlannedDispatch],
         default: Named,
         search: _Search,
     ) -> Finding:

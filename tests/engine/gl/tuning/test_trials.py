@@ -14,8 +14,8 @@ from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device.timers import TimestampTimer
 from studio.engine.gl.kernels.families import all_variants, choose
-from studio.engine.gl.kernels.matmul.products import product_passes
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.matmul.products import product_dispatches
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.kernels.tiles import REGISTER_TILES
 from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning import trials
@@ -94,15 +94,15 @@ def test_tail_of_a_group_is_tried_and_run_with_its_producer(backend: GlBackend, 
     session.close()
 
 
-def without_bias(op: BoundInstruction) -> tuple[Pass, ...]:
+def without_bias(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     """A plan with a mistake: it forgets the bias."""
     (product,) = products_of(op)
-    return product_passes(op, replace(product, bias=None), REGISTER_TILES)
+    return product_dispatches(op, replace(product, bias=None), REGISTER_TILES)
 
 
-def unreadable(op: BoundInstruction) -> tuple[Pass, ...]:
+def unreadable(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     """A plan whose kernel no driver takes."""
-    return (Pass("linear", defines={"TILE_M": "nonsense"}),)
+    return (DispatchSpec("linear", defines={"TILE_M": "nonsense"}),)
 
 
 @pytest.mark.gl

@@ -5,14 +5,18 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.kernels.column_sums import column_sums
-from studio.engine.gl.kernels.matmul.direct_convolution import direct_pass, is_direct
-from studio.engine.gl.kernels.matmul.direct_weights import WeightGrid, weight_grid, weight_passes
+from studio.engine.gl.kernels.matmul.direct_convolution import direct_dispatch, is_direct
+from studio.engine.gl.kernels.matmul.direct_weights import (
+    WeightGrid,
+    weight_dispatches,
+    weight_grid,
+)
 from studio.engine.gl.kernels.matmul.phases import PhaseGrid
 from studio.engine.gl.kernels.matmul.products import Products, planned, product_variants
 from studio.engine.gl.kernels.matmul.windows import covered, geometry, pointwise
 from studio.engine.gl.kernels.partial_sums import PartGrid
 from studio.engine.gl.kernels.product import Factor, Product
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.kernels.tiles import TILES
 from studio.engine.gl.shader.dispatch import groups_for
 
@@ -131,7 +135,7 @@ def _has_few_taps(op: BoundInstruction, result: str, most: int) -> bool:
     )
 
 
-def _conv2d_few(op: BoundInstruction) -> tuple[Pass, ...]:
+def _conv2d_few(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     filters = op.shape("w")[3]
     positions = op.numel("y") // filters
     at_once = _FEW_LOCAL * 4 // filters
@@ -139,7 +143,7 @@ def _conv2d_few(op: BoundInstruction) -> tuple[Pass, ...]:
     steps = next((k for k in _POSITIONS if k <= busy), 1)
     each = at_once * steps
     return (
-        Pass(
+        DispatchSpec(
             "conv2d_few",
             groups=(groups_for(positions, each), 1, 1),
             local=(_FEW_LOCAL, 1, 1),
@@ -150,7 +154,7 @@ def _conv2d_few(op: BoundInstruction) -> tuple[Pass, ...]:
     )
 
 
-def _grads_conv2d_few(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_conv2d_few(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     filters = op.shape("w")[3]
     positions = op.numel("y") // filters
     at_once = _FEW_LOCAL * 4 // filters
@@ -161,7 +165,7 @@ def _grads_conv2d_few(op: BoundInstruction) -> tuple[Pass, ...]:
     lanes, local = _FEW_LANES, _FEW_LOCAL
     defines = {**geometry(op), "HAS_DB": int(op.wants("b"))}
     return (
-        Pass(
+        DispatchSpec(
             "grads_conv2d_few",
             groups=(parts, 1, 1),
             local=(_FEW_LOCAL, 1, 1),
@@ -170,7 +174,7 @@ def _grads_conv2d_few(op: BoundInstruction) -> tuple[Pass, ...]:
             launch=(parts, chunk),
             scratch=parts * sums,
         ),
-        Pass(
+        DispatchSpec(
             "grads_conv2d_few_fold",
             groups=(groups_for(sums, local // lanes), 1, 1),
             local=(local, 1, 1),
@@ -189,10 +193,10 @@ def _direct_gradients(op: BoundInstruction) -> tuple[WeightGrid | None, bool]:
     return grid, op.wants("x") and is_direct(op, gradient=True)
 
 
-def _grads_conv2d_direct(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_conv2d_direct(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     grid, turned = _direct_gradients(op)
-    weights = _grad_w(op) if grid is None else weight_passes(op, grid)
-    inputs = (direct_pass(op, gradient=True),) if turned else _grad_x(op)
+    weights = _grad_w(op) if grid is None else weight_dispatches(op, grid)
+    inputs = (direct_dispatch(op, gradient=True),) if turned else _grad_x(op)
     return planned(op, (*weights, *_grad_b(op), *inputs), TILES)
 
 
@@ -200,7 +204,7 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "CONV2D": (
         *product_variants(_conv2d),
         Variant("few_taps", _conv2d_few, _keeps_weights, hardware=4),
-        Variant("direct", lambda op: (direct_pass(op),), is_direct, hardware=3),
+        Variant("direct", lambda op: (direct_dispatch(op),), is_direct, hardware=3),
     ),
     "GRADS_CONV2D": (
         *product_variants(_grads_conv2d),

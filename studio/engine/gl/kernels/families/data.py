@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 _AT_ONCE = 4
@@ -15,20 +15,20 @@ _FULL = 528
 _MOST_EACH = 4
 
 
-def _take(op: BoundInstruction) -> tuple[Pass, ...]:
-    return (Pass("take", "y", defines={"INNER": prod(op.shape("table")[1:])}),)
+def _take(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("take", "y", defines={"INNER": prod(op.shape("table")[1:])}),)
 
 
-def _gather(op: BoundInstruction) -> tuple[Pass, ...]:
-    return (Pass("gather_batch", "y", defines={"INNER": prod(op.shape("data")[1:])}),)
+def _gather(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("gather_batch", "y", defines={"INNER": prod(op.shape("data")[1:])}),)
 
 
-def _gather_wide(op: BoundInstruction) -> tuple[Pass, ...]:
+def _gather_wide(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     four = op.layout("data").vector_rows and op.layout("y").vector_rows
     groups = groups_for(op.numel("y"), (4 if four else 1) * _WIDE_LOCAL)
     each = min(max(groups // _FULL, 1), _MOST_EACH)
     return (
-        Pass(
+        DispatchSpec(
             "gather_batch_wide",
             groups=(groups_for(groups, each), 1, 1),
             local=(_WIDE_LOCAL, 1, 1),
@@ -43,28 +43,28 @@ def _words(op: BoundInstruction) -> bool:
     return op.layout("y").per_word == 1
 
 
-def _record(op: BoundInstruction) -> tuple[Pass, ...]:
+def _record(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     values = op.ins.refs("values")
-    passes = []
+    dispatches = []
     for first in range(0, len(values), _AT_ONCE):
         some = values[first : first + _AT_ONCE]
-        passes.append(
-            Pass(
+        dispatches.append(
+            DispatchSpec(
                 "record",
                 local=(1, 1, 1),
                 bind={f"v{k}": ref for k, ref in enumerate(some)},
                 defines={"FIRST": first, "COUNT": len(some)},
             )
         )
-    return tuple(passes)
+    return tuple(dispatches)
 
 
-def _begin_update(op: BoundInstruction) -> tuple[Pass, ...]:
-    return (Pass("begin_update", local=(op.numel("step"), 1, 1)),)
+def _begin_update(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("begin_update", local=(op.numel("step"), 1, 1)),)
 
 
-def _advance(op: BoundInstruction) -> tuple[Pass, ...]:
-    return (Pass("advance", local=(1, 1, 1), launch=(op.shape("x")[0], 0)),)
+def _advance(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("advance", local=(1, 1, 1), launch=(op.shape("x")[0], 0)),)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -6,7 +6,7 @@ from math import prod
 
 from studio.engine.gl.kernels.column_sums import LOCAL, column_sums, fold, parts_of
 from studio.engine.gl.kernels.matmul.windows import geometry
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 
@@ -19,11 +19,11 @@ def _defines(op: BoundInstruction, *names: str) -> tuple[dict[str, int | str], i
     return {**geometry(op), "MULTIPLIER": multiplier, "WIDTH": width}, width
 
 
-def _elements(op: BoundInstruction, kernel: str, count: int, *names: str) -> Pass:
+def _elements(op: BoundInstruction, kernel: str, count: int, *names: str) -> DispatchSpec:
     defines, width = _defines(op, *names)
     # The weights' last dimension is the multiplier 1, so their rows are no vectors, but storage
     # order has four channels side by side.
-    return Pass(
+    return DispatchSpec(
         kernel,
         groups=(groups_for(count, LOCAL * width), 1, 1),
         vector=names if width == 4 else (),
@@ -31,19 +31,19 @@ def _elements(op: BoundInstruction, kernel: str, count: int, *names: str) -> Pas
     )
 
 
-def _depthwise(op: BoundInstruction) -> tuple[Pass, ...]:
+def _depthwise(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return (_elements(op, "depthwise_conv2d", op.numel("y"), "x", "y"),)
 
 
-def _grads_depthwise(op: BoundInstruction) -> tuple[Pass, ...]:
-    passes: list[Pass] = []
+def _grads_depthwise(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    dispatches: list[DispatchSpec] = []
     if op.wants("w"):
         taps = op.numel("w")
         positions = prod(op.shape("y")[:3])
         parts = parts_of(op, positions, taps)
         defines, _ = _defines(op)
-        passes.append(
-            Pass(
+        dispatches.append(
+            DispatchSpec(
                 "grads_depthwise_conv2d_dw",
                 groups=(groups_for(parts * taps, LOCAL), 1, 1),
                 defines=defines,
@@ -51,12 +51,12 @@ def _grads_depthwise(op: BoundInstruction) -> tuple[Pass, ...]:
                 scratch=parts * taps,
             )
         )
-        passes.append(fold(op, "dw", taps, parts, parts * taps))
+        dispatches.append(fold(op, "dw", taps, parts, parts * taps))
     if op.wants("b"):
-        passes += column_sums(op, "dy", "db")
+        dispatches += column_sums(op, "dy", "db")
     if op.wants("x"):
-        passes.append(_elements(op, "grads_depthwise_conv2d_dx", op.numel("x"), "dy", "dx"))
-    return tuple(passes)
+        dispatches.append(_elements(op, "grads_depthwise_conv2d_dx", op.numel("x"), "dy", "dx"))
+    return tuple(dispatches)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -8,7 +8,7 @@ from math import prod
 
 from studio.engine.compiler.target import GL
 from studio.engine.gl.kernels.matmul.products import LATE_ROWS
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 MOST_OUTPUTS = GL.row_outputs
@@ -52,13 +52,13 @@ def _rows_each(units: int) -> int:
     return each
 
 
-def _linear(op: BoundInstruction) -> tuple[Pass, ...]:
+def _linear(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     rows = prod(op.shape("y")[:-1])
     cover = _cover(op.shape("w")[0], 1)
     lines = _LOCAL // (_SLICES * cover)
     each = _rows_each(groups_for(rows, lines))
     return (
-        Pass(
+        DispatchSpec(
             "linear_few",
             groups=(groups_for(rows, lines * each), 1, 1),
             local=(_LOCAL, 1, 1),
@@ -80,7 +80,7 @@ def _with_row_loss(
     row: BoundInstruction,
     gradient: BoundInstruction | None,
     back: BoundInstruction | None,
-) -> Pass:
+) -> DispatchSpec:
     """The layer with the loss of its rows, and what follows of it, in one dispatch.
 
     Args:
@@ -126,7 +126,7 @@ def _sizes(op: BoundInstruction, *vectors: str) -> dict[str, int | str]:
     return {"OUT": out, "IN": depth, **four}
 
 
-def _grads_linear(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_linear(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     rows = prod(op.shape("y")[:-1])
     out, depth = op.shape("w")
     quads = 4 if rows <= _FEW_ROWS else 2
@@ -135,7 +135,7 @@ def _grads_linear(op: BoundInstruction) -> tuple[Pass, ...]:
     each = _rows_each(units)
     units = groups_for(groups_for(rows, each) * groups_for(depth, 4), _LOCAL)
     make = partial(
-        Pass,
+        DispatchSpec,
         local=(_LOCAL, 1, 1),
         vector=("x", "w", "dw", "dx"),
         defines={
@@ -146,14 +146,14 @@ def _grads_linear(op: BoundInstruction) -> tuple[Pass, ...]:
         },
     )
     # One dispatch each: that of the weights takes longer than that of x and is wanted later.
-    passes = []
+    dispatches = []
     if blocks:
         # With few rows the level behind has room; with many it is full, and the last ones are not.
         levels = 1 if op.batch <= LATE_ROWS else FURTHER
-        passes.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patience=levels))
+        dispatches.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patience=levels))
     if op.wants("x"):
-        passes.append(make("grads_linear_few_dx", groups=(units, 1, 1)))
-    return tuple(passes)
+        dispatches.append(make("grads_linear_few_dx", groups=(units, 1, 1)))
+    return tuple(dispatches)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import prod
 
 from studio.engine.gl.kernels.families.softmax import row_lanes
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.kernels.totals import TOTAL_LOCAL, reduced, total
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.isa.instruction import all_instructions
@@ -38,19 +38,19 @@ def _is_summed(op: BoundInstruction) -> bool:
 def _row_loss(kernel: str) -> tuple[Variant, ...]:
     """The mean over the rows: what each leaves, and their sum."""
 
-    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+    def plan(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
         count, _ = _rows(op)
         whole = total(op, count, _MEAN, count, room=count)
-        return (replace(_rows_pass(op, kernel), scratch=count, partial=True), whole)
+        return (replace(_rows_dispatch(op, kernel), scratch=count, partial=True), whole)
 
     return (Variant("rows", plan),)
 
 
-def _rows_pass(op: BoundInstruction, kernel: str) -> Pass:
+def _rows_dispatch(op: BoundInstruction, kernel: str) -> DispatchSpec:
     """The dispatch that stores the loss of every row."""
     count, defines = _rows(op)
     lanes, local = _lanes(op)
-    return Pass(
+    return DispatchSpec(
         kernel,
         groups=(groups_for(count, local // lanes), 1, 1),
         local=(local, 1, 1),
@@ -60,16 +60,16 @@ def _rows_pass(op: BoundInstruction, kernel: str) -> Pass:
 
 
 def _each_row(kernel: str) -> tuple[Variant, ...]:
-    return (Variant("rows", lambda op: (_rows_pass(op, kernel),)),)
+    return (Variant("rows", lambda op: (_rows_dispatch(op, kernel),)),)
 
 
-def _mean(op: BoundInstruction) -> tuple[Pass, ...]:
+def _mean(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     local = TOTAL_LOCAL[op.caps.is_software]
-    return (Pass("loss_mean", local=(local, 1, 1), launch=(op.numel("x"), 0)),)
+    return (DispatchSpec("loss_mean", local=(local, 1, 1), launch=(op.numel("x"), 0)),)
 
 
 def _row_gradient(kernel: str) -> tuple[Variant, ...]:
-    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+    def plan(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
         if not op.wants("p"):
             return ()
         count, defines = _rows(op)
@@ -78,13 +78,13 @@ def _row_gradient(kernel: str) -> tuple[Variant, ...]:
         lanes, local = _lanes(op)
         groups = (groups_for(count, local // lanes), 1, 1)
         defines = {**defines, "SHARE": share, "LANES": lanes}
-        return (Pass(kernel, groups=groups, local=(local, 1, 1), defines=defines),)
+        return (DispatchSpec(kernel, groups=groups, local=(local, 1, 1), defines=defines),)
 
     return (Variant("rows", plan),)
 
 
 def _element_loss(kernel: str) -> tuple[Variant, ...]:
-    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+    def plan(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
         finish = "((sum) * 0.5)" if _is_summed(op) else _MEAN
         return reduced(op, kernel, op.numel("p"), _entry(op), finish)
 
@@ -92,20 +92,20 @@ def _element_loss(kernel: str) -> tuple[Variant, ...]:
 
 
 def _element_gradient(kernel: str, operand: str = "p") -> tuple[Variant, ...]:
-    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
+    def plan(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
         if not op.wants(operand):
             return ()
         defines = _entry(op) if operand == "p" else {}
-        return (Pass(kernel, f"d{operand}", defines=defines),)
+        return (DispatchSpec(kernel, f"d{operand}", defines=defines),)
 
     return (Variant("simple", plan),)
 
 
-def _penalty(op: BoundInstruction) -> tuple[Pass, ...]:
+def _penalty(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return reduced(op, "loss_l1l2", op.numel("w"), {}, "(sum)")
 
 
-def _accuracy(op: BoundInstruction) -> tuple[Pass, ...]:
+def _accuracy(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     count, defines = _rows(op)
     if op.ins.value("kind") == "binary":
         count = op.numel("p")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant, value_kernel
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant, value_kernel
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.isa.instruction import Instruction, Twin
 from studio.engine.isa.ops.move import Join
@@ -32,9 +32,9 @@ def _parts(op: BoundInstruction) -> list[tuple[Ref, int]]:
     return found
 
 
-def _concat(op: BoundInstruction) -> tuple[Pass, ...]:
+def _concat(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return tuple(
-        Pass(
+        DispatchSpec(
             "concat",
             groups=(groups_for(prod(op.shape_of(part)), _LOCAL), 1, 1),
             bind={"part": part},
@@ -45,9 +45,9 @@ def _concat(op: BoundInstruction) -> tuple[Pass, ...]:
     )
 
 
-def _grads_concat(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_concat(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     ins = op.ins
-    passes: list[Pass] = []
+    dispatches: list[DispatchSpec] = []
     met: set[Ref] = set()
     for part, begin in _parts(op):
         if not isinstance(ins, Twin) or not op.wants("xs"):
@@ -55,8 +55,8 @@ def _grads_concat(op: BoundInstruction) -> tuple[Pass, ...]:
         # A part that stands twice is set by its first place and added to by the others.
         adds = not ins.sets("xs") or part in met
         met.add(part)
-        passes.append(
-            Pass(
+        dispatches.append(
+            DispatchSpec(
                 "grads_concat",
                 "dpart",
                 bind={"dpart": part.gradient},
@@ -65,7 +65,7 @@ def _grads_concat(op: BoundInstruction) -> tuple[Pass, ...]:
                 launch=(begin, 0),
             )
         )
-    return tuple(passes)
+    return tuple(dispatches)
 
 
 def _whole_words(op: BoundInstruction) -> bool:

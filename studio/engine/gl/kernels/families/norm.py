@@ -9,7 +9,7 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.kernels.column_sums import LOCAL, SHARED_LOCAL, column_grid, parts_of
 from studio.engine.gl.kernels.partial_sums import Cut
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.accessors import Use
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.gl.shader.planned import StorageBinding
@@ -64,7 +64,7 @@ class _Parts:
     count: int
     at_once: int
     kernel: str = ""
-    first: Pass | None = None
+    first: DispatchSpec | None = None
 
 
 def _parts(op: BoundInstruction, *names: str, whole: bool = False) -> _Parts:
@@ -73,13 +73,15 @@ def _parts(op: BoundInstruction, *names: str, whole: bool = False) -> _Parts:
     if op.caps.is_software:
         parts = 1 if whole else parts_of(op, rows, cols)
         groups = groups_for(parts * cols, LOCAL)
-        return _Parts(parts, 1, "parts", Pass("", groups=(groups, 1, 1), defines={"COLS": cols}))
+        return _Parts(
+            parts, 1, "parts", DispatchSpec("", groups=(groups, 1, 1), defines={"COLS": cols})
+        )
     width = _width(op, *names)
     # So few parts, where that still is enough for the device, that every group may join them.
     blocks = max(column_grid(rows, cols, vector=width == 4).blocks, 1)
     most = blocks if whole else min(_MOST, max(_MOST_JOINED // max(cols, 1), 1) * blocks)
     grid = column_grid(rows, cols, vector=width == 4, fewest=_FEWEST, most=most)
-    first = Pass(
+    first = DispatchSpec(
         "",
         groups=(grid.groups, 1, 1),
         local=(SHARED_LOCAL, 1, 1),
@@ -95,7 +97,9 @@ def _given(op: BoundInstruction) -> _Parts:
     return _Parts(cut.parts, cut.rows)
 
 
-def _column_passes(parts: _Parts, kernel: str, room: int, bind: Mapping[str, Ref]) -> list[Pass]:
+def _column_dispatches(
+    parts: _Parts, kernel: str, room: int, bind: Mapping[str, Ref]
+) -> list[DispatchSpec]:
     """What makes the parts, where that is still to be done."""
     if parts.first is None:
         return []
@@ -108,16 +112,16 @@ def _sums(op: BoundInstruction) -> StorageBinding | None:
     return StorageBinding(op.ref("stats"), Use.READ) if op.has("stats") else None
 
 
-def _fold_pass(
+def _fold(
     op: BoundInstruction,
     kernel: str,
     parts: _Parts,
     room: int,
     bind: Mapping[str, Ref] | None = None,
-) -> Pass:
+) -> DispatchSpec:
     rows, cols = _shape(op)
     lanes, local = (1, LOCAL) if op.caps.is_software else (_FOLD_LANES, SHARED_LOCAL)
-    return Pass(
+    return DispatchSpec(
         kernel,
         groups=(groups_for(cols, local // lanes), 1, 1),
         local=(local, 1, 1),
@@ -129,14 +133,16 @@ def _fold_pass(
     )
 
 
-def _element_pass(op: BoundInstruction, kernel: str, parts: int, room: int, *names: str) -> Pass:
+def _element_dispatch(
+    op: BoundInstruction, kernel: str, parts: int, room: int, *names: str
+) -> DispatchSpec:
     _, cols = _shape(op)
     columns = [name for name in ("gamma", "beta") if op.has(name)]
     bind = _statistics(op)
     layouts = [op.layout_of(ref) for ref in bind.values()]
     fours = all(layout.vector_rows for layout in layouts)
     width = _width(op, *names, *columns) if fours else 1
-    return Pass(
+    return DispatchSpec(
         kernel,
         groups=(groups_for(op.numel("x"), LOCAL * width), 1, 1),
         bind=bind,
@@ -148,27 +154,27 @@ def _element_pass(op: BoundInstruction, kernel: str, parts: int, room: int, *nam
 
 
 def _joins_itself(op: BoundInstruction, parts: _Parts, *names: str) -> bool:
-    """Whether every work group of the elements' pass had better join the parts of all columns."""
+    """Whether every work group of the last dispatch should join the parts of all columns itself."""
     most = _MOST_JOINED if parts.first is not None else GL.partial_sums
     few = parts.count * _shape(op)[1] <= most
     return not op.caps.is_software and few and _joins_quads(op, *names)
 
 
-def _joining_pass(
+def _joining_dispatch(
     op: BoundInstruction,
     kernel: str,
     parts: _Parts,
     room: int,
     bind: Mapping[str, Ref],
     *names: str,
-) -> Pass:
+) -> DispatchSpec:
     _, cols = _shape(op)
     columns = [name for name in ("gamma", "beta") if op.has(name)]
     groups = min(groups_for(op.numel("x"), 4 * _JOINING_LOCAL), _JOINING_GROUPS)
     lanes = 1
     while lanes * 2 * (cols // 4) <= _JOINING_LOCAL:
         lanes *= 2
-    return Pass(
+    return DispatchSpec(
         kernel,
         groups=(groups, 1, 1),
         local=(_JOINING_LOCAL, 1, 1),
@@ -208,36 +214,36 @@ def _grads_all(op: BoundInstruction) -> bool:
 
 
 def _does_all(op: BoundInstruction, *names: str) -> bool:
-    """Whether the elements' pass may touch what the statistics' would, too."""
+    """Whether the elements' dispatch may touch what the statistics' would, too."""
     needed = [name for name in names if op.has(name)]
     return len(needed) + 1 + op.tail_storages <= op.caps.offered_blocks
 
 
-def _batchnorm(op: BoundInstruction) -> tuple[Pass, ...]:
-    elements = _element_pass(op, "batchnorm", 0, 0, "x", "y")
+def _batchnorm(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    elements = _element_dispatch(op, "batchnorm", 0, 0, "x", "y")
     if op.ins.value("frozen"):
         return (elements,)
     parts = _given(op) if op.has("stats") else _parts(op, "x")
     room = 2 * parts.count * _shape(op)[1]
-    columns = _column_passes(parts, "batchnorm", room, {})
+    columns = _column_dispatches(parts, "batchnorm", room, {})
     if _joins_itself(op, parts, "x", "y"):
         if _all(op):
-            whole = _joining_pass(op, "batchnorm_whole", parts, room, {}, "x", "y")
+            whole = _joining_dispatch(op, "batchnorm_whole", parts, room, {}, "x", "y")
             return (*columns, whole)
-        elements = _joining_pass(op, "batchnorm_elements", parts, room, {}, "x", "y")
-    return (*columns, _fold_pass(op, "batchnorm_statistics", parts, room), elements)
+        elements = _joining_dispatch(op, "batchnorm_elements", parts, room, {}, "x", "y")
+    return (*columns, _fold(op, "batchnorm_statistics", parts, room), elements)
 
 
-def _grads_batchnorm(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_batchnorm(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     given, frozen = op.has("stats"), op.ins.value("frozen")
     parts = _given(op) if given else _parts(op, "x", "dy")
     sums = not frozen or op.wants("gamma") or op.wants("beta")
     # Behind the parts are the totals for dx, unless the parts lie elsewhere.
     ahead = 0 if given else parts.count
     room = 2 * (ahead + 1) * _shape(op)[1] if sums else 0
-    passes: list[Pass] = []
+    dispatches: list[DispatchSpec] = []
     if sums:
-        passes += _column_passes(parts, "grads_batchnorm", room, _statistics(op))
+        dispatches += _column_dispatches(parts, "grads_batchnorm", room, _statistics(op))
     bind = _statistics(op) if given else {}
     joins = not frozen and op.wants("x")
     if joins and _joins_itself(op, parts, "x", "dy", "dx"):
@@ -245,34 +251,34 @@ def _grads_batchnorm(op: BoundInstruction) -> tuple[Pass, ...]:
         if _grads_all(op):
             kernel = "grads_batchnorm_whole"
         elif _affine(op):
-            passes.append(_fold_pass(op, "grads_batchnorm_affine", parts, room, bind))
+            dispatches.append(_fold(op, "grads_batchnorm_affine", parts, room, bind))
         names = ("x", "dy", "dx")
-        return (*passes, _joining_pass(op, kernel, parts, room, _statistics(op), *names))
+        return (*dispatches, _joining_dispatch(op, kernel, parts, room, _statistics(op), *names))
     if sums:
-        totals = _fold_pass(op, "grads_batchnorm_totals", parts, room, bind)
+        totals = _fold(op, "grads_batchnorm_totals", parts, room, bind)
         # The parts are read as an operand, since scratch storage is written here.
-        passes.append(replace(totals, sums=None, fills=given))
+        dispatches.append(replace(totals, sums=None, fills=given))
     if op.wants("x"):
-        passes.append(_element_pass(op, "grads_batchnorm_dx", ahead, room, "x", "dy", "dx"))
-    return tuple(passes)
+        dispatches.append(_element_dispatch(op, "grads_batchnorm_dx", ahead, room, "x", "dy", "dx"))
+    return tuple(dispatches)
 
 
 def _column_sums(
     op: BoundInstruction, kernel: str, bind: Mapping[str, Ref], *names: str
-) -> tuple[Pass, ...]:
+) -> tuple[DispatchSpec, ...]:
     parts = _parts(op, *names, whole=not op.tensor("y").partial)
     room = 2 * parts.count * _shape(op)[1]
     result = StorageBinding(op.ref("y"), Use.WRITE)
     cut = Cut(parts.count, parts.at_once)
-    (found,) = _column_passes(parts, kernel, room, bind)
+    (found,) = _column_dispatches(parts, kernel, room, bind)
     return (replace(found, sums=result, cut=cut),)
 
 
-def _column_stats(op: BoundInstruction) -> tuple[Pass, ...]:
+def _column_stats(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return _column_sums(op, "batchnorm", {}, "x")
 
 
-def _column_products(op: BoundInstruction) -> tuple[Pass, ...]:
+def _column_products(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     bind = {"dy": op.ref("dy"), "center": op.ref("mean")}
     return _column_sums(op, "grads_batchnorm", bind, "x", "dy")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant, value_kernel
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant, value_kernel
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -13,8 +13,8 @@ _LOCAL = 64
 def gradient(kernel: str, operand: str = "x") -> tuple[Variant, ...]:
     """The single variant of a gradient whose file is a value kernel over one operand's gradient."""
 
-    def plan(op: BoundInstruction) -> tuple[Pass, ...]:
-        return (Pass(kernel, f"d{operand}"),) if op.wants(operand) else ()
+    def plan(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+        return (DispatchSpec(kernel, f"d{operand}"),) if op.wants(operand) else ()
 
     return (Variant("simple", plan),)
 
@@ -41,9 +41,9 @@ def _inner(op: BoundInstruction) -> bool:
     return not padded and bool(reach_h <= height and reach_w <= width)
 
 
-def _maxpool_fours(op: BoundInstruction) -> tuple[Pass, ...]:
+def _maxpool_fours(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return (
-        Pass(
+        DispatchSpec(
             "maxpool2d_four",
             groups=(groups_for(op.numel("y"), 4 * _LOCAL), 1, 1),
             vector=("x", "y"),
@@ -60,14 +60,14 @@ def _side_by_side(op: BoundInstruction) -> bool:
     return _fours(op) and not padded and bool(steps == _windows(op))
 
 
-def _grads_windows(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_windows(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     if not op.wants("x"):
         return ()
     n, height, width, channels = op.shape("x")
     cells = zip((height, width), _windows(op), strict=True)
     count = n * prod(groups_for(*pair) for pair in cells) * (channels // 4)
     return (
-        Pass(
+        DispatchSpec(
             "grads_maxpool2d_windows",
             groups=(groups_for(count, _LOCAL), 1, 1),
             vector=("x", "dy", "dx"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant, value_kernel
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant, value_kernel
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -30,33 +30,33 @@ def _draws(op: BoundInstruction) -> int:
     return 1
 
 
-def _dropout(op: BoundInstruction) -> tuple[Pass, ...]:
-    return (Pass("dropout", groups=_groups(op.numel("x")), defines={"DRAWS": _draws(op)}),)
+def _dropout(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("dropout", groups=_groups(op.numel("x")), defines={"DRAWS": _draws(op)}),)
 
 
-def _grads_dropout(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_dropout(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     if not op.wants("x"):
         return ()
     defines = {"DRAWS": _draws(op)}
-    return (Pass("grads_dropout", groups=_groups(op.numel("x")), defines=defines),)
+    return (DispatchSpec("grads_dropout", groups=_groups(op.numel("x")), defines=defines),)
 
 
-def _uniform(op: BoundInstruction) -> tuple[Pass, ...]:
-    return (Pass("random_uniform", groups=_groups(op.numel("y"))),)
+def _uniform(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("random_uniform", groups=_groups(op.numel("y"))),)
 
 
 def _entry(op: BoundInstruction) -> dict[str, int | str]:
     return {"ENTRY": prod(op.shape("x")[1:])}
 
 
-def _noise(op: BoundInstruction) -> tuple[Pass, ...]:
-    return (Pass("augment_noise", "y", defines=_entry(op)),)
+def _noise(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("augment_noise", "y", defines=_entry(op)),)
 
 
-def _standardize(op: BoundInstruction) -> tuple[Pass, ...]:
+def _standardize(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     local = (16 if op.caps.is_software else 128, 1, 1)
     groups = (op.shape("x")[0], 1, 1)
-    return (Pass("augment_standardize", groups=groups, local=local, defines=_entry(op)),)
+    return (DispatchSpec("augment_standardize", groups=groups, local=local, defines=_entry(op)),)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from studio.engine.gl.kernels.column_sums import LOCAL, SUM, fold, parts_of
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 _RULES: dict[str, Mapping[str, str]] = {
@@ -41,13 +41,13 @@ def _mask(op: BoundInstruction) -> int:
     return sum(1 << axis for axis in _axes(op))
 
 
-def _reduce(op: BoundInstruction) -> tuple[Pass, ...]:
+def _reduce(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     count, kept = _count(op), op.numel("y")
     rank = len(op.shape("x"))
     rule = _RULES[op.ins.mnemonic]
     parts = parts_of(op, count, kept)
     room = parts * kept if parts > 1 else 0
-    first = Pass(
+    first = DispatchSpec(
         "reduce",
         groups=(groups_for(parts * kept, LOCAL), 1, 1),
         defines={"REDUCED": _mask(op), "LAST_REDUCED": int(rank - 1 in _axes(op)), **rule},
@@ -58,21 +58,21 @@ def _reduce(op: BoundInstruction) -> tuple[Pass, ...]:
     return (first, fold(op, "y", kept, parts, room, count, rule)) if parts > 1 else (first,)
 
 
-def _grads_spread(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_spread(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     mean = int(op.ins.mnemonic == "GRADS_REDUCE_MEAN")
     defines: dict[str, int | str] = {"REDUCED": _mask(op), "MEAN": mean}
     if not op.wants("x"):
         return ()
-    return (Pass("grads_reduce", "dx", defines=defines, launch=(_count(op), 0)),)
+    return (DispatchSpec("grads_reduce", "dx", defines=defines, launch=(_count(op), 0)),)
 
 
-def _grads_first(op: BoundInstruction) -> tuple[Pass, ...]:
+def _grads_first(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     if not op.wants("x"):
         return ()
     groups = groups_for(op.numel("y"), LOCAL)
     defines: dict[str, int | str] = {"REDUCED": _mask(op)}
     return (
-        Pass(
+        DispatchSpec(
             "grads_reduce_first",
             groups=(groups, 1, 1),
             defines=defines,
@@ -81,8 +81,8 @@ def _grads_first(op: BoundInstruction) -> tuple[Pass, ...]:
     )
 
 
-def _argmax(op: BoundInstruction) -> tuple[Pass, ...]:
-    return (Pass("argmax", "y", defines={"LENGTH": op.shape("x")[-1]}),)
+def _argmax(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("argmax", "y", defines={"LENGTH": op.shape("x")[-1]}),)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studio.engine.gl.kernels.families.pool import gradient
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -23,18 +23,22 @@ def row_lanes(length: int) -> tuple[int, int]:
 
 
 def _rows(kernel: str, result: str) -> tuple[Variant, ...]:
-    def passes(op: BoundInstruction, lanes: int, local: int) -> tuple[Pass, ...]:
+    def dispatches(op: BoundInstruction, lanes: int, local: int) -> tuple[DispatchSpec, ...]:
         if result == "dx" and not op.wants("x"):
             return ()
         rows = op.numel("y") // op.ins.value("step")
         groups = groups_for(rows, local // lanes)
-        return (Pass(kernel, groups=(groups, 1, 1), local=(local, 1, 1), defines={"LANES": lanes}),)
+        return (
+            DispatchSpec(
+                kernel, groups=(groups, 1, 1), local=(local, 1, 1), defines={"LANES": lanes}
+            ),
+        )
 
-    def shared(op: BoundInstruction) -> tuple[Pass, ...]:
-        return passes(op, *row_lanes(op.ins.value("step")))
+    def shared(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+        return dispatches(op, *row_lanes(op.ins.value("step")))
 
     return (
-        Variant("rows", lambda op: passes(op, 1, _LOCAL), software=1),
+        Variant("rows", lambda op: dispatches(op, 1, _LOCAL), software=1),
         Variant("shared_rows", shared, hardware=1),
     )
 
@@ -58,13 +62,13 @@ def _kept(op: BoundInstruction) -> bool:
     return _keepers(length) > 0 and dense and length >= _SHORT
 
 
-def _kept_rows(op: BoundInstruction) -> tuple[Pass, ...]:
+def _kept_rows(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     length = op.ins.value("step")
     keepers = _keepers(length)
     groups = groups_for(op.numel("y") // length, _LOCAL // keepers)
     defines = {"LANES": keepers, "KEPT": length // (4 * keepers)}
     return (
-        Pass(
+        DispatchSpec(
             "softmax_kept", groups=(groups, 1, 1), local=(_LOCAL, 1, 1), defines=defines,
             vector=("x", "y"),
         ),

@@ -8,7 +8,7 @@ from math import prod
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.kernels.matmul.windows import covered
 from studio.engine.gl.kernels.partial_sums import PartGrid
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 128
@@ -68,7 +68,7 @@ def is_direct(op: BoundInstruction, *, gradient: bool = False) -> bool:
     )
 
 
-def direct_pass(op: BoundInstruction, *, gradient: bool = False) -> Pass:
+def direct_dispatch(op: BoundInstruction, *, gradient: bool = False) -> DispatchSpec:
     """The dispatch of a convolution, or of the gradient of its input."""
     ins, sides = op.ins, _sides(op, gradient)
     kh, kw = op.shape("w")[:2]
@@ -86,7 +86,7 @@ def direct_pass(op: BoundInstruction, *, gradient: bool = False) -> Pass:
     bind = {"source": op.ref(sides.source), "y": op.ref(sides.result)}
     if sides.bias is not None:
         bind["bias"] = sides.bias
-    return Pass(
+    return DispatchSpec(
         "conv2d_direct",
         groups=(groups, 1, 1),
         local=(_LOCAL, 1, 1),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from studio.engine.gl.kernels.column_sums import product_fold
 from studio.engine.gl.kernels.matmul.windows import geometry
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec
 from studio.engine.gl.shader.dispatch import groups_for
 
 _MOST_FACTORS = 64
@@ -102,10 +102,10 @@ def _room(op: BoundInstruction, rows: int, span: int, quads: int) -> int:
     return 4 * high * wide * channels + 16 * rows * span * quads
 
 
-def weight_passes(op: BoundInstruction, grid: WeightGrid) -> tuple[Pass, Pass]:
+def weight_dispatches(op: BoundInstruction, grid: WeightGrid) -> tuple[DispatchSpec, DispatchSpec]:
     """The dispatches of the gradient of the weights: parts, and their sum."""
     count, filters = op.numel("w"), op.shape("w")[3]
-    first = Pass(
+    first = DispatchSpec(
         "grads_conv2d_dw_direct",
         groups=(filters // 4 // grid.quads * grid.parts, 1, 1),
         local=(grid.local, 1, 1),

@@ -10,7 +10,7 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.kernels.column_sums import product_fold
 from studio.engine.gl.kernels.partial_sums import PartGrid
 from studio.engine.gl.kernels.product import Product
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass, Plan, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Plan, Variant
 from studio.engine.gl.kernels.tiles import (
     BUSY_LOADS,
     MOST_JOINED,
@@ -31,12 +31,12 @@ SHARED_BYTES = 32 << 10
 """Shared memory of a work group that OpenGL 4.3 promises."""
 _FLAG_BYTES = 16
 
-Products = tuple[Product | Pass, ...]
+Products = tuple[Product | DispatchSpec, ...]
 
 
-def product_passes(
+def product_dispatches(
     op: BoundInstruction, product: Product, tiles: tuple[Tile, ...]
-) -> tuple[Pass, ...]:
+) -> tuple[DispatchSpec, ...]:
     """The dispatches of a product: one, or a partial one and the sum of the parts.
 
     Args:
@@ -64,7 +64,7 @@ def product_passes(
         bind["bias"] = product.bias
     vector = [f.name for f in (product.left, product.right) if f.vector]
     count = tile.count(product.rows, product.cols, product.batches) * parts
-    main = Pass(
+    main = DispatchSpec(
         product.kernel,
         groups=(groups_for(count, tile.lanes), 1, 1),
         local=(tile.threads, 1, 1),
@@ -156,12 +156,14 @@ def _macros(product: Product, tile: Tile, out_vector: bool) -> dict[str, int | s
     }
 
 
-def planned(op: BoundInstruction, found: Products, tiles: tuple[Tile, ...]) -> tuple[Pass, ...]:
-    """The dispatches of products and whatever passes stand between them."""
-    passes: list[Pass] = []
+def planned(
+    op: BoundInstruction, found: Products, tiles: tuple[Tile, ...]
+) -> tuple[DispatchSpec, ...]:
+    """The dispatches of products and of what stands between them."""
+    dispatches: list[DispatchSpec] = []
     for one in found:
-        passes += product_passes(op, one, tiles) if isinstance(one, Product) else (one,)
-    return tuple(passes)
+        dispatches += product_dispatches(op, one, tiles) if isinstance(one, Product) else (one,)
+    return tuple(dispatches)
 
 
 def product_variants(describe: Callable[[BoundInstruction], Products]) -> tuple[Variant, ...]:
@@ -184,5 +186,5 @@ def product_variants(describe: Callable[[BoundInstruction], Products]) -> tuple[
 
 def _plan(
     describe: Callable[[BoundInstruction], Products], tiles: tuple[Tile, ...], op: BoundInstruction
-) -> tuple[Pass, ...]:
+) -> tuple[DispatchSpec, ...]:
     return planned(op, describe(op), tiles)

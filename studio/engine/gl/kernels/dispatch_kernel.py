@@ -1,4 +1,4 @@
-"""Turns a pass of an instruction (a kernel file and its operands) into a planned dispatch."""
+"""Turns a `DispatchSpec` (a kernel file and its operands) into a planned dispatch."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from studio.engine.core.tensor import Ref
 from studio.engine.gl.glsl.files import load
 from studio.engine.gl.kernels.epilogue import Epilogue, epilogue_text
 from studio.engine.gl.kernels.partial_sums import Sums, leaving_text
-from studio.engine.gl.kernels.specs import BoundInstruction, Pass
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec
 from studio.engine.gl.shader.accessors import ACCESSOR_NAMES, Access, Use
 from studio.engine.gl.shader.attributes import attribute_constants
 from studio.engine.gl.shader.dispatch import groups_for, split_line
 from studio.engine.gl.shader.planned import (
     ArrivalsBinding,
     Binding,
-    Planned,
+    PlannedDispatch,
     ScratchBinding,
     StorageBinding,
 )
@@ -32,10 +32,10 @@ _SCRATCH = re.compile(r"\bscratch\[")
 _SCRATCH_STORE = re.compile(r"\bscratch\[[^\]]*\]\s*=(?!=)")
 
 
-def plan_pass(
-    op: BoundInstruction, one: Pass, variant: str, tail: Epilogue | None = None
-) -> Planned:
-    """The dispatch of one pass, with the element-wise tail of its group applied where it stores.
+def plan_dispatch(
+    op: BoundInstruction, one: DispatchSpec, variant: str, tail: Epilogue | None = None
+) -> PlannedDispatch:
+    """One dispatch, with the element-wise tail of its group applied where it stores.
 
     Raises:
         BackendError: the kernel would need more storage buffers than OpenGL 4.3 promises.
@@ -97,7 +97,7 @@ def plan_pass(
         groups = (groups_for(count, prod(one.local)), 1, 1)
     if groups[1:] == (1, 1):
         groups = split_line(groups[0])
-    return Planned(source, tuple(bindings), groups, one.launch, variant, one.patience)
+    return PlannedDispatch(source, tuple(bindings), groups, one.launch, variant, one.patience)
 
 
 def _place_of(ref: Ref, accesses: Sequence[Access], refs: Sequence[Ref]) -> int | None:
@@ -136,7 +136,9 @@ def presence(op: BoundInstruction) -> dict[str, int]:
     return found
 
 
-def operands_of(op: BoundInstruction, one: Pass, body: str) -> tuple[list[Access], list[Ref]]:
+def operands_of(
+    op: BoundInstruction, one: DispatchSpec, body: str
+) -> tuple[list[Access], list[Ref]]:
     """The operands a kernel's text uses, in a fixed order, and their storages."""
     candidates: dict[str, Ref] = {}
     for spec in op.ins.operand_fields:
@@ -163,7 +165,7 @@ def operands_of(op: BoundInstruction, one: Pass, body: str) -> tuple[list[Access
     return accesses, refs
 
 
-def _unwanted(op: BoundInstruction, name: str, one: Pass) -> bool:
+def _unwanted(op: BoundInstruction, name: str, one: DispatchSpec) -> bool:
     """Whether a name is a gradient that this line does not compute."""
     if name in one.bind or not isinstance(op.ins, Twin) or not name.startswith("d"):
         return False
