@@ -54,7 +54,7 @@ def issue_levels(
     Kernels of one level need not wait for each other; the next level begins when all have ended. A
     kernel stands in the first level behind everything it waits for, but what fills the device by
     itself never before the last such kernel above it, since it would gain nothing. A part of a
-    smaller gradient of a product (that of the weights, say) may run ``target.patience`` levels
+    smaller gradient of a product (that of the weights, say) may run ``target.slack`` levels
     later, as long as one of the results is not wanted there yet.
 
     Args:
@@ -72,8 +72,8 @@ def issue_levels(
     spans: list[Span] = [Span(0, 0)] * len(program)
     for number, kernel in enumerate(kernels):
         level = levels[number]
-        patience = target.patience if kernel.products and not fills[number] else 0
-        last = min(level + patience, wanted[number] - 1)
+        slack = target.slack if kernel.products and not fills[number] else 0
+        last = min(level + slack, wanted[number] - 1)
         begin, behind = kernel.lines.first, kernel.lines.last + 1
         spans[begin:behind] = [Span(level, max(level, min(last, end)))] * (behind - begin)
     return spans

@@ -29,7 +29,7 @@ class Target:
         padded_writers: mnemonics whose kernels write into storage with a halo at full speed.
         in_order: kernels run one after another as the program has them; else those that data flow
             leaves independent may run side by side, and the memory plan keeps their storages apart.
-        patience: levels by which a small kernel may run later than it could, where one of its
+        slack: levels by which a small kernel may run later than it could, where one of its
             results is wanted later (gradients of weights, beside those of the layer before).
         filling_flops: operations from which on a kernel fills the device by itself, so that it
             gains nothing from others beside it.
@@ -58,7 +58,7 @@ class Target:
     row_inputs: int = 0
     padded_writers: frozenset[str] = frozenset()
     in_order: bool = False
-    patience: int = 1
+    slack: int = 1
     filling_flops: int = 400_000_000
     filling_bytes: int = 32 << 20
     fuses_statistics: bool = False

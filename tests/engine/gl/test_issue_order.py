@@ -22,8 +22,8 @@ WRITE, READ, BOTH = (ScratchBinding(64, use) for use in (Use.WRITE, Use.READ, Us
 NO_TEXT = cast("KernelSource", None)
 
 
-def dispatch(*bindings: Binding, patience: int = 0) -> PlannedDispatch:
-    return PlannedDispatch(NO_TEXT, bindings, (2, 1, 1), patience=patience)
+def dispatch(*bindings: Binding, slack: int = 0) -> PlannedDispatch:
+    return PlannedDispatch(NO_TEXT, bindings, (2, 1, 1), slack=slack)
 
 
 def scratch_of(*bindings: ScratchBinding | None, levels: Sequence[int] = ()) -> ScratchPlan:
@@ -69,16 +69,16 @@ def steps(draw: st.DrawFn) -> tuple[list[PlannedDispatch], dict[Ref, Span]]:
         return [StorageBinding(ref, draw(st.sampled_from(list(Use)))) for ref in some]
 
     for _ in range(draw(st.integers(1, 14))):
-        patience = draw(st.integers(0, 2))
+        slack = draw(st.integers(0, 2))
         floats = draw(st.sampled_from([0, 64, 128]))
         if not floats:
-            found.append(dispatch(*storages(), patience=patience))
+            found.append(dispatch(*storages(), slack=slack))
             continue
         alone = draw(st.booleans())
         found.append(dispatch(*storages(), ScratchBinding(floats, Use.WRITE, alone)))
         if not alone:
             last = ScratchBinding(floats, draw(st.sampled_from([Use.READ, Use.BOTH])))
-            found.append(dispatch(*storages(), last, patience=patience))
+            found.append(dispatch(*storages(), last, slack=slack))
     return found, spans
 
 
@@ -164,7 +164,7 @@ def test_scratch_storage_takes_no_level(
                            for p in planned])  # fmt: skip
     own = {k: Ref(100 + place) for place, numbers in enumerate(users) for k in numbers}
     apart = [dispatch(*(StorageBinding(own[k], b.use) if isinstance(b, ScratchBinding) else b
-                        for b in p.bindings), patience=p.patience)
+                        for b in p.bindings), slack=p.slack)
              for k, p in enumerate(planned)]  # fmt: skip
     wide = {**spans, **{ref: (f"own {ref.id}", 0, 1) for ref in own.values()}}
     assert order.levels == order_dispatches(apart, wide.__getitem__, 256).levels
@@ -191,7 +191,7 @@ def test_sums_wait_only_where_scratch_storage_is_spare() -> None:
     for k in range(4):
         planned += [
             dispatch(StorageBinding(Ref(k), Use.READ), WRITE),
-            dispatch(StorageBinding(Ref(10 + k), Use.WRITE), READ, patience=1),
+            dispatch(StorageBinding(Ref(10 + k), Use.WRITE), READ, slack=1),
             dispatch(StorageBinding(Ref(k), Use.READ), StorageBinding(Ref(20 + k), Use.WRITE)),
             dispatch(StorageBinding(Ref(20 + k), Use.READ), StorageBinding(Ref(k + 1), Use.WRITE)),
         ]

@@ -119,7 +119,7 @@ def test_parts_of_the_depth_are_added_up_by_the_last_group(backend: GlBackend, n
         op = BoundInstruction(line.program, line.instruction, line.batch, line.batch, DeviceCaps())
         tiled = next(v for v in VARIANTS["GRADS_CONV2D"] if v.name == "tiles")
         (found,) = tiled.plan(op)
-        assert found.arrivals > 0
+        assert found.tickets > 0
         assert 1 < found.launch[0] <= MOST_JOINED
         close(run_line(backend, line, "dx", variant="tiles", gpu=True)["dx"], expected)
         blocks = replace(DeviceCaps(), offered_blocks=4)

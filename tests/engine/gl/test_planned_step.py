@@ -18,10 +18,10 @@ from studio.engine.gl.plan.planned_step import PlannedStep, plan_step
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.shader.planned import (
     ArenaBinding,
-    ArrivalsBinding,
     ScratchBinding,
     StorageBinding,
     TableBinding,
+    TicketsBinding,
 )
 from studio.engine.train.network import Network
 from studio.engine.train.programs import Programs
@@ -121,7 +121,7 @@ def check_recorded(backend: GlBackend, work: Work) -> None:
 
 
 def described(one: PlannedDispatch) -> tuple[object, ...]:
-    return one.source, one.groups, one.launch, one.variant, one.patience
+    return one.source, one.groups, one.launch, one.variant, one.slack
 
 
 @pytest.mark.gl
@@ -169,7 +169,7 @@ def test_every_line_has_dispatches_that_do_its_work_alone(work: Work, target: st
                 elif isinstance(binding, ArenaBinding):
                     touched |= set(binding.refs)
                 else:
-                    alone = (TableBinding, ScratchBinding, ArrivalsBinding)
+                    alone = (TableBinding, ScratchBinding, TicketsBinding)
                     assert isinstance(binding, alone), f"{where}: shared with another line"
         found = {program.storage(ref) for ref in touched}
         assert found <= own, f"line {entry.index}: {entry.mnemonic} touches others' storages"

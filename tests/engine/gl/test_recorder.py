@@ -11,7 +11,7 @@ from studio.engine.gl.plan.hazards import (
     Levels,
     Span,
     Touches,
-    with_patience,
+    with_slack,
     without_seam,
 )
 
@@ -95,13 +95,13 @@ def test_patient_dispatches_run_one_level_later_where_nobody_waits_there() -> No
     found = [levels.place(*one) for one in touches]
     assert found == [0, 1, 1, 2, 2]
     patient = [False, True, False, False, False]
-    assert with_patience(found, touches, patient) == [0, 1, 1, 2, 2]
-    assert with_patience(found[:-1], touches[:-1], patient[:-1]) == [0, 2, 1, 2]
+    assert with_slack(found, touches, patient) == [0, 1, 1, 2, 2]
+    assert with_slack(found[:-1], touches[:-1], patient[:-1]) == [0, 2, 1, 2]
     # The last level stays the last.
-    assert with_patience(found[:3], touches[:3], patient[:3]) == [0, 1, 1]
+    assert with_slack(found[:3], touches[:3], patient[:3]) == [0, 1, 1]
     # Who writes where it reads waits for it.
     again = [*touches[:-1], ([ELSEWHERE], [A])]
-    assert with_patience(found, again, patient) == [0, 1, 1, 2, 2]
+    assert with_slack(found, again, patient) == [0, 1, 1, 2, 2]
 
 
 def test_patient_dispatches_make_room_for_each_other() -> None:
@@ -118,13 +118,13 @@ def test_patient_dispatches_make_room_for_each_other() -> None:
     found = [levels.place(*one) for one in touches]
     assert found == [0, 0, 1, 2, 3, 1]
     patient = [False, True, False, False, False, True]
-    assert with_patience(found, touches, patient) == [0, 1, 1, 2, 3, 2]
+    assert with_slack(found, touches, patient) == [0, 1, 1, 2, 3, 2]
     # Not where the sum has to come at once, nor where somebody writes what the product reads.
     patient[5] = False
-    assert with_patience(found, touches, patient) == [0, 0, 1, 2, 3, 1]
+    assert with_slack(found, touches, patient) == [0, 0, 1, 2, 3, 1]
     patient[5] = True
     touches[1], touches[2] = ([C], [B]), ([A], [ELSEWHERE, C])
-    assert with_patience(found, touches, patient) == [0, 0, 1, 2, 3, 2]
+    assert with_slack(found, touches, patient) == [0, 0, 1, 2, 3, 2]
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def fold(
         defines={"LANES": lanes, "COLS": "Y_NUMEL", **rule},
         launch=(parts, count),
         scratch=room,
-        patience=1,
+        slack=1,
     )
 
 
@@ -211,8 +211,8 @@ def product_fold(
         defines={"HAS_BIAS": int(bias is not None), "COLS": cols, "LANES": lanes},
         launch=(parts, 0),
         scratch=product.scratch,
-        in_fours=quads,
-        patience=1,
+        scratch_vec4=quads,
+        slack=1,
     )
 
 

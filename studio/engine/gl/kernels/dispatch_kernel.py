@@ -18,11 +18,11 @@ from studio.engine.gl.shader.accessors import ACCESSOR_NAMES, Access, Use
 from studio.engine.gl.shader.attributes import attribute_constants
 from studio.engine.gl.shader.dispatch import groups_for, split_line
 from studio.engine.gl.shader.planned import (
-    ArrivalsBinding,
     Binding,
     PlannedDispatch,
     ScratchBinding,
     StorageBinding,
+    TicketsBinding,
 )
 from studio.engine.gl.shader.source import assemble, included, kernel_text, lanes_of, uses_name
 from studio.engine.isa.instruction import Twin
@@ -45,7 +45,7 @@ def plan_dispatch(
     functions = ""
     sums: tuple[Sums, ...] = ()
     if tail is not None and _place_of(tail.produced, accesses, refs) is not None:
-        tail = replace(tail, holds=one.holds)
+        tail = replace(tail, held_stores=one.held_stores)
         accesses, refs, functions = _with_tail(op, accesses, refs, tail)
         sums = tail.sums
     stored = [(a, r) for a, r in zip(accesses, refs, strict=True) if a.stored]
@@ -55,20 +55,20 @@ def plan_dispatch(
     if one.sums is not None:
         bindings.append(one.sums)
     elif one.scratch:
-        fills = one.fills or one.arrivals > 0
-        use = Use.WRITE if fills else scratch_use(all_text(body))
-        bindings.append(ScratchBinding(one.scratch, use, alone=one.arrivals > 0))
-    if one.arrivals:
-        bindings.append(ArrivalsBinding(one.arrivals))
+        fills_scratch = one.fills_scratch or one.tickets > 0
+        use = Use.WRITE if fills_scratch else scratch_use(all_text(body))
+        bindings.append(ScratchBinding(one.scratch, use, alone=one.tickets > 0))
+    if one.tickets:
+        bindings.append(TicketsBinding(one.tickets))
     defines = {**presence(op), "PARTIAL": int(one.partial), **one.defines}
-    if sums and one.takes is not None:
-        grid, columns = one.takes, sums[0].columns
+    if sums and one.sum_grid is not None:
+        grid, columns = one.sum_grid, sums[0].columns
         functions = leaving_text(sums, grid, len(bindings), functions)
         bindings += [StorageBinding(wanted.result, Use.WRITE) for wanted in sums]
         defines |= {"PARTIAL_SUMS": len(sums), "SUMS_SPAN": grid.span, "SUMS_COLS": columns}
     caps = op.caps
-    spares = one.arrivals > 0 or one.spares or bool(sums)
-    offered = caps.offered_blocks if spares else caps.storage_blocks
+    saves_dispatch = one.tickets > 0 or one.saves_dispatch or bool(sums)
+    offered = caps.offered_blocks if saves_dispatch else caps.storage_blocks
     if len(bindings) > offered:
         raise BackendError(
             f"the kernel {one.kernel} needs {len(bindings)} storage buffers, the device offers "
@@ -86,8 +86,8 @@ def plan_dispatch(
         epilogue=functions,
         result=one.result,
         scratch=bool(one.scratch),
-        arrivals=bool(one.arrivals),
-        in_fours=one.in_fours,
+        tickets=bool(one.tickets),
+        scratch_vec4=one.scratch_vec4,
     )
     groups = one.groups
     if one.result:
@@ -97,7 +97,7 @@ def plan_dispatch(
         groups = (groups_for(count, prod(one.local)), 1, 1)
     if groups[1:] == (1, 1):
         groups = split_line(groups[0])
-    return PlannedDispatch(source, tuple(bindings), groups, one.launch, variant, one.patience)
+    return PlannedDispatch(source, tuple(bindings), groups, one.launch, variant, one.slack)
 
 
 def _place_of(ref: Ref, accesses: Sequence[Access], refs: Sequence[Ref]) -> int | None:

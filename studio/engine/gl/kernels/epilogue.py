@@ -24,7 +24,7 @@ class Epilogue:
         layout_of: how a storage lies.
         has_storage: False for registers.
         sums: sums taken along of what is stored, four neighbours at once.
-        holds: stores whose reads a kernel may have done before the first of them; 0 for none.
+        held_stores: stores whose reads a kernel may have done before the first of them; 0 for none.
     """
 
     assignments: tuple[Assignment, ...]
@@ -32,7 +32,7 @@ class Epilogue:
     layout_of: Callable[[Ref], Layout]
     has_storage: Callable[[Ref], bool]
     sums: tuple[Sums, ...] = ()
-    holds: int = 0
+    held_stores: int = 0
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,9 @@ def _vector_store(
         before.append(f"{result.name}_put4({own}, values);")
     body = [*before, *for_each_lane(lines), *after]
     name = f"store_{result.name}4"
-    if not tail.holds or not loads:
+    if not tail.held_stores or not loads:
         return _function(name, result, "vec4 values", [*(one.now for one in loads), *body])
-    return _holding(name, result, loads, body, tail.holds)
+    return _holding(name, result, loads, body, tail.held_stores)
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class _Load:
 
 
 def _holding(
-    name: str, result: Access, loads: Sequence[_Load], body: Sequence[str], holds: int
+    name: str, result: Access, loads: Sequence[_Load], body: Sequence[str], held_stores: int
 ) -> str:
     """A store in two steps: what it reads is read for several of them before the first stores."""
     rank = result.layout.rank
@@ -177,8 +177,8 @@ def _holding(
     listed = parameters(rank)
     return "\n".join(
         [
-            f"#define {result.name.upper()}_HOLDS {holds}",
-            *(f"{one.kind} {one.name}_held[{holds}];" for one in loads),
+            f"#define {result.name.upper()}_HOLDS {held_stores}",
+            *(f"{one.kind} {one.name}_held[{held_stores}];" for one in loads),
             *_lines(
                 f"void {hold}(int slot, {listed})",
                 [f"{one.name}_held[slot] = {one.expression};" for one in loads],

@@ -75,19 +75,18 @@ class DispatchSpec:
         defines: further macros, numbers or words.
         launch: two numbers that may change with the batch: ``LAUNCH_0`` and ``LAUNCH_1``.
         scratch: floats of scratch storage the dispatch reads or writes.
-        fills: the dispatch only fills scratch storage, whatever its text says.
-        arrivals: counters by which work groups find out who comes last; the dispatch then reads no
-            scratch storage but its own, as vec4.
-        in_fours: scratch storage is read as vec4.
-        spares: does a further dispatch's work, for which it may use as many storage buffers as the
-            device offers.
-        takes: where it can take sums along of the columns of what it stores.
+        fills_scratch: only writes scratch storage, whatever its text says.
+        tickets: atomic counters by which a work group finds out that it is the last; the dispatch
+            then reads no scratch storage but its own, as vec4.
+        scratch_vec4: scratch storage is read as vec4.
+        saves_dispatch: does the work of another dispatch too, and may therefore use as many
+            storage buffers as the device offers.
+        sum_grid: the grid in which it can also sum the columns of what it stores.
         sums: a partial tensor's storage, which stands in the place of scratch storage.
         cut: how the rows behind the partial tensor it makes are cut up.
-        patience: its result is wanted late, and it had better run so many levels later, beside
-            what comes there.
-        holds: stores of ``y`` (or ``dx``) whose reads its text does before the first of them, by
-            ``hold_y4`` and ``store_y4_held`` where ``Y_HOLDS`` is defined.
+        slack: levels it may be scheduled later, since its result is read late.
+        held_stores: stores of ``y`` (or ``dx``) whose reads its text does before the first of
+            them, by ``hold_y4`` and ``store_y4_held`` where ``Y_HOLDS`` is defined.
         partial: fills scratch storage only; stores of ``y`` in its text are compiled out by the
             macro ``PARTIAL``.
     """
@@ -102,15 +101,15 @@ class DispatchSpec:
     defines: Mapping[str, int | str] = field(default_factory=dict)
     launch: tuple[int, int] = (0, 0)
     scratch: int = 0
-    fills: bool = False
-    arrivals: int = 0
-    in_fours: bool = False
-    spares: bool = False
-    takes: PartGrid | None = None
+    fills_scratch: bool = False
+    tickets: int = 0
+    scratch_vec4: bool = False
+    saves_dispatch: bool = False
+    sum_grid: PartGrid | None = None
     sums: StorageBinding | None = None
     cut: Cut | None = None
-    patience: int = 0
-    holds: int = 0
+    slack: int = 0
+    held_stores: int = 0
     partial: bool = False
 
 

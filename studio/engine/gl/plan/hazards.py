@@ -90,21 +90,21 @@ Touches = tuple[Sequence[Span], Sequence[Span]]
 """What a dispatch reads and writes."""
 
 
-def with_patience(
-    levels: Sequence[int], touches: Sequence[Touches], patience: Sequence[int]
+def with_slack(
+    levels: Sequence[int], touches: Sequence[Touches], slack: Sequence[int]
 ) -> list[int]:
     """Levels with patient dispatches some levels later, as far as nobody waits for them there.
 
     Args:
         levels: as ``Levels`` gave them, in the program's order.
         touches: what each dispatch reads and writes.
-        patience: how many levels later each had better run, beside what comes next.
+        slack: how many levels later each had better run, beside what comes next.
     """
     found = list(levels)
     last = max(levels, default=0)
     # From the end, so that who waits for a patient one may already have made room for it.
     for number in reversed(range(len(levels))):
-        end = min(levels[number] + patience[number], last)
+        end = min(levels[number] + slack[number], last)
         later = range(number + 1, len(levels))
         while found[number] < end:
             close = (k for k in later if found[k] <= found[number] + 1)
@@ -115,7 +115,7 @@ def with_patience(
 
 
 def without_seam(
-    levels: Sequence[int], touches: Sequence[Touches], patience: Sequence[int]
+    levels: Sequence[int], touches: Sequence[Touches], slack: Sequence[int]
 ) -> list[int] | None:
     """Levels of which the first, run again, may begin while the last one still runs.
 
@@ -125,7 +125,7 @@ def without_seam(
     Args:
         levels: one per dispatch, in the program's order.
         touches: what each dispatch reads and writes.
-        patience: how many levels later each had better run, see ``with_patience``.
+        slack: how many levels later each had better run, see ``with_slack``.
     """
     last = max(levels, default=0)
     least = [int(level == 0 and _any_at(last, levels, touches, own))
@@ -134,7 +134,7 @@ def without_seam(
     if any(least):
         again = Levels()
         found = [again.place(*own, k) for own, k in zip(touches, least, strict=True)]
-        found = with_patience(found, touches, patience)
+        found = with_slack(found, touches, slack)
     firsts = [own for level, own in zip(found, touches, strict=True) if level == 0]
     stays = last > 0 and max(found) == last and bool(firsts)
     return None if not stays or any(_any_at(last, found, touches, own) for own in firsts) else found

@@ -16,7 +16,7 @@ from studio.engine.gl.plan.hazards import (
     Levels,
     Span,
     Touches,
-    with_patience,
+    with_slack,
     without_seam,
 )
 from studio.engine.gl.plan.scratch import (
@@ -83,13 +83,13 @@ def order_dispatches(
     for place, numbers in enumerate(users):
         for number in numbers:
             apart[number] = (f"scratch {place}", 0, 1)
-    patience = [one.patience for one in planned]
-    found = _levels(planned, span_of, apart, patience)
+    slack = [one.slack for one in planned]
+    found = _levels(planned, span_of, apart, slack)
     sizes = scratch_sizes(bindings, users, alignment)
-    # Each round takes patience from some, so that there is a last one.
-    while hurried := _hurried(found, patience, sizes, users, spare):
-        patience = [0 if number in hurried else own for number, own in enumerate(patience)]
-        found = _levels(planned, span_of, apart, patience)
+    # Each round takes slack from some, so that there is a last one.
+    while hurried := _hurried(found, slack, sizes, users, spare):
+        slack = [0 if number in hurried else own for number, own in enumerate(slack)]
+        found = _levels(planned, span_of, apart, slack)
     scratch = place_scratch(bindings, users, alignment, found.settled, seamless=found.seamless)
     least = place_scratch(bindings, users, alignment)
     if in_order or scratch.nbytes > max(ROOM, least.nbytes):
@@ -104,7 +104,7 @@ def order_dispatches(
         levels = tuple(count - 1 for count in accumulate(waits))
         return IssueOrder(scratch, levels, tuple(range(len(planned))), waits, waits, False)
     if scratch is least:
-        found = _levels(planned, span_of, shared, patience)
+        found = _levels(planned, span_of, shared, slack)
     settled = found.settled
     numbers = side_by_side(settled, found.last)
     begins = {numbers[k] for k in range(len(numbers)) if k == 0 or _differs(settled, numbers, k)}
@@ -139,15 +139,15 @@ def _levels(
     planned: Sequence[PlannedDispatch],
     span_of: SpanOf,
     scratch: Sequence[Span | None],
-    patience: Sequence[int],
+    slack: Sequence[int],
 ) -> _Levels:
     touches = [
         _touches(one.bindings, span_of, own) for one, own in zip(planned, scratch, strict=True)
     ]
     placing = Levels()
     soonest = [placing.place(*own) for own in touches]
-    settled = with_patience(soonest, touches, patience)
-    joined = without_seam(settled, touches, patience)
+    settled = with_slack(soonest, touches, slack)
+    joined = without_seam(settled, touches, slack)
     settled = joined or settled
     last = (
         level > first or one.groups == (1, 1, 1)
@@ -158,7 +158,7 @@ def _levels(
 
 def _hurried(
     found: _Levels,
-    patience: Sequence[int],
+    slack: Sequence[int],
     sizes: Sequence[int],
     users: Sequence[Sequence[int]],
     spare: int,
@@ -171,7 +171,7 @@ def _hurried(
         levels = [found.settled[k] for k in numbers]
         if max(in_use[min(levels) : max(levels) + 1]) > most:
             late = (k for k in numbers if found.settled[k] > found.soonest[k])
-            hurried.update(k for k in late if patience[k])
+            hurried.update(k for k in late if slack[k])
     return hurried
 
 

@@ -14,7 +14,7 @@ from studio.engine.gl.plan.issue_order import IssueOrder, order_dispatches
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.plan.scratch import spare_room
 from studio.engine.gl.run.session import rooms
-from studio.engine.gl.shader.planned import ArrivalsBinding, TableBinding
+from studio.engine.gl.shader.planned import TableBinding, TicketsBinding
 from studio.engine.runtime.entries import Entry, entries
 from studio.engine.runtime.kernel_calls import ONCE, HostEntry, KernelCall, StepCalls
 from studio.engine.runtime.requirements import asked_in_turn
@@ -163,7 +163,7 @@ def _prepared(planned: Sequence[PlannedDispatch]) -> Iterator[HostEntry]:
     pairs = len({one.launch for one in planned})
     bindings = [binding for one in planned for binding in one.bindings]
     tables = {binding.words for binding in bindings if isinstance(binding, TableBinding)}
-    counters = [binding.count * 4 for binding in bindings if isinstance(binding, ArrivalsBinding)]
+    counters = [binding.count * 4 for binding in bindings if isinstance(binding, TicketsBinding)]
     if pairs:
         yield HostEntry("upload", "launch numbers", pairs * SLICE_ALIGNMENT, ONCE)
     if tables:

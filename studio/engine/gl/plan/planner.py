@@ -176,7 +176,7 @@ class Planner:
         variant = self._choose(op)
         dispatches = variant.plan(op)
         taken: list[Sums] = []
-        if sums and _can_take(op, dispatches):
+        if sums and _can_sum(op, dispatches):
             tail = tail or Epilogue((), _produced(op.ins), op.layout_of, self.stored)
             tail, taken = self._taking(op, dispatches, tail, [self._sums(one) for one in sums])
         planned = [plan_dispatch(op, one, variant.name, tail) for one in dispatches]
@@ -199,7 +199,7 @@ class Planner:
     ) -> tuple[Epilogue | None, list[Sums]]:
         """The tail with as many of the sums as the kernel that stores the result can take along."""
         stores = [one for one in dispatches if one.bind.get("y", op.ref("y")) == tail.produced]
-        grid = stores[0].takes if len(stores) == 1 else None
+        grid = stores[0].sum_grid if len(stores) == 1 else None
         plain = tail if tail.assignments else None
         if grid is None:
             return plain, []
@@ -320,10 +320,10 @@ class Planner:
         return False
 
 
-def _can_take(op: BoundInstruction, dispatches: Sequence[DispatchSpec]) -> bool:
+def _can_sum(op: BoundInstruction, dispatches: Sequence[DispatchSpec]) -> bool:
     """Whether a dispatch can also sum columns of the single result that is summed."""
     result = "dx" if isinstance(op.ins, Twin) else "y"
-    return op.has(result) and any(one.takes is not None for one in dispatches)
+    return op.has(result) and any(one.sum_grid is not None for one in dispatches)
 
 
 def _produced(ins: Instruction) -> Ref:

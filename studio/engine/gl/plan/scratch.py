@@ -38,11 +38,11 @@ def scratch_users(bindings: Sequence[ScratchBinding | None]) -> list[list[int]]:
     for number, binding in enumerate(bindings):
         if binding is None:
             continue
-        fills = binding.use is Use.WRITE
-        if not found or binding.alone or (fills and not filling):
+        fills_scratch = binding.use is Use.WRITE
+        if not found or binding.alone or (fills_scratch and not filling):
             found.append([])
         found[-1].append(number)
-        filling = fills and not binding.alone
+        filling = fills_scratch and not binding.alone
     return found
 
 

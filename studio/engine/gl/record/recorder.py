@@ -17,11 +17,11 @@ from studio.engine.gl.plan.scratch import ROOM, ScratchPlan
 from studio.engine.gl.record.bindings import BoundSlices
 from studio.engine.gl.shader.planned import (
     ArenaBinding,
-    ArrivalsBinding,
     Binding,
     PlannedDispatch,
     StorageBinding,
     TableBinding,
+    TicketsBinding,
 )
 
 if TYPE_CHECKING:
@@ -116,8 +116,8 @@ class Recording:
         scratch = self._make_scratch(order.scratch)
         numbers = self._make_numbers(planned)
         self._tables = self._make_tables(planned)
-        arrivals = self._make_arrivals(planned)
-        for one, own, counters, waits in zip(planned, scratch, arrivals, order.waits, strict=True):
+        tickets = self._make_tickets(planned)
+        for one, own, counters, waits in zip(planned, scratch, tickets, order.waits, strict=True):
             slices = [self._resolve(b, own, counters) for b in one.bindings]
             dispatch = Dispatch(
                 self._compiled(one.source),
@@ -151,12 +151,11 @@ class Recording:
         buffer = self._lend(plan.nbytes, "scratch of reductions")
         return [None if own is None else buffer.slice(*own) for own in plan.ranges]
 
-    def _make_arrivals(self, planned: Sequence[PlannedDispatch]) -> list[Slice | None]:
+    def _make_tickets(self, planned: Sequence[PlannedDispatch]) -> list[Slice | None]:
         """Every dispatch's counters, where it has any; all begin at zero."""
         step = self._info.slice_alignment
         counts = [
-            next((b.count for b in p.bindings if isinstance(b, ArrivalsBinding)), 0)
-            for p in planned
+            next((b.count for b in p.bindings if isinstance(b, TicketsBinding)), 0) for p in planned
         ]
         sizes = [-(-count * 4 // step) * step for count in counts]
         if not any(sizes):
@@ -218,7 +217,7 @@ class Recording:
             begin = min(part.offset for part in parts)
             end = max(part.offset + part.nbytes for part in parts)
             return rounded_up(parts[0].buffer.slice(begin, end - begin))
-        found = counters if isinstance(binding, ArrivalsBinding) else scratch
+        found = counters if isinstance(binding, TicketsBinding) else scratch
         if found is None:
             raise RuntimeError("a dispatch asks for scratch storage that was not made")
         return found

@@ -59,13 +59,13 @@ class ScratchBinding:
 
 
 @dataclass(frozen=True)
-class ArrivalsBinding:
+class TicketsBinding:
     """Counters of this dispatch's own, zero before and after it."""
 
     count: int
 
 
-Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding | ArrivalsBinding
+Binding = StorageBinding | ArenaBinding | TableBinding | ScratchBinding | TicketsBinding
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class PlannedDispatch:
         groups: work groups, already folded to what drivers take.
         launch: the two numbers a kernel sees as ``LAUNCH_0`` and ``LAUNCH_1``.
         variant: name of the variant, for profiles.
-        patience: levels it may wait behind the one it could run at, see ``hazards.with_patience``.
+        slack: levels it may wait behind the one it could run at, see ``hazards.with_slack``.
     """
 
     source: KernelSource
@@ -86,4 +86,4 @@ class PlannedDispatch:
     groups: Groups
     launch: tuple[int, int] = (0, 0)
     variant: str = "simple"
-    patience: int = 0
+    slack: int = 0

@@ -63,16 +63,16 @@ def included(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def scratch_block(binding: int, arrivals: bool = False, in_fours: bool = False) -> str:
+def scratch_block(binding: int, tickets: bool = False, scratch_vec4: bool = False) -> str:
     """The declaration of the scratch storage, and of counters of arriving work groups."""
-    if arrivals:
+    if tickets:
         return (
             f"layout(std430, binding = {binding}) coherent buffer scratch_block "
             "{ vec4 scratch[]; };\n"
             f"layout(std430, binding = {binding + 1}) coherent buffer arrivals_block "
             "{ uint arrivals[]; };"
         )
-    kind = "vec4" if in_fours else "float"
+    kind = "vec4" if scratch_vec4 else "float"
     return f"layout(std430, binding = {binding}) buffer scratch_block {{ {kind} scratch[]; }};"
 
 
@@ -87,8 +87,8 @@ def assemble(
     epilogue: str = "",
     result: str = "",
     scratch: bool = False,
-    arrivals: bool = False,
-    in_fours: bool = False,
+    tickets: bool = False,
+    scratch_vec4: bool = False,
     from_file: bool = True,
 ) -> KernelSource:
     """The final text of a kernel.
@@ -103,8 +103,8 @@ def assemble(
         epilogue: a ``store_…`` function that replaces the generated one.
         result: accessor a value kernel computes; empty for a body with its own ``main``.
         scratch: declare the scratch storage behind the operands.
-        arrivals: declare counters behind it; it is then read by other work groups and in fours.
-        in_fours: scratch storage is read in fours.
+        tickets: declare counters behind it; it is then read by other work groups and in fours.
+        scratch_vec4: scratch storage is read in fours.
         from_file: whether ``body`` is the text of a kernel file (its lines are then its own).
     """
     return _assembled(
@@ -118,8 +118,8 @@ def assemble(
             epilogue,
             result,
             scratch,
-            arrivals,
-            in_fours,
+            tickets,
+            scratch_vec4,
             from_file,
         )
     )
@@ -137,8 +137,8 @@ class _Pieces(NamedTuple):
     epilogue: str
     result: str
     scratch: bool
-    arrivals: bool
-    in_fours: bool
+    tickets: bool
+    scratch_vec4: bool
     from_file: bool
 
 
@@ -169,7 +169,7 @@ def _assembled(of: _Pieces) -> KernelSource:
     middle = [
         of.constants,
         heads,
-        scratch_block(stored, of.arrivals, of.in_fours) if of.scratch else "",
+        scratch_block(stored, of.tickets, of.scratch_vec4) if of.scratch else "",
         functions,
         of.epilogue,
     ]

@@ -149,7 +149,7 @@ def _conv2d_few(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
             local=(_FEW_LOCAL, 1, 1),
             vector=("w", "b", "y"),
             defines={**geometry(op), "STEPS": steps},
-            takes=PartGrid(each, filters // 4),
+            sum_grid=PartGrid(each, filters // 4),
         ),
     )
 
@@ -181,7 +181,7 @@ def _grads_conv2d_few(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
             defines={**defines, "LANES": lanes},
             launch=(parts, 0),
             scratch=parts * sums,
-            patience=1,
+            slack=1,
         ),
         *planned(op, _grad_x(op), TILES),
     )

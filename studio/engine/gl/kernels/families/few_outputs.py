@@ -115,7 +115,7 @@ def _with_row_loss(
         plain,
         vector=(*plain.vector, "row_dx"),
         bind=bind,
-        spares=True,
+        saves_dispatch=True,
         defines={**plain.defines, **defines},
     )
 
@@ -150,7 +150,7 @@ def _grads_linear(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     if blocks:
         # With few rows the level behind has room; with many it is full, and the last ones are not.
         levels = 1 if op.batch <= LATE_ROWS else FURTHER
-        dispatches.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), patience=levels))
+        dispatches.append(make("grads_linear_few_dw", groups=(blocks, 1, 1), slack=levels))
     if op.wants("x"):
         dispatches.append(make("grads_linear_few_dx", groups=(units, 1, 1)))
     return tuple(dispatches)

@@ -188,10 +188,10 @@ def _joining_dispatch(
         launch=(parts.count, parts.at_once),
         scratch=room,
         sums=_sums(op),
-        in_fours=True,
-        spares=True,
+        scratch_vec4=True,
+        saves_dispatch=True,
         # The gradient's text stores as it goes.
-        holds=_AHEAD if "y" in names else 0,
+        held_stores=_AHEAD if "y" in names else 0,
     )
 
 
@@ -257,7 +257,7 @@ def _grads_batchnorm(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     if sums:
         totals = _fold(op, "grads_batchnorm_totals", parts, room, bind)
         # The parts are read as an operand, since scratch storage is written here.
-        dispatches.append(replace(totals, sums=None, fills=given))
+        dispatches.append(replace(totals, sums=None, fills_scratch=given))
     if op.wants("x"):
         dispatches.append(_element_dispatch(op, "grads_batchnorm_dx", ahead, room, "x", "dy", "dx"))
     return tuple(dispatches)

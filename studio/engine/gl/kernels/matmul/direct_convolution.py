@@ -107,6 +107,6 @@ def direct_dispatch(op: BoundInstruction, *, gradient: bool = False) -> Dispatch
             "HAS_BIAS": int(sides.bias is not None),
         },
         launch=(rows, kh * channels // 4),
-        holds=neighbours,
-        takes=PartGrid(_LOCAL * 4 // block * neighbours, block // 4),
+        held_stores=neighbours,
+        sum_grid=PartGrid(_LOCAL * 4 // block * neighbours, block // 4),
     )

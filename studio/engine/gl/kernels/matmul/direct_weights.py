@@ -122,6 +122,6 @@ def weight_dispatches(op: BoundInstruction, grid: WeightGrid) -> tuple[DispatchS
         },
         launch=(grid.parts, 0),
         scratch=grid.parts * count,
-        in_fours=True,
+        scratch_vec4=True,
     )
     return first, product_fold(op, first, grid.parts, filters, count)

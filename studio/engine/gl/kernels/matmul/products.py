@@ -74,11 +74,11 @@ def product_dispatches(
         defines={**_macros(product, tile, out_vector), "JOINS": int(joins)},
         launch=(parts, chunk),
         scratch=room,
-        fills=parts > 1,
-        arrivals=tiles_in_all if joins else 0,
+        fills_scratch=parts > 1,
+        tickets=tiles_in_all if joins else 0,
         partial=parts > 1 and not joins,
-        takes=_part_grid(op, product, tile) if parts == 1 or joins else None,
-        patience=int(product.late),
+        sum_grid=_part_grid(op, product, tile) if parts == 1 or joins else None,
+        slack=int(product.late),
     )
     if parts == 1 or joins:
         return (main,)
