@@ -83,14 +83,22 @@ def places_of(name: str, page: Path) -> list[str]:
     return ends[:1] if "*" in pattern else ends
 
 
-def names_in(module: Path) -> set[str]:
-    """What a module defines or imports at its top."""
+def imported_in(module: Path) -> set[str]:
+    """What a module imports at its top."""
+    return {
+        alias.asname or alias.name
+        for node in ast.parse(text_of(module)).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def defined_in(module: Path) -> set[str]:
+    """What a module defines at its top."""
     found: set[str] = set()
     for node in ast.parse(text_of(module)).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found.add(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {alias.asname or alias.name for alias in node.names}
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             found |= {target.id for target in targets if isinstance(target, ast.Name)}
@@ -103,9 +111,25 @@ def module_exists(dotted: str) -> bool:
         return True
     owner = path.parent
     for module in (owner.with_suffix(".py"), owner / "__init__.pyi", owner / "__init__.py"):
-        if module.is_file() and path.name in names_in(module):
+        if module.is_file() and path.name in defined_in(module) | imported_in(module):
             return True
     return False
+
+
+def leads_somewhere(link: str, page: Path) -> bool:
+    """Whether a relative link has its file and, behind ``#``, its heading."""
+    name, _, heading = link.partition("#")
+    file = page.parent / name if name else page
+    if not heading or not file.is_file():
+        return file.exists()
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", text_of(file)), re.MULTILINE)
+    return heading in {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
+
+
+def first_tasks() -> list[tuple[str, str]]:
+    """The ten tasks for newcomers: the number, and the cell that says where each begins."""
+    text = text_of(ROOT / "CONTRIBUTING.md").partition("## Ten first tasks")[2]
+    return re.findall(r"^\| (\d+) \| .+? \| (`.+?) \| ", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -132,6 +156,21 @@ def test_each_module_and_link_in_a_document_exists(page: Path) -> None:
     links = [
         link
         for link in LINK.findall(plain)
-        if "://" not in link and not (page.parent / link.partition("#")[0]).exists()
+        if "://" not in link and not leads_somewhere(link, page)
     ]
     assert (commands, modules, links) == ([], [], [])
+
+
+def test_each_first_task_begins_at_a_path_and_symbol_that_exist() -> None:
+    tasks = first_tasks()
+    assert [int(number) for number, _ in tasks] == list(range(1, 11))
+    wrong = []
+    for number, cell in tasks:
+        for place in cell.split("; "):
+            path, _, symbol = place.partition(": ")
+            file = ROOT / path.strip("`")
+            if not file.is_file():
+                wrong.append(f"{number}: {path}")
+            elif file.suffix == ".py" and symbol.strip("`") not in defined_in(file):
+                wrong.append(f"{number}: {place}")
+    assert wrong == []
