@@ -126,7 +126,7 @@ def scheduler(qapp: QApplication) -> Iterator[QtScheduler]:
 def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterator[Studio]:
     """The models of a window, with folders of their own and the dark palette."""
     from studio.session.studio import Studio
-    from studio.ui.shell.commands.actions import DATA, EXPORT
+    from studio.ui.shell.actions import DATA, EXPORT
     from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, action_tables
 
     collector = Collector()

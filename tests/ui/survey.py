@@ -39,7 +39,6 @@ from studio.session.document.edits.sections import set_training
 from studio.session.safety.journal import Journal, JournalOwner
 from studio.ui.panes.data.pane import DataPane
 from studio.ui.panes.testing.pane import TestingPane
-from studio.ui.shell.commands import command_palette, go_to
 from studio.ui.shell.commands.finder import Finder
 from studio.ui.shell.dialogs import key_sheet
 from studio.ui.shell.docks.dock import Dock
@@ -339,12 +338,13 @@ def dialogs(camera: Camera) -> None:
     """What stands over the window: finders, dialogs, notices, menus."""
     studio, window = camera.studio, camera.window
     open_sample(camera, "digits-cnn")
-    for name, finder, typed in (
-        ("palette", command_palette.show(window), "tra"), ("go-to", go_to.show(window), "conv"),
+    for name, action, typed in (
+        ("palette", "view.command_palette", "tra"), ("go-to", "view.go_to", "conv"),
     ):  # fmt: skip
-        _search(camera, finder, name, typed)
+        studio.actions.trigger(action)
+        _search(camera, window.findChildren(Finder)[-1], name, typed)
     window.ensure_canvas().setFocus()
-    _dialog(camera, "keys", lambda: key_sheet.show(window))
+    _dialog(camera, "keys", lambda: key_sheet.show(window, studio.actions))
     for action in ("file.preferences", "help.about", "help.guide"):
         _dialog(camera, action, lambda action=action: studio.actions.trigger(action))
     studio.notify("Wrote digits-cnn.safetensors", "ok", ("Show", lambda: None), "/home/me/out")

@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QDialog, QMainWindow, QStackedWidget, QToolBar, QWidget
+from PySide6.QtWidgets import (
+    QAbstractScrollArea,
+    QDialog,
+    QMainWindow,
+    QStackedWidget,
+    QToolBar,
+    QWidget,
+)
 
 from studio.engine.core.signal import Signal
 from studio.session.core.actions import AnyAction
 from studio.session.document.document import Document
 from studio.session.studio import Studio
+from studio.ui.panes.export.exports import Exports
+from studio.ui.shell import actions
 from studio.ui.shell.bars.path_row import PathRow
 from studio.ui.shell.bars.status_bar import BottomBar, StatusBar
 from studio.ui.shell.bars.toolbar import TopBar
-from studio.ui.shell.commands import actions
 from studio.ui.shell.commands.command_palette import CommandHistory
 from studio.ui.shell.commands.qt_actions import WindowActions
 from studio.ui.shell.commands.typed_first import TypedFirst
 from studio.ui.shell.docks import arrangement
 from studio.ui.shell.docks.docks import Docks
-from studio.ui.shell.docks.framing import Framing
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, TRANSPORT, PaneSpec, action_tables
 from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.files import drops
 from studio.ui.shell.files.documents import Documents
-from studio.ui.shell.files.exports import Exports
 from studio.ui.shell.files.leaving import Leaving
-from studio.ui.shell.files.offers import DataOffer
-from studio.ui.shell.focus.keeping import FocusKeeping
-from studio.ui.shell.focus.returning import FocusReturn
-from studio.ui.shell.welcome import WelcomePage
+from studio.ui.shell.files.welcome import WelcomePage
+from studio.ui.shell.focus import FocusKeeping, FocusReturn
 from studio.widgets import binding
 
 LEAST = QSize(1024, 640)
 """A screen of 700 rows has room for this and a title bar."""
 USUAL = QSize(1600, 1000)
 """Size at the first start, where the screen has the room."""
+
+_FRAMING_MS = 80
+_INPUT = frozenset(
+    {QEvent.Type.Wheel, QEvent.Type.MouseButtonPress, QEvent.Type.KeyPress,
+     QEvent.Type.NativeGesture, QEvent.Type.DragEnter}
+)  # fmt: skip
 
 
 class MainWindow(QMainWindow):
@@ -69,7 +79,7 @@ class MainWindow(QMainWindow):
         self.closed: Signal[[]] = Signal()
         self.restart_wanted: Signal[[bool]] = Signal()
         self.painted: Signal[[]] = Signal()
-        self.studio = studio
+        self.studio: Studio = studio
         self._store = store
         self._dropped: drops.DroppedData | None = None
         self._heard: list[binding.Delivery] = []
@@ -78,10 +88,10 @@ class MainWindow(QMainWindow):
         self._may_close = False
         self._is_closing = False
         self.canvas: QWidget | None = None
-        self._framing: Framing | None = None
+        self._framing: _Framing | None = None
         self.leaving = Leaving(studio, self, self._save)
         self.documents: Documents = Documents(studio, self, self.leaving.ask)
-        self.history = CommandHistory(studio.places.state / "commands.json")
+        self.history: CommandHistory = CommandHistory(studio.places.state / "commands.json")
         self._pane_actions = actions.of_panes(panes)
         tables = (*action_tables((CANVAS, PATH_BAR, *panes)), *actions.OF_WINDOW)
         studio.actions.declare(*tables, self._pane_actions)
@@ -89,11 +99,10 @@ class MainWindow(QMainWindow):
         self._build_middle()
         self.docks: Docks = Docks(studio, self, panes, store)
         FocusKeeping(self.docks, self)
-        self.data_offer: DataOffer = DataOffer(self)
         self.exports: Exports = Exports(studio, self, lambda: self.canvas)
         for table in (*actions.OF_WINDOW, self._pane_actions):
             studio.actions.attach(table, self)
-        self.actions_of_window = WindowActions(studio.actions, self, self._refused)
+        self.actions_of_window: WindowActions = WindowActions(studio.actions, self, self._refused)
         self._typed_first = TypedFirst(studio, self)
         self.actions_of_window.fill_menu_bar()
         self._take_place(reset_layout=reset_layout)
@@ -110,7 +119,7 @@ class MainWindow(QMainWindow):
         self.notice_line = self._path_row.notice_line
         self.notice_line.list_wanted.connect(self._show_notices)
         self.addToolBar(self._path_row)
-        self.status = StatusBar(self.studio, self.go, self)
+        self.status: StatusBar = StatusBar(self.studio, self.go, self)
         self.setStatusBar(BottomBar(self.status, self))
 
     def _build_middle(self) -> None:
@@ -183,7 +192,7 @@ class MainWindow(QMainWindow):
             self.canvas = made = CANVAS.make(self.studio)
             self._middle.addWidget(made)
             self._follow_zoom(made)
-            self._framing = Framing(made, self._frame_all)
+            self._framing = _Framing(made, self._frame_all)
         return self.canvas
 
     def _give_keyboard(self) -> None:
@@ -208,6 +217,14 @@ class MainWindow(QMainWindow):
         self.status.show_zoom()
 
     # -- going places -----------------------------------------------------------------------------
+
+    def show_pane(self, pane_id: str) -> None:
+        """Show a pane with the focus in it; the canvas for an empty id."""
+        if not pane_id:
+            self.show_canvas()
+            self.ensure_canvas().setFocus()
+        elif pane_id in self.docks:
+            self.docks.show(pane_id)
 
     def go(self, target: str) -> None:
         """Show a pane or trigger an action."""
@@ -398,3 +415,42 @@ class MainWindow(QMainWindow):
             kind += f" (copy of the example {example})"
         self.setWindowTitle(f"{name}[*]{kind} \u2013 Glassbox")
         self.setWindowModified(document.dirty)
+
+
+class _Framing(QObject):
+    """Frames a graph that was just opened whenever the canvas is resized, until the first input.
+
+    Args:
+        canvas: the canvas.
+        frame: scrolls and zooms so that the whole graph is visible.
+    """
+
+    def __init__(self, canvas: QWidget, frame: Callable[[], object]) -> None:
+        super().__init__(canvas)
+        self._frame = frame
+        self._is_active = False
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_FRAMING_MS)
+        self._timer.timeout.connect(self._due)
+        canvas.installEventFilter(self)
+        if isinstance(canvas, QAbstractScrollArea):
+            canvas.viewport().installEventFilter(self)
+
+    def begin(self) -> None:
+        """Start: another graph was opened."""
+        self._is_active = True
+        self._timer.start()
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        if self._is_active:
+            if event.type() in _INPUT:
+                self._is_active = False
+                self._timer.stop()
+            elif event.type() is QEvent.Type.Resize:
+                self._timer.start()
+        return False
+
+    def _due(self) -> None:
+        if self._is_active:
+            self._frame()

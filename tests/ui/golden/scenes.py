@@ -61,7 +61,7 @@ def scenes(camera: Camera, wanted: frozenset[str] | None = None) -> Iterator[Sce
         yield "command_palette", _command_palette(camera)
     if wants("key_sheet"):
         camera.window.ensure_canvas().setFocus()
-        yield "key_sheet", _dialog(camera, key_sheet.show(camera.window))
+        yield "key_sheet", _dialog(camera, key_sheet.show(camera.window, camera.studio.actions))
     if wants("export"):
         yield "export", _export(camera)
     for name, size in PANES.items():
@@ -153,7 +153,7 @@ def _canvas(camera: Camera) -> Pixels:
 
 
 def _command_palette(camera: Camera) -> Pixels:
-    finder = command_palette.show(camera.window)
+    finder = command_palette.show(camera.window, camera.studio.actions, camera.window.history)
     finder.type("tra")
     taken = camera.take(finder)
     finder.close()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.session.core.actions import MENUS, ActionRegistry
-from studio.ui.shell.commands.actions import ACTIONS
+from studio.ui.shell.actions import ACTIONS
 from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press

@@ -18,10 +18,10 @@ from pytestqt.qtbot import QtBot
 from studio.engine.core.places import Places
 from studio.engine.train.project import Project
 from studio.session.core.preferences import Preferences
-from studio.ui.shell.dialogs.scale_question import ScaleQuestion
 from studio.ui.shell.start import app
 from studio.ui.shell.start.app import Session, choose_scale
 from studio.ui.shell.start.launch import LaunchOptions
+from studio.ui.shell.start.scale import ScaleQuestion
 from studio.widgets import theme
 
 ROOT = Path(__file__).resolve().parents[3]

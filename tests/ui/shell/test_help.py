@@ -14,9 +14,9 @@ from pytestqt.qtbot import QtBot
 from studio import __version__
 from studio.session.core import entities
 from studio.session.document.edits.removal import delete
-from studio.ui.shell.commands.actions import PAGES
+from studio.ui.shell.actions import PAGES
 from studio.ui.shell.commands.finder import Finder
-from studio.ui.shell.dialogs import about
+from studio.ui.shell.dialogs import help_viewer
 from studio.ui.shell.dialogs.help_viewer import HelpViewer
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
@@ -43,7 +43,7 @@ def test_every_page_of_the_menu_can_be_read(window: MainWindow, name: str) -> No
 def test_a_page_that_did_not_come_along_is_said_so(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(about, "page", lambda _name: None)
+    monkeypatch.setattr(help_viewer, "page", lambda _name: None)
     assert window.studio.actions.why_not("help.guide") == "the pages are not installed"
 
 

@@ -32,7 +32,7 @@ from studio.session.document.edits.layers import set_option
 from studio.session.document.edits.sections import set_training
 from studio.session.studio import Studio
 from studio.session.training.state import Ending
-from studio.ui.shell.commands.popups import NoticesPopup
+from studio.ui.shell.bars.popups import NoticesPopup
 from studio.ui.shell.start.failures import Guard
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press

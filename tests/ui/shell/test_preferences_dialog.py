@@ -14,8 +14,7 @@ from studio.session.core.preferences import PREFERENCES, Preferences
 from studio.session.core.theme import Theme
 from studio.ui.shell.dialogs.plugin_list import PluginList
 from studio.ui.shell.dialogs.preferences import PreferenceRow, PreferencesDialog
-from studio.ui.shell.dialogs.scale_question import ScaleQuestion
-from studio.ui.shell.dialogs.scale_trial import ScaleTrial
+from studio.ui.shell.start.scale import ScaleQuestion, ScaleTrial
 from studio.widgets.scrub_field import ScrubField
 
 

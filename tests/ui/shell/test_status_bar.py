@@ -21,8 +21,8 @@ from studio.session.listing.kernels import Kernels
 from studio.session.training import session as training_session
 from studio.ui.panes.plots.pane import PlotsPane
 from studio.ui.panes.transport.progress import ProgressView
+from studio.ui.shell.bars.popups import NoticesPopup, TasksPopup
 from studio.ui.shell.bars.status_facts import Fact, ago_text, device_fact
-from studio.ui.shell.commands.popups import NoticesPopup, TasksPopup
 from studio.ui.shell.window import MainWindow
 from studio.widgets import numbers
 

@@ -22,8 +22,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.samples import sample_names
 from studio.session.document.edits.sections import set_training
-from studio.ui.shell.files.graph_picture import GraphPicture
-from studio.ui.shell.welcome import Card
+from studio.ui.shell.files.thumbnails import GraphPicture
+from studio.ui.shell.files.welcome import Card
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import answer, question
 

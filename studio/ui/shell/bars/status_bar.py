@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from studio.session.studio import Studio
 from studio.ui.shell.bars import status_facts
+from studio.ui.shell.bars.popups import NoticesPopup, TasksPopup
 from studio.ui.shell.bars.sparkline import Sparkline
 from studio.ui.shell.bars.status_facts import Fact
 from studio.widgets import binding, icons, numbers, theme
@@ -180,6 +181,14 @@ class StatusBar(QWidget):
         """Say something that is forgotten after a moment."""
         self._hint.setText(text)
         self._hint_timer.start()
+
+    def show_tasks(self) -> None:
+        """Open the list of running tasks."""
+        TasksPopup(self._studio, self.window()).open_above(self._facts["tasks"])
+
+    def show_notices(self) -> None:
+        """Open the list of notices."""
+        NoticesPopup(self._studio, self.window()).open_above(self._facts["bell"])
 
     def button(self, name: str) -> FactButton:
         """The button of a fact."""

@@ -6,7 +6,8 @@ import json
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.engine.formats.atomic import write_atomic
@@ -16,9 +17,6 @@ from studio.session.core.actions import ActionRegistry, AnyAction
 from studio.ui.shell.commands import fuzzy
 from studio.ui.shell.commands.finder import Finder, Found
 from studio.widgets.keys import shown_keys
-
-if TYPE_CHECKING:
-    from studio.ui.shell.window import MainWindow
 
 _LOG = logging.getLogger(__name__)
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=3, json_values=1000)
@@ -111,9 +109,8 @@ def _line(
     )
 
 
-def show(window: MainWindow) -> Finder:
+def show(window: QWidget, registry: ActionRegistry, history: CommandHistory) -> Finder:
     """Open the palette over the window."""
-    registry, history = window.studio.actions, window.history
     finder = Finder(
         lambda typed: search_commands(registry, history, typed),
         "Type a command",

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.studio import Studio
 from studio.ui.shell.commands import fuzzy
-from studio.ui.shell.commands.command_palette import search_commands
+from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
 from studio.ui.shell.commands.finder import Finder, Found
-
-if TYPE_CHECKING:
-    from studio.ui.shell.window import MainWindow
+from studio.ui.shell.docks.panes import PaneSpec
 
 SOURCE = "go_to"
 COMMANDS = ">"
@@ -88,36 +88,48 @@ def search_places(
     ]
 
 
-def go_to(window: MainWindow, place: Place) -> None:
-    """Select a thing and show where it is."""
-    studio = window.studio
-    if place.pane:
-        if place.pane in window.docks:
-            window.docks.show(place.pane).ensure()
-    else:
-        window.show_canvas()
-        if window.canvas is not None:
-            window.canvas.setFocus()
+def go_to(studio: Studio, place: Place, show_pane: Callable[[str], object]) -> None:
+    """Select a thing and show where it is.
+
+    Args:
+        studio: the models.
+        place: the thing.
+        show_pane: shows the pane with this id; the canvas for an empty one.
+    """
+    show_pane(place.pane)
     if place.entity is not None:
         studio.bus.select((place.entity,), source=SOURCE)
         studio.bus.reveal(place.entity, SOURCE)
 
 
-def show(window: MainWindow) -> Finder:
-    """Open the search over the window; what begins with > is a command."""
-    studio = window.studio
-    panes = [
-        Place(dock.spec.title, "pane", dock.spec.icon, None, name, 1.0)
-        for name, dock in window.docks.all.items()
-    ]
+def show(
+    window: QWidget,
+    studio: Studio,
+    history: CommandHistory,
+    specs: Iterable[PaneSpec],
+    show_pane: Callable[[str], object],
+) -> Finder:
+    """Open the search over the window; what begins with > is a command.
+
+    Args:
+        window: the main window.
+        studio: the models.
+        history: commands used last come first.
+        specs: the panes that can be shown.
+        show_pane: shows the pane with this id; the canvas for an empty one.
+    """
+    panes = [Place(spec.title, "pane", spec.icon, None, spec.id, 1.0) for spec in specs]
     recorded = [
         Place(name, "run", "runs", entities.run(name), "runs", 3.0) for name in _runs(studio)
     ]
 
+    def go(place: Place) -> None:
+        go_to(studio, place, show_pane)
+
     def search(typed: str) -> Sequence[Found]:
         if typed.startswith(COMMANDS):
-            return search_commands(studio.actions, window.history, typed.removeprefix(COMMANDS))
-        return search_places(studio, typed, lambda p: go_to(window, p), (*recorded, *panes))
+            return search_commands(studio.actions, history, typed.removeprefix(COMMANDS))
+        return search_places(studio, typed, go, (*recorded, *panes))
 
     finder = Finder(
         search,

@@ -1,41 +1,21 @@
-"""What this program is, and its pages to read."""
+"""The About box: versions, the device and where files are kept."""
 
 from __future__ import annotations
 
 import platform
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import PySide6
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 import studio as package
+from studio.session.studio import Studio
 from studio.widgets import theme
 
-if TYPE_CHECKING:
-    from studio.ui.shell.window import MainWindow
 
-
-@cache
-def pages() -> Path | None:
-    """The folder of the documentation, where it came along."""
-    beside = Path(package.__file__).resolve().parent
-    found = (beside / "docs", beside.parent / "docs")
-    return next((folder for folder in found if (folder / "commands.md").is_file()), None)
-
-
-def page(name: str) -> Path | None:
-    """One page, where the documentation came along."""
-    folder = pages()
-    path = None if folder is None else folder / f"{name}.md"
-    return path if path is not None and path.is_file() else None
-
-
-def facts(window: MainWindow) -> list[tuple[str, str]]:
-    """What somebody who helps will ask for."""
-    places, trainer = window.studio.places, window.studio.training.trainer
+def facts(studio: Studio) -> list[tuple[str, str]]:
+    """What a report of a fault should name, as labels and values."""
+    places, trainer = studio.places, studio.training.trainer
     device = "" if trainer is None else trainer.network.backend.device
     return [
         ("Version", package.__version__),
@@ -48,8 +28,8 @@ def facts(window: MainWindow) -> list[tuple[str, str]]:
     ]
 
 
-def show(window: MainWindow) -> QDialog:
-    """Open the box; the window goes on working beside it."""
+def show(window: QWidget, studio: Studio) -> QDialog:
+    """Open the box, which is not modal."""
     for before in window.findChildren(QDialog, "about"):
         before.close()
     box = QDialog(window)
@@ -63,7 +43,7 @@ def show(window: MainWindow) -> QDialog:
     name.setFont(theme.font("large"))
     column.addWidget(name)
     column.addWidget(QLabel("A studio for networks you can see through.", box))
-    text = QLabel("\n".join(f"{label}: {value}" for label, value in facts(window)), box)
+    text = QLabel("\n".join(f"{label}: {value}" for label, value in facts(studio)), box)
     text.setObjectName("about_facts")
     text.setProperty("role", "soft")
     text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

@@ -1,12 +1,14 @@
-"""The pages of the documentation, read in a window of the studio."""
+"""The help window: pages of the documentation, layers and instructions."""
 
 from __future__ import annotations
 
+import inspect
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from PySide6.QtCore import QSize, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QImage, QKeySequence, QShortcut, QTextDocument
+from PySide6.QtGui import QDesktopServices, QImage, QShortcut, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
     QHBoxLayout,
@@ -16,11 +18,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.ui.shell.commands.topics import topic_of
-from studio.ui.shell.dialogs import about
-
-if TYPE_CHECKING:
-    from studio.ui.shell.window import MainWindow
+import studio as package
+from studio.engine.isa.manual import entry, markdown
+from studio.engine.layers.catalog import layer_class
+from studio.session.core.option_rows import tip
+from studio.session.document.layer_types import is_known
+from studio.session.studio import Studio
+from studio.ui.shell.commands.qt_actions import WindowActions
+from studio.ui.shell.docks.panes import PaneSpec
 
 _PATH = Qt.ItemDataRole.UserRole
 _PICTURE = 680
@@ -34,11 +39,12 @@ class HelpViewer(QDialog):
     """A list of pages and the one that is read.
 
     Args:
-        folder: where the pages are; None where they did not come along.
-        window: the main window, which goes on working beside it.
+        folder: where the pages are; None if they are not installed.
+        actions: their keys work here too, but for that of *Close the project*, which closes this.
+        window: the main window; this one is not modal.
     """
 
-    def __init__(self, folder: Path | None, window: MainWindow) -> None:
+    def __init__(self, folder: Path | None, actions: WindowActions, window: QWidget) -> None:
         super().__init__(window)
         self.setObjectName("help_viewer")
         self.setWindowTitle("Glassbox pages")
@@ -69,10 +75,9 @@ class HelpViewer(QDialog):
         self.setFocusProxy(self._text)
         self._text.setFocus()
         self.resize(_SIZE.boundedTo(window.screen().availableSize() - _FRAME))
-        # Who reads how to do a thing goes on doing it; only closing is of the page that is read.
-        window.actions_of_window.serve(self, without="file.close")
-        for keys in window.studio.actions["file.close"].keys:
-            QShortcut(QKeySequence(keys), self).activated.connect(self.close)
+        actions.serve(self, without="file.close")
+        for keys in actions["file.close"].shortcuts():
+            QShortcut(keys, self).activated.connect(self.close)
 
     @property
     def title(self) -> str:
@@ -135,6 +140,86 @@ class _Page(QTextBrowser):
         return image
 
 
+class Topic(NamedTuple):
+    """Something to read.
+
+    Attributes:
+        title: what it is about.
+        text: Markdown; empty where a page is meant.
+        page: name of a page.
+    """
+
+    title: str
+    text: str = ""
+    page: str = ""
+
+
+def topic_of(studio: Studio, pane: PaneSpec | None) -> Topic:
+    """What to read.
+
+    Args:
+        studio: the models.
+        pane: the one that has the keyboard; None for the canvas.
+    """
+    primary = studio.bus.selection.primary
+    found: Topic | None = None
+    if primary is not None and primary.kind == "instruction":
+        found = _instruction(studio, primary.key)
+    elif primary is not None and primary.kind == "node":
+        found = _layer(studio, primary.key)
+    return found or _about(pane)
+
+
+def _about(pane: PaneSpec | None) -> Topic:
+    if pane is not None and pane.page.startswith("#"):
+        return Topic(pane.title, pane.page)
+    return Topic("", page="guide" if pane is None else pane.page)
+
+
+def _instruction(studio: Studio, key: str) -> Topic | None:
+    shown = studio.compilation.shown
+    index = None if shown is None else shown.provenance.index_of(key)
+    if shown is None or index is None:
+        return None
+    mnemonic = list(shown.program)[index].mnemonic
+    return Topic(mnemonic, markdown(entry(mnemonic)))
+
+
+def _layer(studio: Studio, node_id: str) -> Topic | None:
+    node = studio.document.state.nodes.get(node_id)
+    if node is None or not is_known(node.type_name):
+        return None
+    layer = layer_class(node.type_name)
+    lines = [
+        f"# {node.type_name}",
+        "",
+        # The lines after the first are indented: as Markdown they would be code.
+        inspect.cleandoc(layer.__doc__ or ""),
+        "",
+        "| option | meaning |",
+        "|---|---|",
+    ]
+    for option in layer.form_options():
+        meaning = tip(option).replace("\n", " ").replace("|", "\\|")
+        lines.append(f"| {option.label} | {meaning} |")
+    return Topic(node.type_name, "\n".join(lines))
+
+
+@cache
+def pages() -> Path | None:
+    """The folder of the documentation, where it came along."""
+    beside = Path(package.__file__).resolve().parent
+    found = (beside / "docs", beside.parent / "docs")
+    return next((folder for folder in found if (folder / "commands.md").is_file()), None)
+
+
+def page(name: str) -> Path | None:
+    """One page, where the documentation came along."""
+    folder = pages()
+    path = None if folder is None else folder / f"{name}.md"
+    return path if path is not None and path.is_file() else None
+
+
 def title_of(path: Path) -> str:
     """The heading of a page, or its name where it has none."""
     with path.open(encoding="utf-8") as page:
@@ -144,29 +229,27 @@ def title_of(path: Path) -> str:
     return path.stem
 
 
-def show(window: MainWindow, name: str) -> HelpViewer | None:
-    """Open the viewer at a page; None where the documentation did not come along."""
-    found = about.page(name)
+def show(name: str, actions: WindowActions, window: QWidget) -> HelpViewer | None:
+    """Open the viewer at a page; None if the pages are not installed."""
+    found = page(name)
     if found is None:
         return None
-    viewer = _viewer(window)
+    viewer = _viewer(actions, window)
     viewer.read(found)
     return viewer
 
 
-def show_here(window: MainWindow) -> HelpViewer | None:
-    """Open the viewer about what is selected, or about the pane that has the keyboard."""
-    dock = window.docks.focused()
-    topic = topic_of(window.studio, None if dock is None else dock.spec)
+def show_topic(topic: Topic, actions: WindowActions, window: QWidget) -> HelpViewer | None:
+    """Open the viewer at a text or page; None if the page is not installed."""
     if not topic.text:
-        return show(window, topic.page)
-    viewer = _viewer(window)
+        return show(topic.page, actions, window)
+    viewer = _viewer(actions, window)
     viewer.read_text(topic.title, topic.text)
     return viewer
 
 
-def _viewer(window: MainWindow) -> HelpViewer:
-    viewer = window.findChild(HelpViewer) or HelpViewer(about.pages(), window)
+def _viewer(actions: WindowActions, window: QWidget) -> HelpViewer:
+    viewer = window.findChild(HelpViewer) or HelpViewer(pages(), actions, window)
     viewer.show()
     viewer.raise_()
     viewer.activateWindow()

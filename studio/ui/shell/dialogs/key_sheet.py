@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
@@ -24,9 +23,6 @@ from studio.session.core.actions import ActionRegistry, AnyAction, Context
 from studio.ui.shell.commands import fuzzy
 from studio.widgets import contexts, theme
 from studio.widgets.keys import shown_keys
-
-if TYPE_CHECKING:
-    from studio.ui.shell.window import MainWindow
 
 TITLES: dict[Context, str] = {
     "canvas": "Canvas", "listing": "Listing", "table": "Tables and trees", "plot": "Plots",
@@ -161,12 +157,12 @@ def _grid(specs: Sequence[AnyAction], parent: QWidget) -> QGridLayout:
     return grid
 
 
-def show(window: MainWindow) -> KeySheet:
-    """Open the sheet for the view that has the keyboard; the window goes on working beside it."""
+def show(window: QWidget, registry: ActionRegistry) -> KeySheet:
+    """Open the sheet for the view that has the focus; it is not modal."""
     context = contexts.context_of(QApplication.focusWidget())
     for before in window.findChildren(KeySheet):
         before.close()
-    sheet = KeySheet(window.studio.actions, context, window)
+    sheet = KeySheet(registry, context, window)
     sheet.show()
     sheet.activateWindow()
     return sheet

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
@@ -24,15 +23,13 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.options import AnyOption, OptionKind
 from studio.engine.plugins.loading import plugins_config
 from studio.session.core.preferences import Preferences
+from studio.session.studio import Studio
 from studio.ui.shell.commands import fuzzy
 from studio.ui.shell.dialogs.plugin_list import PluginList
 from studio.widgets import binding, theme
 from studio.widgets.forms.number_editors import stepping_of
 from studio.widgets.scrub_field import ScrubField
 from studio.widgets.tool_button import tool_button
-
-if TYPE_CHECKING:
-    from studio.ui.shell.window import MainWindow
 
 _RESTART = ("scale",)
 
@@ -246,14 +243,19 @@ def _shown(value: object) -> str:
     return names.get(text, text[:1].upper() + text[1:])
 
 
-def show(window: MainWindow) -> PreferencesDialog:
-    """Open the dialog; the window goes on working beside it."""
+def show(window: QWidget, studio: Studio, restart: Callable[[], object]) -> PreferencesDialog:
+    """Open the dialog, which is not modal.
+
+    Args:
+        window: the main window.
+        studio: the models.
+        restart: starts the studio again.
+    """
     found = window.findChild(PreferencesDialog)
     if found is None:
-        studio = window.studio
         config = plugins_config() or studio.places.config
         found = PreferencesDialog(
-            studio.preferences, studio.fail, lambda: window.restart(),
+            studio.preferences, studio.fail, restart,
             lambda changed, parent: PluginList(config, changed, studio.fail, parent), window,
         )  # fmt: skip
     found.show()

@@ -30,7 +30,7 @@ from studio.session.safety.recovery_sessions import RecoverableSession, describe
 from studio.session.safety.saving import save_document
 from studio.session.studio import Studio
 from studio.ui.shell.dialogs.questions import Answer, ask
-from studio.ui.shell.files.graph_picture import thumbnail
+from studio.ui.shell.files.thumbnails import thumbnail
 from studio.widgets import binding
 
 PROJECT = ".glassbox"

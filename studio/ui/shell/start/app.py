@@ -21,15 +21,14 @@ from studio.session.notices.settling import OPEN
 from studio.session.safety.crash_reports import CrashReports
 from studio.session.safety.debug_log import DebugLog
 from studio.session.studio import Studio
-from studio.ui.shell.dialogs.scale_question import ScaleQuestion
-from studio.ui.shell.dialogs.scale_trial import SECONDS, ScaleTrial
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.docks.panes import PANES
-from studio.ui.shell.docks.plugin_panes import added_panes, tell_failures
 from studio.ui.shell.start.demo import Demo
 from studio.ui.shell.start.failures import Guard
 from studio.ui.shell.start.interrupts import Interrupts
 from studio.ui.shell.start.launch import LaunchOptions
+from studio.ui.shell.start.plugin_panes import added_panes, tell_failures
+from studio.ui.shell.start.scale import SECONDS, ScaleQuestion, ScaleTrial
 from studio.ui.shell.start.shared_context import QtSharedProvider, prepare_sharing, provider_for
 from studio.ui.shell.window import MainWindow
 from studio.widgets import theme

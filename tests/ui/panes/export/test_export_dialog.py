@@ -33,8 +33,8 @@ from studio.session.document.edits.sections import set_training
 from studio.session.export.exporting import ExportResult, search_words
 from studio.session.studio import Studio
 from studio.ui.panes.export.dialog import ExportDialog
-from studio.ui.panes.export.opening import ExportOpener
-from studio.ui.shell.commands.actions import EXPORT
+from studio.ui.panes.export.exports import Exports
+from studio.ui.shell.actions import EXPORT
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 from tests.engine.train.trained_projects import train
 
@@ -355,7 +355,7 @@ def test_the_action_opens_one_dialog(studio: Studio, qtbot: QtBot, home: Path) -
     window = QWidget()
     qtbot.addWidget(window)
     window.show()
-    studio.actions.attach(EXPORT, SimpleNamespace(exports=ExportOpener(studio, window)))
+    studio.actions.attach(EXPORT, SimpleNamespace(exports=Exports(studio, window, lambda: None)))
     for _ in range(2):
         assert studio.actions.trigger("export.dialog")
     found = [d for d in window.findChildren(ExportDialog) if d.isVisible()]

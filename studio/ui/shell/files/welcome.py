@@ -28,7 +28,7 @@ from studio.session.document.document import Document
 from studio.session.safety.recovery_sessions import RecoverableSession
 from studio.session.studio import Studio
 from studio.ui.shell.files.documents import Documents
-from studio.ui.shell.files.graph_picture import SIZE, GraphPicture
+from studio.ui.shell.files.thumbnails import SIZE, GraphPicture
 from studio.widgets import binding, icons, numbers, theme
 from studio.widgets.elided_label import ElidedLabel
 from studio.widgets.keys import shown_keys

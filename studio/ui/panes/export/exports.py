@@ -1,7 +1,11 @@
-"""Opens the export dialog, one at a time, and says what came of an export where none is open."""
+"""Opens the export dialog, draws the graph for it, and reports an export that ends without it.
+
+Dialog and drawing are imported when they are first needed, so that the window opens sooner.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import shiboken6
@@ -16,23 +20,27 @@ if TYPE_CHECKING:
     from studio.ui.panes.export.dialog import ExportDialog
 
 
-class ExportOpener:
-    """Opens the dialog.
+class Exports:
+    """The export dialog of a window; there is at most one.
 
     Args:
         studio: the models.
-        window: the dialog stands in front of it.
+        window: parent of the dialog.
+        canvas: returns the view whose previews stand in pictures of the graph; None without one.
     """
 
-    def __init__(self, studio: Studio, window: QWidget) -> None:
+    def __init__(
+        self, studio: Studio, window: QWidget, canvas: Callable[[], QWidget | None]
+    ) -> None:
         self._studio = studio
         self._window = window
+        self._canvas = canvas
         self._dialog: ExportDialog | None = None
+        studio.exporting.pictures = {"svg": self._svg, "png": self._png}
         binding.connect(window, studio.exporting.finished, self._finished)
 
     def open(self) -> None:
-        """Show the dialog, the one that is open already if there is one."""
-        # The window opens sooner without it.
+        """Show the dialog; one that is open comes to the front."""
         from studio.ui.panes.export.dialog import ExportDialog
 
         dialog = self._dialog
@@ -43,6 +51,16 @@ class ExportOpener:
             dialog.show()
         dialog.raise_()
         dialog.activateWindow()
+
+    def _svg(self) -> bytes:
+        from studio.ui.panes.export import graph_file
+
+        return graph_file.svg(self._studio, self._canvas())
+
+    def _png(self) -> bytes:
+        from studio.ui.panes.export import graph_file
+
+        return graph_file.png(self._studio, self._canvas())
 
     def _is_open(self) -> bool:
         dialog = self._dialog

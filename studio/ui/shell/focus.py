@@ -1,25 +1,24 @@
-"""Keeps the keyboard off the buttons that come next when what has it can have it no longer.
-
-Qt hands the keyboard of a hidden or disabled widget to the next one in the window: after a change
-of workspace, or at the end of a training, that would be *New project*, and the space bar would
-press it. A window that comes to the front without anybody who had it gives it to its first button.
-"""
+"""Where the keyboard focus goes when its widget is hidden or disabled, or a dialog closes."""
 
 from __future__ import annotations
 
 import shiboken6
-from PySide6.QtCore import QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QChildEvent, QEvent, QObject, QTimer
+from PySide6.QtWidgets import QApplication, QDialog, QDockWidget, QWidget
 
 from studio.ui.shell.docks.docks import Docks
 
 
 class FocusKeeping(QObject):
-    """Watches the keyboard, as long as the window lives.
+    """Gives the focus to the canvas when the widget that had it is hidden or disabled.
+
+    Qt gives it to the next widget in the window: after a change of workspace, or at the end of a
+    training, that would be *New project*, and the space bar would press it. A window that is
+    activated while no widget has the focus would give it to its first button.
 
     Args:
-        docks: whose panes go away.
-        window: what they stand in.
+        docks: whose panes are hidden.
+        window: the main window.
     """
 
     def __init__(self, docks: Docks, window: QWidget) -> None:
@@ -36,7 +35,7 @@ class FocusKeeping(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
         if kind is QEvent.Type.WindowActivate and watched is self._window:
-            # Qt asks who has the keyboard after this.
+            # Qt looks for the focus widget after this event.
             if self._window.focusWidget() is None:
                 self._docks.focus_middle()
         elif kind is QEvent.Type.EnabledChange and watched is self._holder:
@@ -44,7 +43,7 @@ class FocusKeeping(QObject):
         return False
 
     def _changed(self, holder: QWidget) -> None:
-        """Behind a dialog nothing is said of the keyboard's way, though it has been handed on."""
+        """The widget with the focus was disabled; behind a dialog Qt emits no signal for that."""
         if holder.isEnabled() or self._window.isActiveWindow():
             return
         heir = self._window.focusWidget()
@@ -58,14 +57,14 @@ class FocusKeeping(QObject):
             return
         if self._lost is not None or old is None or not self._is_ours(old):
             return
-        # One that nobody has after it may be going to be disabled: that shows a moment later.
+        # Without a new focus widget, the old one may be about to be disabled.
         if new is None or (self._is_barred(old) and self._place(new) is not self._place(old)):
             self._lost = old
-            # A pane may only be taken out and put in elsewhere, and others may want the keyboard.
+            # The pane may only be moved, or another widget may take the focus in this turn.
             QTimer.singleShot(0, self, lambda: self._settle(new))
 
     def _hold(self, holder: QWidget) -> None:
-        """Hear of the one that has the keyboard being disabled while another window is in front."""
+        """Watch the widget with the focus: it can be disabled while another window is active."""
         before, self._holder = self._holder, holder
         if before is not None and before is not self._window and shiboken6.isValid(before):
             before.removeEventFilter(self)
@@ -85,13 +84,13 @@ class FocusKeeping(QObject):
             self._docks.focus_middle()
 
     def _is_ours(self, widget: QWidget) -> bool:
-        """Whether it stands in the window or in one of its panes, floating or not."""
+        """Whether it is in the window or in one of its panes, floating or not."""
         if not shiboken6.isValid(widget):
             return False
         return widget.window() is self._window or self._dock_of(widget) is not None
 
     def _is_barred(self, widget: QWidget) -> bool:
-        """Whether it is disabled, or in a pane that is not in sight."""
+        """Whether it is disabled or in a hidden pane."""
         dock = self._dock_of(widget)
         return not widget.isEnabled() or (dock is not None and not dock.isVisible())
 
@@ -100,7 +99,7 @@ class FocusKeeping(QObject):
         return next((dock for dock in docks if dock.isAncestorOf(widget)), None)
 
     def _place(self, widget: QWidget) -> QWidget | None:
-        """What stands in the window by itself and has the widget: a pane, or a part of a bar."""
+        """The pane the widget is in, or the outermost part of a bar."""
         dock = self._dock_of(widget)
         if dock is not None:
             return dock
@@ -108,3 +107,38 @@ class FocusKeeping(QObject):
         while parent is not None and parent.parentWidget() is not self._window:
             above, parent = parent, parent.parentWidget()
         return None if parent is None else above
+
+
+class FocusReturn(QObject):
+    """Activates the window behind a dialog or floating pane that closes.
+
+    Most window managers do so; without one that does, keys would reach no window until a click.
+
+    Args:
+        window: the main window.
+    """
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._behind: QWidget | None = None
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind is QEvent.Type.ChildPolished and isinstance(event, QChildEvent):
+            if isinstance(event.child(), QDialog | QDockWidget):
+                event.child().installEventFilter(self)
+        elif kind is QEvent.Type.WindowDeactivate and isinstance(watched, QWidget):
+            above = watched.parentWidget()
+            # A window that was not closed lost the focus to another window, which keeps it.
+            if above is not None and watched.isWindow() and watched.isHidden():
+                self._behind = above.window()
+                QTimer.singleShot(0, self, self._give_back)
+        return False
+
+    def _give_back(self) -> None:
+        behind, self._behind = self._behind, None
+        if behind is None or not shiboken6.isValid(behind):
+            return
+        if behind.isVisible() and not behind.isActiveWindow():
+            behind.activateWindow()

@@ -12,7 +12,7 @@ from studio.engine.plugins.loading import list_problem, plugin_states
 from studio.engine.plugins.plugin import Plugin, plugin_modules
 from studio.session.core.actions import ActionRegistry, ActionTable
 from studio.session.studio import Studio
-from studio.ui.shell.commands.actions import OF_WINDOW
+from studio.ui.shell.actions import OF_WINDOW
 from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, PaneSpec, action_tables
 
 FUNCTION = "window_panes"

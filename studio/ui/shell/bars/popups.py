@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QHideEvent
@@ -25,9 +24,6 @@ from studio.session.notices.notices import Notice
 from studio.session.studio import Studio
 from studio.widgets import binding, icons, theme
 from studio.widgets.notice_line import ICONS, ROLES
-
-if TYPE_CHECKING:
-    from studio.ui.shell.window import MainWindow
 
 _WIDTH = 400
 _HEIGHT = 420
@@ -97,8 +93,9 @@ class Popup(QFrame):
         # Qt would adjust a window that can grow to no less than a hundred pixels.
         self.resize(self.sizeHint())
 
-    def open_above(self, button: QWidget, window: QWidget) -> None:
-        """Show it above a button, inside the window."""
+    def open_above(self, button: QWidget) -> None:
+        """Show it above a button, inside the window of that."""
+        window = button.window()
         self._take_size()
         corner = button.mapTo(window, QPoint(button.width(), 0))
         left = min(max(8, corner.x() - self.width()), window.width() - self.width() - 8)
@@ -226,17 +223,3 @@ def _breakable(text: str) -> str:
         return "\u200b".join(whole[at : at + _PIECE] for at in range(0, len(whole), _PIECE))
 
     return _LONG.sub(broken, text)
-
-
-def show_tasks(window: MainWindow) -> TasksPopup:
-    """Open the list of tasks."""
-    popup = TasksPopup(window.studio, window)
-    popup.open_above(window.status.button("tasks"), window)
-    return popup
-
-
-def show_notices(window: MainWindow) -> NoticesPopup:
-    """Open the list of notices."""
-    popup = NoticesPopup(window.studio, window)
-    popup.open_above(window.status.button("bell"), window)
-    return popup

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication
+
 from studio.engine.interop.reading import import_endings
 from studio.session.core.actions import Action, ActionTable
 from studio.session.export.exporting import search_words
 from studio.ui.shell.commands import command_palette, go_to
-from studio.ui.shell.commands.menu_key import open_context_menu
-from studio.ui.shell.commands.popups import show_notices, show_tasks
 from studio.ui.shell.dialogs import about, help_viewer, key_sheet
 from studio.ui.shell.dialogs import preferences as preferences_dialog
 from studio.ui.shell.docks.workspaces import WORKSPACES, Workspace
 
 if TYPE_CHECKING:
+    from studio.ui.panes.data.attaching import Attaching
     from studio.ui.shell.docks.panes import PaneSpec
     from studio.ui.shell.window import MainWindow
 
@@ -42,6 +45,51 @@ def _close_project(window: MainWindow) -> None:
     window.documents.leaving(closed)
 
 
+def _show_preferences(window: MainWindow) -> None:
+    preferences_dialog.show(window, window.studio, lambda: window.restart())
+
+
+def _go_to(window: MainWindow) -> None:
+    specs = (dock.spec for dock in window.docks.all.values())
+    go_to.show(window, window.studio, window.history, specs, window.show_pane)
+
+
+def _show_help(window: MainWindow) -> None:
+    dock = window.docks.focused()
+    topic = help_viewer.topic_of(window.studio, None if dock is None else dock.spec)
+    help_viewer.show_topic(topic, window.actions_of_window, window)
+
+
+def _choose_data(window: MainWindow) -> None:
+    """Show the data pane and its menu of sources."""
+    # The window opens sooner without the import.
+    from studio.ui.panes.data.pane import DataPane
+
+    pane = window.docks.show("data").ensure()
+    if isinstance(pane, DataPane):
+        pane.open_menu()
+
+
+def _attaching(window: MainWindow) -> Attaching:
+    from studio.ui.panes.data.attaching import Attaching
+
+    return Attaching(window.studio, window)
+
+
+def _open_context_menu() -> None:
+    """Open the menu of the widget with the focus at its caret or current row."""
+    widget = QApplication.focusWidget()
+    if widget is None:
+        return
+    caret = widget.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle)
+    inside = isinstance(caret, QRect) and widget.rect().contains(caret.center())
+    at = caret.center() if inside else widget.rect().center()
+    QApplication.sendEvent(
+        widget,
+        QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, widget.mapToGlobal(at)),
+    )
+
+
 def _workspace(name: Workspace, number: int) -> Action[MainWindow]:
     text, tip = WORKSPACES[name]
     return Action(
@@ -64,8 +112,8 @@ def _theme(choice: str, text: str, tip: str, alias: str) -> Action[MainWindow]:
 def _page(name: str, text: str, tip: str) -> Action[MainWindow]:
     return Action(
         f"help.{name}", text, tip, (), "Help", aliases=("documentation", "manual"), group="pages",
-        run=lambda window: help_viewer.show(window, name),
-        enabled=lambda _window: "" if about.page(name) else "the pages are not installed",
+        run=lambda window: help_viewer.show(name, window.actions_of_window, window),
+        enabled=lambda _window: "" if help_viewer.page(name) else "the pages are not installed",
     )  # fmt: skip
 
 
@@ -75,7 +123,7 @@ DATA: ActionTable[MainWindow] = ActionTable(
         "data.choose", "Choose data…",
         "Show the data pane and choose what the network is trained on.",
         menu="Graph/Data", aliases=("data set", "dataset", "source"), group="choose",
-        run=lambda window: window.data_offer.choose(),
+        run=_choose_data,
     ),
     Action(
         "data.attach", "Attach a data file…",
@@ -83,13 +131,13 @@ DATA: ActionTable[MainWindow] = ActionTable(
         "files are chosen together.",
         menu="Graph/Data", aliases=("csv", "npz", "npy", "mnist", "dataset", "open data"),
         group="choose",
-        run=lambda window: window.data_offer.ask_file(),
+        run=lambda window: _attaching(window).ask_file(),
     ),
     Action(
         "data.attach_path", "Attach a folder of pictures…",
         "Train on pictures of yours: one folder per class.",
         menu="Graph/Data", aliases=("images", "dataset", "photos", "folder"), group="choose",
-        run=lambda window: window.data_offer.ask_folder(),
+        run=lambda window: _attaching(window).ask_folder(),
     ),
 )  # fmt: skip
 """What asks for data."""
@@ -164,7 +212,7 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
     Action(
         "file.preferences", "Preferences…", "Choose how the studio looks and works.",
         ("Ctrl+,",), "File", aliases=("settings", "options", "configuration"), group="window",
-        icon="settings", run=preferences_dialog.show,
+        icon="settings", run=_show_preferences,
     ),
     Action(
         "file.quit", "Quit", "Close the window and end the studio.",
@@ -175,13 +223,13 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
         "view.command_palette", "Command palette…",
         "Find anything the studio can do by a few letters of its name.",
         ("Ctrl+Shift+P",), "View", aliases=("commands", "actions", "search"), group="find",
-        icon="command", run=command_palette.show,
+        icon="command", run=lambda w: command_palette.show(w, w.studio.actions, w.history),
     ),
     Action(
         "view.go_to", "Go to anything…",
         "Go to a layer, tensor, instruction, run or metric by its name.",
         ("Ctrl+P",), "View", aliases=("find", "jump", "search"), group="find",
-        run=go_to.show,
+        run=_go_to,
     ),
     *(_workspace(name, number) for number, name in enumerate(WORKSPACES, 1)),
     Action(
@@ -208,7 +256,7 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
         "window.context_menu", "Open the context menu",
         "Open the menu of what has the keyboard, as the menu key does.",
         ("Shift+F10",), "View/Panes", aliases=("right click", "menu key"), group="walk",
-        run=lambda _window: open_context_menu(),
+        run=lambda _window: _open_context_menu(),
     ),
     Action(
         "window.maximise_pane", "Maximise the pane",
@@ -240,23 +288,23 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
     Action(
         "window.tasks", "Running tasks", "Show what runs in the background, and stop it.",
         (), "View", aliases=("background", "progress", "cancel"), group="status",
-        run=show_tasks,
+        run=lambda window: window.status.show_tasks(),
     ),
     Action(
         "window.notices", "Notices", "Show what the studio had to say.",
         (), "View", aliases=("bell", "messages", "errors"), group="status",
-        run=show_notices,
+        run=lambda window: window.status.show_notices(),
     ),
     Action(
         "help.here", "Help on the selection",
         "Read about the layer or instruction that is selected, or about the pane.",
         ("F1",), "Help", aliases=("documentation", "manual", "what is this"), group="keys",
-        run=help_viewer.show_here,
+        run=_show_help,
     ),
     Action(
         "help.keys", "Keys", "Show the keys of the view that has the keyboard.",
         ("?",), "Help", aliases=("all keys", "shortcuts", "cheat sheet"), group="keys",
-        icon="keyboard", run=key_sheet.show,
+        icon="keyboard", run=lambda window: key_sheet.show(window, window.studio.actions),
     ),
     *(_page(*page) for page in PAGES),
     Action(
@@ -269,7 +317,7 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
     Action(
         "help.about", "About Glassbox", "Show the version, the device and where files are kept.",
         (), "Help", aliases=("version",), group="about",
-        run=about.show,
+        run=lambda window: about.show(window, window.studio),
     ),
 )  # fmt: skip
 """What is done to the window itself."""

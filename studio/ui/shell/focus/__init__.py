@@ -1,1 +1,0 @@
-"""Where the keyboard's focus is, and where it returns to."""
