@@ -8,7 +8,7 @@ import numpy.typing as npt
 from studio.engine.autodiff.differentiate import differentiate
 from studio.engine.core.tensor import Role, bind_shape
 from studio.engine.isa.program import Program
-from tests.engine.compiler.interpreter import Interpreter
+from tests.engine.oracle.interpreter import Interpreter
 
 Array = npt.NDArray[np.float64]
 Values = dict[str, Array]

@@ -21,9 +21,9 @@ from studio.engine.gl.plan.hazards import Levels, Touches, with_patience
 from studio.engine.isa.line import parse_line
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry, entries
-from tests.engine.compiler.interpreter import Interpreter
 from tests.engine.compiler.networks import NETWORKS
 from tests.engine.compiler.passes.test_every_pass_keeps_results import start_values, with_updates
+from tests.engine.oracle.interpreter import Interpreter
 
 ROWS = 2
 

@@ -11,7 +11,7 @@ import pytest
 from studio.engine.runtime.backend import Backend
 from tests.engine.conformance.case import Case, Given, exactly, integers
 from tests.engine.conformance.harness import gradients, results
-from tests.engine.conformance.reference.windows import first_max_gradient
+from tests.engine.oracle.windows import first_max_gradient
 
 NAN, INF = np.nan, np.inf
 

@@ -15,16 +15,6 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.runtime.backend import Backend
 from tests.engine.conformance.case import Case, Given
 from tests.engine.conformance.harness import build, gradients, results
-from tests.engine.conformance.reference.formulas import (
-    EXACT,
-    FLOAT32,
-    FLUSHING,
-    SMALLEST_NORMAL,
-    Rounding,
-    results_of,
-    slopes_of,
-    to_float32,
-)
 from tests.engine.conformance.stated import (
     COUNT,
     kinds_of,
@@ -33,6 +23,16 @@ from tests.engine.conformance.stated import (
     slot_choices,
     slots_of,
     stated,
+)
+from tests.engine.oracle.formulas import (
+    EXACT,
+    FLOAT32,
+    FLUSHING,
+    SMALLEST_NORMAL,
+    Rounding,
+    results_of,
+    slopes_of,
+    to_float32,
 )
 
 FORMULAS = stated(rules=False)

@@ -13,9 +13,16 @@ from studio.engine.isa.line import format_line, parse_line
 from studio.engine.runtime.backend import Backend
 from tests.engine.conformance.case import Case
 from tests.engine.conformance.cases.all_cases import CASES
-from tests.engine.conformance.harness import build, forward_class, gradients, target_names, twin_of
-from tests.engine.conformance.reference.table import differences, stated_gradient
+from tests.engine.conformance.harness import (
+    BATCH_ROWS,
+    build,
+    forward_class,
+    gradients,
+    target_names,
+    twin_of,
+)
 from tests.engine.conformance.test_results import expected, wide
+from tests.engine.oracle.table import differences, results, stated_gradient
 
 WITH_GRADIENT = [c for c in CASES if c.gradients and forward_class(c).twin is not None]
 
@@ -41,6 +48,15 @@ def before_of(case: Case) -> dict[str, list[np.ndarray]]:
     return found
 
 
+def chosen_places(shape: tuple[int, ...], limit: int = 48) -> list[tuple[int, ...]]:
+    """All elements, or as many of them as are worked out in a short time."""
+    places = list(np.ndindex(*shape))
+    if len(places) <= limit:
+        return places
+    picks = np.random.default_rng(7).choice(len(places), limit, replace=False)
+    return [places[int(i)] for i in sorted(picks)]
+
+
 @cache
 def wanted_of(case_name: str, name: str, index: int) -> tuple[tuple[tuple[int, ...], float], ...]:
     """The derivatives a case is compared with, worked out once for all its tests."""
@@ -50,7 +66,21 @@ def wanted_of(case_name: str, name: str, index: int) -> tuple[tuple[tuple[int, .
     stated = stated_gradient(case.mnemonic, values, attrs, slope)
     if stated is not None:
         return tuple((at, float(stated[name][at])) for at in np.ndindex(*stated[name].shape))
-    return tuple(differences(case.mnemonic, values, attrs, slope, name, index))
+    chosen = values[name][index] if isinstance(values[name], list) else values[name]
+
+    def rule(moved: np.ndarray) -> np.ndarray:
+        """The result where the chosen operand, and all that are the same tensor, are moved."""
+        given = {
+            key: [moved if x is chosen else x for x in one]
+            if isinstance(one, list)
+            else (moved if one is chosen else one)
+            for key, one in values.items()
+        }
+        found: np.ndarray = results(case.mnemonic, given | {"rows": BATCH_ROWS}, attrs)["y"]
+        return found
+
+    places = chosen_places(chosen.shape)
+    return tuple(zip(places, differences(rule, chosen, slope, places), strict=True))
 
 
 def compare(case: Case, found: dict[str, list[np.ndarray]], base: dict[str, list[np.ndarray]],

@@ -13,8 +13,8 @@ from studio.engine.isa.line import format_line, parse_line
 from studio.engine.runtime.backend import Backend
 from tests.engine.conformance.case import Case
 from tests.engine.conformance.cases.all_cases import CASES
-from tests.engine.conformance.harness import build, results
-from tests.engine.conformance.reference.table import REFERENCES
+from tests.engine.conformance.harness import BATCH_ROWS, build, results
+from tests.engine.oracle.table import results as reference
 
 
 def wide(case: Case) -> dict[str, Any]:
@@ -38,7 +38,8 @@ def expected(case: Case) -> dict[str, np.ndarray]:
     values = wide(case)
     if case.out is not None:
         values["y_shape"] = case.out.shape
-    found = REFERENCES[case.mnemonic](values, dict(built.ins.attrs))
+    values["rows"] = BATCH_ROWS
+    found = reference(case.mnemonic, values, dict(built.ins.attrs))
     return {name: array for name, array in found.items() if name not in case.without}
 
 

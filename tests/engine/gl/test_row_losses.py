@@ -22,9 +22,9 @@ from studio.engine.gl.plan.planned_step import plan_step
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_places import NotThereError
-from tests.engine.compiler.interpreter import Interpreter
 from tests.engine.gl.gl_programs import Lines, begun, run_once
 from tests.engine.gl.naive import Array, close, draw
+from tests.engine.oracle.interpreter import Interpreter
 
 pytestmark = pytest.mark.gl
 

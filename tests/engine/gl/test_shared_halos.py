@@ -18,10 +18,10 @@ from studio.engine.isa.ops.move import ConcatChannel
 from studio.engine.isa.ops.pool import AvgPool2D, GlobalAvgPool2D, MaxPool2D
 from studio.engine.isa.program import Program
 from tests.engine.autodiff.whole_programs import values_for
-from tests.engine.compiler.interpreter import Interpreter
 from tests.engine.compiler.networks import Net
 from tests.engine.compiler.passes.test_every_pass_keeps_results import with_updates
 from tests.engine.gl.gl_programs import begun
+from tests.engine.oracle.interpreter import Interpreter
 
 pytestmark = pytest.mark.gl
 

@@ -9,7 +9,7 @@ from studio.engine.isa.program import Program
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_from_json
 from studio.engine.layers.weights import is_transposed, public_shape, to_public
-from tests.engine.compiler.interpreter import Interpreter
+from tests.engine.oracle.interpreter import Interpreter
 from tests.recorded.layers.cases import BATCH, CASES, Array, draw
 
 

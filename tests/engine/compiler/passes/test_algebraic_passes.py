@@ -19,7 +19,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Ref, Role, Tensor, TensorMap
 from studio.engine.isa.line import format_line, parse_line
 from studio.engine.isa.program import Program
-from tests.engine.compiler.interpreter import Interpreter
+from tests.engine.oracle.interpreter import Interpreter
 
 N4 = (BATCH, 4)
 

@@ -19,8 +19,8 @@ from studio.engine.isa.text import format_program, parse_program
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import Adam
 from tests.engine.autodiff.whole_programs import Values, values_for
-from tests.engine.compiler.interpreter import Interpreter
 from tests.engine.compiler.networks import NETWORKS
+from tests.engine.oracle.interpreter import Interpreter
 
 ROWS = 2
 Results = dict[str, npt.NDArray[np.float64]]

@@ -15,8 +15,8 @@ from studio.engine.isa.ops.activation import Relu
 from studio.engine.isa.ops.arithmetic import Add
 from studio.engine.isa.ops.norm import BatchNorm
 from studio.engine.isa.program import Program
-from tests.engine.compiler.interpreter import Interpreter
 from tests.engine.compiler.networks import Net, resnet
+from tests.engine.oracle.interpreter import Interpreter
 
 Values = dict[str, npt.NDArray[np.float64]]
 

@@ -16,8 +16,8 @@ from studio.engine.isa.program import Program
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import Adam
 from tests.engine.autodiff.whole_programs import Values, values_for
-from tests.engine.compiler.interpreter import Interpreter
 from tests.engine.compiler.networks import NETWORKS
+from tests.engine.oracle.interpreter import Interpreter
 
 ROWS, STEPS = 3, 3
 Results = dict[str, npt.NDArray[np.float64]]

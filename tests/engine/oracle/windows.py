@@ -1,4 +1,4 @@
-"""Products, convolutions, pooling and reductions, written as loops."""
+"""Products, convolutions, pooling and reductions, with loops over the places of a window."""
 
 from __future__ import annotations
 
@@ -46,29 +46,33 @@ def _cells(
             yield r, s, row, col
 
 
-def _conv(v: Values, a: Values) -> Values:
+def _filtered(
+    v: Values, a: Values, per_tap: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> Values:
+    """Cross-correlation, one place of the kernel after the other."""
     w, x = v["w"], v["x"]
-    kh, kw, _, cout = w.shape
-    n, height, width, _ = x.shape
-    oh, ow = _size(a, height, width, kh, kw)
-    y = np.zeros((n, oh, ow, cout))
-    for i, j in itertools.product(range(oh), range(ow)):
-        for r, s, row, col in _cells(a, i, j, kh, kw, height, width):
-            y[:, i, j] += np.einsum("nc,ck->nk", x[:, row, col], w[r, s])
+    kh, kw = w.shape[:2]
+    oh, ow = _size(a, *x.shape[1:3], kh, kw)
+    ends = _ends(a)
+    padded = np.pad(x, ((0, 0), (a["pad_h"], ends[0]), (a["pad_w"], ends[1]), (0, 0)))
+    y = 0.0
+    for r, s in itertools.product(range(kh), range(kw)):
+        top, left = r * a["dil_h"], s * a["dil_w"]
+        bottom = top + (oh - 1) * a["stride_h"] + 1
+        right = left + (ow - 1) * a["stride_w"] + 1
+        y = y + per_tap(
+            padded[:, top : bottom : a["stride_h"], left : right : a["stride_w"]], w[r, s]
+        )
     return {"y": y if v.get("b") is None else y + v["b"]}
+
+
+def _conv(v: Values, a: Values) -> Values:
+    return _filtered(v, a, lambda x, w: x @ w)
 
 
 def _depthwise(v: Values, a: Values) -> Values:
-    w, x = v["w"], v["x"]
-    kh, kw, cin, multiplier = w.shape
-    n, height, width, _ = x.shape
-    oh, ow = _size(a, height, width, kh, kw)
-    y = np.zeros((n, oh, ow, cin, multiplier))
-    for i, j in itertools.product(range(oh), range(ow)):
-        for r, s, row, col in _cells(a, i, j, kh, kw, height, width):
-            y[:, i, j] += np.einsum("nc,cm->ncm", x[:, row, col], w[r, s])
-    y = y.reshape(n, oh, ow, cin * multiplier)
-    return {"y": y if v.get("b") is None else y + v["b"]}
+    """Output channels of one input channel lie side by side."""
+    return _filtered(v, a, lambda x, w: (x[..., None] * w).reshape(*x.shape[:-1], w.size))
 
 
 def _pool(v: Values, a: Values, pick: Callable[[list[np.ndarray]], np.ndarray]) -> Values:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from studio.engine.core.philox import bits
-from tests.engine.conformance.harness import BATCH_ROWS
 
 Values = dict[str, Any]
 
@@ -19,7 +18,9 @@ def _seed(step: np.ndarray) -> int:
 
 
 def _step_uniform(v: Values, a: Values, count: int) -> np.ndarray:
-    words = bits(_seed(v["step"]), a["stream"], int(v["step"][0]), count)
+    """Draws of a step; those of step 0 and seed 0 where no step block is given."""
+    step = v.get("step", np.zeros(8))
+    words = bits(_seed(step), a["stream"], int(step[0]), count)
     return np.array([(int(w) >> 8) * 2.0**-24 for w in words])
 
 
@@ -31,7 +32,7 @@ def _sample_uniform(v: Values, a: Values, row: int, count: int) -> list[float]:
 
 
 def _uniform(v: Values, a: Values) -> Values:
-    shape = tuple(BATCH_ROWS if size == -1 else size for size in a["shape"])
+    shape = tuple(v["rows"] if size == -1 else size for size in a["shape"])
     u = _step_uniform(v, a, math.prod(shape)).reshape(shape)
     return {"y": a["low"] + (a["high"] - a["low"]) * u}
 

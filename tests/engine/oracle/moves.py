@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.engine.conformance.harness import BATCH_ROWS
-
 Values = dict[str, Any]
 
 
@@ -26,13 +24,13 @@ def _pad(v: Values, a: Values) -> Values:
     return {"y": np.pad(v["x"], pairs, constant_values=a["fill"])}
 
 
-def _shape(a: Values) -> tuple[int, ...]:
-    return tuple(BATCH_ROWS if d == -1 else d for d in a["shape"])
+def _shape(v: Values, a: Values) -> tuple[int, ...]:
+    return tuple(v["rows"] if d == -1 else d for d in a["shape"])
 
 
 def _gather(v: Values, a: Values) -> Values:
     cursor, count = int(v["step"][2]), len(v["order"])
-    rows = [v["data"][int(v["order"][(cursor + i) % count])] for i in range(BATCH_ROWS)]
+    rows = [v["data"][int(v["order"][(cursor + i) % count])] for i in range(v["rows"])]
     return {"y": np.stack(rows)}
 
 
@@ -73,11 +71,11 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "CONCAT": lambda v, a: {"y": np.concatenate(v["xs"], axis=a["axis"])},
     "CONCAT_CHANNEL": lambda v, a: {"y": np.concatenate(v["xs"], axis=-1)},
     "FLATTEN": lambda v, a: {"y": v["x"].reshape(len(v["x"]), -1)},
-    "RESHAPE": lambda v, a: {"y": v["x"].reshape(_shape(a))},
+    "RESHAPE": lambda v, a: {"y": v["x"].reshape(_shape(v, a))},
     "TRANSPOSE": lambda v, a: {"y": np.transpose(v["x"], a["perm"])},
     "SLICE": _slice,
     "PAD": _pad,
-    "BROADCAST": lambda v, a: {"y": np.broadcast_to(v["x"], _shape(a))},
+    "BROADCAST": lambda v, a: {"y": np.broadcast_to(v["x"], _shape(v, a))},
     "FILL": lambda v, a: {"y": np.full(v["y_shape"], a["number"])},
     "ZERO": lambda v, a: {"y": np.zeros(v["y_shape"])},
     "GATHER_BATCH": _gather,
