@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cache
@@ -24,6 +25,7 @@ FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`(\*\* \(new\))?")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"python3? -m ((?:tests|tools|benchmarks|studio)[\w.]*)")
+SYMBOL = re.compile(r"`(\w+)`\s\(`([\w/]+\.py)`\)")
 MODULE = re.compile(r"(?:studio|tests|tools|benchmarks)(?:\.(?!json\b)\w+)+")
 
 
@@ -159,6 +161,25 @@ def test_each_module_and_link_in_a_document_exists(page: Path) -> None:
         if "://" not in link and not leads_somewhere(link, page)
     ]
     assert (commands, modules, links) == ([], [], [])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_each_name_with_its_file_is_defined_there(page: Path) -> None:
+    named = SYMBOL.findall(FENCE.sub("", text_of(page)))
+    places = {(name, path): places_of(path, page) for name, path in named}
+    assert [
+        (name, path)
+        for (name, path), found in places.items()
+        if len(found) != 1 or name not in defined_in(ROOT / found[0])
+    ] == []
+
+
+@pytest.mark.parametrize("package", ["studio", "studio.engine"])
+def test_the_architecture_page_shows_the_layers_that_are_checked(package: str) -> None:
+    project = tomllib.loads(text_of(ROOT / "pyproject.toml"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    (layers,) = [each["layers"] for each in contracts if each.get("containers") == [package]]
+    assert f"    {' → '.join(layers)}\n" in text_of(ROOT / "docs" / "architecture.md")
 
 
 def test_each_first_task_begins_at_a_path_and_symbol_that_exist() -> None:
