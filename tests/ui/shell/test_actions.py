@@ -1,168 +1,109 @@
-"""Every action is reachable and says what it does; no two claim a key where they could meet."""
+"""The window's part in data and exports: the dialog with pictures, the data pane in front."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 from pytestqt.qtbot import QtBot
 
-from studio.session.core.actions import MENUS, ActionRegistry
-from studio.ui.shell.actions import ACTIONS
-from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
+from studio.engine.core.errors import DataError
+from studio.session.core import entities
+from studio.session.core.theme import PALETTES
+from studio.session.export.exporting import form_named
+from studio.session.studio import Studio
+from studio.ui.panes.export.dialog import ExportDialog
+from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.window import MainWindow
-from tests.ui.shell.driving import press
+from studio.widgets import theme
 
-_WIDE = (Qt.ShortcutContext.WindowShortcut, Qt.ShortcutContext.ApplicationShortcut)
-
-
-def test_the_tables_of_all_parts_claim_no_key_twice(window: MainWindow) -> None:
-    assert window.studio.actions.conflicts() == []
+PROJECT = Path(__file__).resolve().parents[3] / "projects" / "digits-cnn" / "digits-cnn.glassbox"
 
 
-def test_every_action_has_id_text_and_tip(window: MainWindow) -> None:
-    registry = window.studio.actions
-    for spec in registry:
-        action = window.actions_of_window[spec.id]
-        assert action.objectName() == spec.id
-        assert spec.text
-        assert spec.text[0].isupper()
-        assert not spec.text.endswith((".", "!"))
-        assert len(action.toolTip()) > 8
-        assert spec.tip.endswith(".")
-        assert spec.menu.partition("/")[0] in ("", *MENUS)
+@pytest.fixture
+def window(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
+    studio.preferences.set("backend", "cpu")
+    made = MainWindow(studio, LayoutStore(tmp_path / "config"))
+    made.show()
+    qtbot.waitExposed(made)
+    studio.open(PROJECT)
+    made.show_canvas()
+    yield made
+    studio.document.history.mark_clean()
+    studio.training.close()
+    made.close()
+    made.deleteLater()
 
 
-def test_every_action_is_found_in_the_palette_by_its_text(window: MainWindow) -> None:
-    registry, history = window.studio.actions, CommandHistory(None)
-    for spec in registry:
-        found = search_commands(registry, history, spec.text)
-        same = [each.text for each in found[:8]]
-        assert spec.text in same, spec.id
-    assert len(search_commands(registry, history, "")) == len(list(registry))
-
-
-def test_every_action_of_a_menu_is_in_that_menu(window: MainWindow) -> None:
-    where: dict[str, list[str]] = defaultdict(list)
-
-    def walk(menu: QMenu, path: str) -> None:
-        for action in menu.actions():
-            inside = QMenu.menuInAction(action)
-            if inside is not None:
-                walk(inside, f"{path}/{inside.title().replace('&', '')}")
-            elif not action.isSeparator():
-                where[action.objectName()].append(path)
-
-    for action in window.menuBar().actions():
-        menu = QMenu.menuInAction(action)
-        assert menu is not None
-        walk(menu, menu.title().replace("&", ""))
-    for spec in window.studio.actions:
-        expected = [spec.menu] if spec.menu else []
-        assert where[spec.id] == expected, spec.id
-
-
-def test_no_key_is_ambiguous_among_the_actions_of_qt(window: MainWindow) -> None:
-    """As Qt sees it: shortcuts of the window, and of every widget an action was given to."""
-    holders: dict[QWidget, list[QAction]] = {}
-    for widget in (window, *window.findChildren(QWidget)):
-        if widget.actions():
-            holders[widget] = widget.actions()
-    everywhere = [a for a in window.actions() if _context(a) in _WIDE]
-    for widget, own in holders.items():
-        seen: dict[str, str] = {}
-        local = [a for a in own if _context(a) not in _WIDE]
-        around = [
-            action
-            for other, actions in holders.items()
-            if other is not window and other.isAncestorOf(widget)
-            for action in actions
-        ]
-        for action in {id(a): a for a in (*everywhere, *local, *around)}.values():
-            for keys in action.shortcuts():
-                text = keys.toString(QKeySequence.SequenceFormat.PortableText)
-                other = seen.setdefault(text, action.objectName())
-                assert other == action.objectName(), (text, widget)
-
-
-def _context(action: QAction) -> Qt.ShortcutContext:
-    return action.shortcutContext()
-
-
-@pytest.mark.parametrize("spec", [s for s in ACTIONS if s.keys], ids=lambda s: s.id)
-def test_keys_of_the_window_trigger_their_action(
-    qtbot: QtBot, opened: MainWindow, spec, monkeypatch: pytest.MonkeyPatch
+def test_the_dialog_opens_by_its_action_and_draws(
+    window: MainWindow, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    done: list[str] = []
-    registry = opened.studio.actions
-    monkeypatch.setattr(
-        ActionRegistry, "trigger", lambda _self, action_id: done.append(action_id) or True
-    )
-    opened.canvas.setFocus()
-    for keys in spec.keys:
-        if registry.why_not(spec.id):
-            continue
-        done.clear()
-        press(keys)
-        assert done == [spec.id], keys
+    assert studio.actions.trigger("export.dialog")
+    dialog = window.findChild(ExportDialog)
+    assert dialog is not None
+    assert dialog.isVisible()
+    dialog.choose("svg")
+    dialog.path.setText(str(tmp_path / "graph.svg"))
+    dialog.export()
+    words = " ".join(re.findall(r">([^<>]+)</text>", (tmp_path / "graph.svg").read_text()))
+    for layer in studio.document.state.layers():
+        assert layer.name in words
+    assert studio.exporting.last == (form_named("svg"), tmp_path / "graph.svg")
+    dialog.close()
+    qtbot.waitUntil(lambda: not studio.tasks.running)
 
 
-@pytest.mark.parametrize("keys", ["M", "H", "L", "F", "C", "?", "1", "Del", "Backspace", "Home"])
-def test_letters_go_into_a_text_field_and_nowhere_else(
-    qtbot: QtBot, opened: MainWindow, keys: str, monkeypatch: pytest.MonkeyPatch
+def test_data_is_chosen_in_its_pane(window: MainWindow, studio: Studio, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: studio.data.status == "ready", timeout=20_000)
+    assert studio.actions.trigger("data.choose")
+    qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
+    menu = QApplication.activePopupWidget()
+    assert menu.objectName() == "source_menu"
+    menu.close()
+    assert studio.actions.trigger("data.attach")
+    dialog = window.findChild(QFileDialog, "attach_dialog")
+    assert dialog is not None
+    dialog.reject()
+
+
+def test_pictures_of_the_graph_are_light_and_clean_whatever_the_window_shows(
+    window: MainWindow, studio: Studio
 ) -> None:
-    done: list[str] = []
-    monkeypatch.setattr(
-        ActionRegistry, "trigger", lambda _self, action_id: done.append(action_id) or True
-    )
-    field = QLineEdit("text", opened.canvas)
-    field.show()
-    field.setFocus()
-    qtbot.waitUntil(field.hasFocus)
-    press(keys, field)
-    assert done == []
-    if len(keys) == 1:
-        assert field.text() == "text" + keys.lower()
+    draw = studio.exporting.pictures
+    studio.theme.choose("dark")
+    clean = {form: draw[form]() for form in ("svg", "png")}
+    layer = next(studio.document.state.layers())
+    studio.bus.select((entities.node(layer.id),), source="test")
+    studio.bus.hover(entities.node(layer.id), "test")
+    QApplication.processEvents()
+    assert {form: draw[form]() for form in ("svg", "png")} == clean
+    image = QImage.fromData(clean["png"])
+    assert image.pixelColor(2, 2).name().upper() == PALETTES["light"]["canvas"]
+    used = set(re.findall(r'"(#[0-9a-f]{6})"', clean["svg"].decode()))
+    assert PALETTES["light"]["text"].lower() in used
+    assert not used & {PALETTES["dark"][role].lower() for role in ("canvas", "dock", "text")}
+    assert theme.current().mode == "dark"
 
 
-def test_a_key_whose_action_cannot_be_done_says_why(qtbot: QtBot, opened: MainWindow) -> None:
-    opened.canvas.setFocus()
-    press("Ctrl+S")
-    assert "nothing has changed" in opened.status.findChild(QWidget, "hint").text()
+def test_an_empty_canvas_makes_no_picture(window: MainWindow, studio: Studio) -> None:
+    studio.new()
+    with pytest.raises(DataError, match="nothing on the canvas"):
+        studio.exporting.pictures["png"]()
 
 
-@pytest.mark.parametrize(
-    ("title", "first", "last"),
-    [("File", "file.new", "file.quit"), ("Help", "help.here", "help.about")],
-)
-def test_menus_end_with_what_people_look_for_there(
-    window: MainWindow, title: str, first: str, last: str
+def test_an_export_without_the_dialog_says_what_came_of_it(
+    window: MainWindow, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    menu = window.findChild(QMenu, f"menu.{title}")
-    ids = [action.objectName() for action in menu.actions() if not action.isSeparator()]
-    assert (ids[0], ids[-1]) == (first, last)
-
-
-def test_menus_grey_what_cannot_be_done_and_say_why(qtbot: QtBot, opened: MainWindow) -> None:
-    menu = opened.findChild(QMenu, "menu.File")
-    save = opened.actions_of_window["file.save"]
-    menu.aboutToShow.emit()
-    assert not save.isEnabled()
-    assert "Nothing has changed" in save.toolTip()
-    menu.aboutToHide.emit()
-    assert save.isEnabled()
-
-
-def test_checkable_actions_show_what_is_so(qtbot: QtBot, opened: MainWindow) -> None:
-    train = opened.actions_of_window["workspace.train"]
-    build = opened.actions_of_window["workspace.build"]
-    assert build.isChecked()
-    opened.studio.actions.trigger("workspace.train")
-    assert train.isChecked()
-    assert not build.isChecked()
-    # Chosen again it stays on, whatever Qt made of the press.
-    train.trigger()
-    assert train.isChecked()
+    studio.exporting.export(form_named("png"), tmp_path / "graph.png")
+    assert studio.notices.all[-1].text == "graph.png: written"
+    assert str(tmp_path) in studio.notices.all[-1].details
+    said = len(studio.notices.all)
+    assert studio.actions.trigger("export.dialog")
+    studio.exporting.export(form_named("png"), tmp_path / "again.png")
+    assert len(studio.notices.all) == said, "the dialog says it"
+    window.findChild(ExportDialog).close()
+    qtbot.waitUntil(lambda: not studio.tasks.running)

@@ -24,7 +24,7 @@ from studio.ui.shell.start.launch import LaunchOptions
 from studio.ui.shell.start.scale import ScaleQuestion
 from studio.widgets import theme
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture

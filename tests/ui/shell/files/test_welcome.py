@@ -180,7 +180,7 @@ def crashed(project: Path, tmp_path: Path) -> Path:
     answer = subprocess.run(
         [sys.executable, "-c", CRASH, str(tmp_path / "places"), str(project)],
         capture_output=True, text=True, timeout=120, check=False,
-        cwd=Path(__file__).resolve().parents[3],
+        cwd=Path(__file__).resolve().parents[4],
     )  # fmt: skip
     assert answer.returncode == 9, answer.stderr
     return project

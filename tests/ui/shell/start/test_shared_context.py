@@ -18,7 +18,7 @@ pytestmark = [
     ),
 ]
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 CHILD = """
 import json, os, sys, threading, time

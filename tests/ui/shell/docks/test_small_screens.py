@@ -15,7 +15,7 @@ from studio.ui.shell.docks import arrangement
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import LEAST, USUAL, MainWindow
-from tests.ui.shell.dock_sight import in_front, right_columns
+from tests.ui.shell.docks.dock_sight import in_front, right_columns
 from tests.ui.shell.driving import finish, show
 
 

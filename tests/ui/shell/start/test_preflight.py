@@ -12,7 +12,7 @@ import pytest
 
 from studio.ui.shell.start.preflight import can_load, check_display, check_window
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def everything(_library: str) -> bool:
