@@ -12,6 +12,23 @@ from studio.engine.train.trainer import Trainer
 from studio.session.profiling.measurement import Measurement
 from tests.session.profiling_bench import ProfilingBench
 from tests.session.training_bench import TrainingBench
+from tests.ui.fixtures import (
+    dark,
+    no_hanging_dialogs,
+    nothing_left_behind,
+    qapp_args,
+    scheduler,
+    studio,
+)
+
+__all__ = [
+    "dark",
+    "no_hanging_dialogs",
+    "nothing_left_behind",
+    "qapp_args",
+    "scheduler",
+    "studio",
+]
 
 LONG = 100_000
 
