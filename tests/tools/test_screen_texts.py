@@ -58,7 +58,6 @@ def test_shown_texts_are_listed_with_their_kind(source: str, expected: tuple[str
         'NAME = "plots"',
         'FOLDER = "studio/ui panes"',
         'Window = "QWidget | None"',
-        'preferences.flag("Of a store")',
     ],
 )
 def test_what_is_for_programs_is_left_out(source: str) -> None:
