@@ -59,7 +59,7 @@ def test_delete_heals_and_offers_undo(hands: Hands) -> None:
     hands.key(K.Key_Delete)
     assert "conv2d>max_pooling2d" in hands.wires
     notice = hands.studio.notices.all[-1]
-    assert notice.text == "Deleted 1 layer, re-joined 1 wire"
+    assert notice.text == "Deleted 1 layer, reconnected 1 wire"
     assert notice.action is not None
     assert notice.action[0] == "Undo"
     notice.action[1]()

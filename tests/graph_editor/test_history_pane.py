@@ -59,7 +59,7 @@ def test_steps_are_listed_by_name_and_a_click_goes_there(hands: Hands, pane: His
     told(hands, pane, "done", "done", "done", "now")
     assert not pane.is_empty
     assert [row.text for row in pane.rows] == [
-        "Beginning", "Collapse conv2d", "Freeze conv2d", "Rename dense to head",
+        "Start", "Collapse conv2d", "Freeze conv2d", "Rename dense to head",
     ]  # fmt: skip
     for row in (1, 0, 3, 2):
         click(pane, row)
@@ -98,5 +98,5 @@ def test_where_steps_were_forgotten_the_first_row_does_not_claim_to_be_the_begin
     for _ in range(3):
         history.push("Collapse", collapse(history.state, ["conv2d"]))
     assert [row.text for row in history_rows(history)] == [
-        "Oldest state kept", "Collapse", "Collapse",
+        "Oldest kept state", "Collapse", "Collapse",
     ]  # fmt: skip

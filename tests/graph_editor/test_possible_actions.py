@@ -81,7 +81,7 @@ def test_data_that_enters_cannot_be_bypassed(hands: Hands, refusals: list[str]) 
     entering = next(hands.state.layers())
     hands.click(hands.body(entering.id))
     hands.key(K.Key_M)
-    assert refusals == [f"graph.bypass: data enters at {entering.name}"]
+    assert refusals == [f"graph.bypass: {entering.name} is an input"]
     assert not hands.studio.notices.all
 
 
@@ -101,12 +101,12 @@ def test_what_takes_several_things_says_how_many(hands: Hands) -> None:
     hands.open(chain(), zoom=0.8)
     actions = hands.studio.actions
     hands.click(hands.body("conv2d"))
-    assert actions.why_not("graph.align_left") == "only one thing is selected"
-    assert actions.why_not("graph.distribute") == "fewer than three things are selected"
+    assert actions.why_not("graph.align_left") == "only one item is selected"
+    assert actions.why_not("graph.distribute") == "fewer than three items are selected"
     hands.studio.bus.select([entities.node("conv2d"), entities.node("re_lu")])
     assert actions.why_not("graph.align_left") == ""
     assert actions.why_not("graph.straighten") == ""
-    assert actions.why_not("graph.distribute") == "fewer than three things are selected"
+    assert actions.why_not("graph.distribute") == "fewer than three items are selected"
     hands.key(K.Key_A, CTRL)
     assert actions.why_not("graph.distribute") == ""
 
@@ -116,11 +116,11 @@ def test_straightening_and_dropping_need_a_wire(hands: Hands) -> None:
     actions = hands.studio.actions
     hands.studio.bus.select([entities.node("note")])
     assert actions.why_not("graph.straighten") == "no layer is selected"
-    assert actions.why_not("graph.drop_wires") == "no wire leads to the selection or from it"
+    assert actions.why_not("graph.drop_wires") == "the selection has no wires"
     first = next(hands.state.layers())
     hands.studio.bus.select([entities.node(first.id)])
-    assert actions.why_not("graph.straighten") == "no wire leads to the selection"
-    assert actions.why_not("graph.own_layer") == "it shares its parameters with no other"
+    assert actions.why_not("graph.straighten") == "the selection has no input wires"
+    assert actions.why_not("graph.own_layer") == "it does not share its parameters"
 
 
 def test_an_empty_canvas_has_nothing_to_select_lay_out_or_walk(hands: Hands) -> None:
@@ -130,7 +130,7 @@ def test_an_empty_canvas_has_nothing_to_select_lay_out_or_walk(hands: Hands) -> 
                       "canvas.frame_all", "canvas.walk_left", "canvas.extend_down"):  # fmt: skip
         assert actions.why_not(action_id) == "the canvas is empty", action_id
     assert actions.why_not("canvas.find") == "there is no layer"
-    assert actions.why_not("canvas.find_next") == "nothing is found and nothing is selected"
+    assert actions.why_not("canvas.find_next") == "no search result and nothing selected"
 
 
 def test_the_menu_over_the_ground_does_not_offer_a_box_around_nothing(hands: Hands) -> None:
@@ -148,8 +148,8 @@ def test_the_menu_over_the_ground_does_not_offer_a_box_around_nothing(hands: Han
 def test_undo_and_redo_say_what_there_is_not(hands: Hands) -> None:
     hands.open(chain())
     actions = hands.studio.actions
-    assert actions.why_not("edit.undo") == "there is nothing to take back"
-    assert actions.why_not("edit.redo") == "nothing was taken back"
+    assert actions.why_not("edit.undo") == "there is nothing to undo"
+    assert actions.why_not("edit.redo") == "there is nothing to redo"
     hands.studio.document.apply("Delete", delete(hands.state, ["dense"]))
     assert actions.why_not("edit.undo") == ""
     hands.studio.document.undo()

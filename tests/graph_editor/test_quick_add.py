@@ -171,7 +171,7 @@ def test_a_layer_that_does_not_fit_here_is_refused_with_the_reason(hands: Hands)
     hands.key(K.Key_Tab)
     hands.type("conv")
     assert hands.offered == []
-    assert remark(hands).startswith("Conv2D cannot stand here")
+    assert remark(hands).startswith("Conv2D does not fit here")
 
 
 def test_search_on_a_selected_wire_inserts(hands: Hands) -> None:

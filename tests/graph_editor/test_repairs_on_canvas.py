@@ -152,7 +152,7 @@ def test_enter_makes_the_repair_the_pointer_is_on(hands: Hands) -> None:
 def test_nothing_to_repair_is_said(hands: Hands, refusals: list[str]) -> None:
     hands.open(net("input 8x8x1 > conv 8 3x3"))
     hands.key(Qt.Key.Key_Period, CTRL)
-    assert refusals == ["graph.repair: there is nothing to repair"]
+    assert refusals == ["graph.repair: there is nothing to fix"]
 
 
 def test_what_a_repair_would_change_is_hardly_seen_under_its_ghost(hands: Hands) -> None:

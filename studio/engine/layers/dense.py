@@ -46,7 +46,7 @@ class Dense(Layer):
         """The input's shape with the last dimension replaced by ``units``."""
         (shape,) = shapes
         if not shape:
-            raise ShapeError("expected an input [features], got single numbers", who=self.who)
+            raise ShapeError("expected an input [features], got a scalar", who=self.who)
         return (*shape[:-1], self.units)
 
     def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:

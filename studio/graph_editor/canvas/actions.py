@@ -18,40 +18,42 @@ _DIRECTIONS: tuple[Direction, ...] = ("left", "right", "up", "down")
 
 
 def _moved(can_go: bool) -> str:
-    return "" if can_go else "no other view has moved the canvas"
+    return "" if can_go else "the canvas has not jumped"
 
 
 _EDIT: tuple[Action[CanvasCommands], ...] = (
     Action(
-        "edit.undo", "Undo", "Take back the last step, or call off the gesture that is open.",
+        "edit.undo", "Undo", "Undo the last step, or cancel the current gesture.",
         ("Ctrl+Z",), "Edit", aliases=("back", "revert"), group="history",
         needs="sight",
         icon="undo", run=lambda c: c.undo(), enabled=lambda c: c.why_no_undo(),
     ),
     Action(
-        "edit.redo", "Redo", "Do the step again that was taken back last.",
+        "edit.redo", "Redo", "Redo the step that was undone last.",
         ("Ctrl+Shift+Z", "Ctrl+Y"), "Edit", aliases=("again",), group="history",
         needs="sight",
         icon="redo", run=lambda c: c.redo(), enabled=lambda c: c.why_no_redo(),
     ),
     Action(
-        "edit.cut", "Cut", "Copy the selection and delete it without healing.",
+        "edit.cut", "Cut", "Copy the selection and delete it without reconnecting wires.",
         ("Ctrl+X",), "Edit", "canvas", group="clipboard",
         icon="cut", run=lambda c: c.cut(), enabled=lambda c: c.needs_things(),
     ),
     Action(
-        "edit.copy", "Copy", "Copy the selected layers, also as readable text for other programs.",
+        "edit.copy", "Copy", "Copy the selected layers; other programs get them as text.",
         ("Ctrl+C",), "Edit", "canvas", group="clipboard",
         icon="copy", run=lambda c: c.copy(), enabled=lambda c: c.needs_things(),
     ),
     Action(
-        "edit.paste", "Paste", "Put copied layers at the pointer, wired among themselves.",
+        "edit.paste", "Paste", "Paste the copied layers at the pointer, with the "
+                               "wires between them.",
         ("Ctrl+V",), "Edit", "canvas", aliases=("insert",), group="clipboard",
         icon="paste", run=lambda c: c.paste(),
     ),
     Action(
         "edit.paste_inputs", "Paste keeping inputs",
-        "Put copied layers at the pointer and feed them from where the originals are fed.",
+        "Paste the copied layers at the pointer, connected to the same inputs as the "
+        "originals.",
         ("Ctrl+Shift+V",), "Edit", "canvas", group="clipboard",
         run=lambda c: c.paste(keep_inputs=True),
     ),
@@ -71,19 +73,20 @@ _EDIT: tuple[Action[CanvasCommands], ...] = (
 _GRAPH: tuple[Action[CanvasCommands], ...] = (
     Action(
         "canvas.quick_add", "Add a layer",
-        "Search for a layer, or type a net such as conv 16 3x3 > relu; it follows the selection.",
+        "Search for a layer, or type a chain such as conv 16 3x3 > relu; it is "
+        "connected after the selection.",
         ("Tab",), "Graph", "canvas", aliases=("new layer", "insert layer", "quick add"),
         group="add",
         run=lambda c: c.canvas.searches.add_by_keys(),
     ),
     Action(
-        "graph.note", "Add a note", "Put a note on the canvas.",
+        "graph.note", "Add a note", "Add a note to the canvas.",
         ("C",), "Graph", "canvas", aliases=("comment", "text"), group="add",
         run=lambda c: c.add_note(),
     ),
     Action(
         "graph.frame", "Frame the selection in a box",
-        "Put a titled box around the selected layers; it moves with them.",
+        "Draw a titled box around the selected layers; they move together.",
         ("Ctrl+J",), "Graph", "canvas", aliases=("comment box", "group box"), group="add",
         run=lambda c: c.add_frame(), enabled=lambda c: c.needs_things(),
     ),
@@ -94,69 +97,71 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
     ),
     Action(
         "graph.delete", "Delete",
-        "Delete the selection and join the wires it interrupts, where they fit.",
+        "Delete the selection and reconnect the wires around it where shapes fit.",
         ("Del", "Backspace"), "Graph", "canvas", aliases=("remove", "dissolve"),
         group="selection",
         run=lambda c: c.delete(heal=True), enabled=lambda c: c.needs_anything(),
     ),
     Action(
-        "graph.delete_only", "Delete without healing",
-        "Delete the selection and every wire to it.",
+        "graph.delete_only", "Delete without reconnecting",
+        "Delete the selection and all its wires.",
         ("Shift+Del",), "Graph", "canvas", aliases=("remove",), group="selection",
         run=lambda c: c.delete(heal=False), enabled=lambda c: c.needs_anything(),
     ),
     Action(
-        "graph.rename", "Rename", "Give the layer another name; its weights go with it.",
+        "graph.rename", "Rename", "Rename the layer; it keeps its weights.",
         ("F2",), "Graph", "canvas", aliases=("name",), group="layer",
         run=lambda c: c.canvas.writing.rename_selected(), enabled=lambda c: c.needs_things(),
     ),
     Action(
-        "graph.switch_type", "Switch the layer's type",
-        "Make it another layer in place; wires and the options both understand stay.",
+        "graph.switch_type", "Change the layer type",
+        "Replace the layer by one of another type; wires and common options stay.",
         ("S",), "Graph", "canvas", aliases=("replace layer", "change type"), group="layer",
         run=lambda c: c.canvas.searches.switch_selected(),
         enabled=lambda c: c.needs_layers(),
     ),
     Action(
-        "graph.repair", "Show the next repair",
-        "Show on the canvas what the next repair of an error would do; Enter makes it.",
+        "graph.repair", "Show the next fix",
+        "Preview the next suggested fix of an error on the canvas; Enter applies it.",
         ("Ctrl+.",), "Graph", aliases=("fix", "quick fix", "mend"), group="layer",
         needs="sight",
         run=lambda c: c.next_repair(), enabled=lambda c: c.needs_repairs(),
     ),
     Action(
-        "graph.bypass", "Bypass", "Let data pass the selected layers unchanged, or not any more.",
+        "graph.bypass", "Bypass", "Pass data through the selected layers unchanged, or "
+                                  "stop doing so.",
         ("M",), "Graph", "canvas", aliases=("mute", "disable", "skip"), group="layer",
         run=lambda c: c.on_layers("Bypass", bypass),
         enabled=lambda c: c.asks(possible.why_not_bypass),
     ),
     Action(
-        "graph.freeze", "Freeze the parameters",
-        "Keep the parameters of the selected layers as they are in training, or train them again.",
+        "graph.freeze", "Freeze parameters",
+        "Exclude the parameters of the selected layers from training, or include them again.",
         ("Shift+F",), "Graph", "canvas", aliases=("trainable", "lock"), group="layer",
         run=lambda c: c.on_layers("Freeze", freeze), enabled=lambda c: c.why_not_freeze(),
     ),
     Action(
         "graph.mark_output", "Mark as output",
-        "Make the selected layer the network's output, or not any more.",
+        "Make the selected layer an output of the network, or stop doing so.",
         (), "Graph", "canvas", aliases=("end", "prediction"), group="layer",
         run=lambda c: c.mark_output(), enabled=lambda c: c.needs_layers(),
     ),
     Action(
-        "graph.own_layer", "Give it a layer of its own",
-        "End the sharing of parameters with another use of the layer.",
+        "graph.own_layer", "Stop sharing parameters",
+        "Give this use of a shared layer its own parameters.",
         (), "Graph", "canvas", aliases=("unshare", "make unique"), group="layer",
         run=lambda c: c.own_layer(), enabled=lambda c: c.asks(possible.why_not_own_layer),
     ),
     Action(
-        "graph.collapse", "Collapse", "Draw only the titles of the selected layers, or all.",
+        "graph.collapse", "Collapse", "Show only the titles of the selected layers, or "
+                                      "expand them.",
         ("H",), "Graph", "canvas", aliases=("fold", "hide body"), group="look",
         run=lambda c: c.on_layers("Collapse", collapse), enabled=lambda c: c.needs_layers(),
     ),
     Action(
-        "graph.preview", "Step the previews",
-        "Step what the selected layers, or all, show of their output: nothing, its shape, a small "
-        "picture, a large one.",
+        "graph.preview", "Change the preview size",
+        "Cycle what the selected layers, or all, show of their output: nothing, the "
+        "shape, a small image, a large image.",
         ("Shift+H",), "Graph", "canvas",
         aliases=("thumbnail", "show pictures", "images on layers", "activations"), group="look",
         run=lambda c: c.next_preview(), enabled=lambda c: c.needs_any_layer(),
@@ -173,32 +178,32 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
     ),
     Action(
         "graph.layout_down", "Lay out from top to bottom",
-        "Arrange the selected layers, or all, so that data runs down.",
+        "Arrange the selected layers, or all, so that data flows downwards.",
         (), "Graph", "canvas", aliases=("vertical", "arrange"), group="arrange",
         run=lambda c: c.layout_down(), enabled=lambda c: c.needs_a_graph(),
     ),
     Action(
         "graph.pin", "Pin in place",
-        "Keep the selected layers where they are when others are laid out, or not any more.",
+        "Keep the selected layers in place during layout, or release them.",
         ("P",), "Graph", "canvas", aliases=("lock position", "keep place"), group="arrange",
         run=lambda c: c.on_layers("Pin", pin), enabled=lambda c: c.needs_layers(),
     ),
     Action(
-        "graph.straighten", "Straighten the wires",
-        "Move the selected layers up or down until the wires between them are level.",
+        "graph.straighten", "Straighten wires",
+        "Move the selected layers up or down until the wires between them are straight.",
         ("Q",), "Graph", "canvas", aliases=("level",), group="arrange",
         run=lambda c: c.on_chosen("Straighten", straighten),
         enabled=lambda c: c.asks(possible.why_not_straighten),
     ),
     Action(
         "graph.distribute", "Distribute evenly",
-        "Make the spaces between the selected layers equal, along the longer side.",
+        "Make the gaps between the selected layers equal, along the longer side.",
         ("Shift+Q",), "Graph", "canvas", aliases=("space evenly",), group="arrange",
         run=lambda c: c.on_chosen("Distribute", distribute),
         enabled=lambda c: possible.why_not_distribute(c.canvas.selected_ids()),
     ),
     Action(
-        "graph.drop_wires", "Drop the wires", "Remove all wires of the selected layers.",
+        "graph.drop_wires", "Disconnect all wires", "Remove all wires of the selected layers.",
         (), "Graph", "canvas", aliases=("disconnect", "unlink"), group="wires",
         run=lambda c: c.drop_wires(), enabled=lambda c: c.why_not_drop_wires(),
     ),
@@ -219,7 +224,7 @@ def _of_arrow(side: Direction) -> tuple[Action[CanvasCommands], ...]:
     return (
         Action(
             f"graph.align_{side}", f"Align the {edges}",
-            f"Bring the selected layers to a common line at their {edges}.",
+            f"Align the selected layers at their {edges}.",
             (f"Ctrl+Shift+{key}",), "Graph/Align", "canvas", group="align",
             run=lambda c: c.align(edge),
             enabled=lambda c: possible.why_not_align(c.canvas.selected_ids()),
@@ -230,9 +235,9 @@ def _of_arrow(side: Direction) -> tuple[Action[CanvasCommands], ...]:
             run=lambda c: c.nudge(*step), enabled=lambda c: c.needs_things(),
         ),
         Action(
-            f"canvas.walk_{side}", f"Walk {side}",
+            f"canvas.walk_{side}", f"Go {side}",
             "Select the next layer along the wires." if side in ("left", "right")
-            else "Select the next layer among those that are fed alike.",
+            else "Select the next layer with the same input.",
             (key,), "View/Walk", "canvas", group="walk",
             run=lambda c: c.walk(side), enabled=lambda c: c.needs_a_graph(),
         ),
@@ -247,41 +252,41 @@ def _of_arrow(side: Direction) -> tuple[Action[CanvasCommands], ...]:
 
 _VIEW: tuple[Action[CanvasCommands], ...] = (
     Action(
-        "canvas.frame_selection", "Show the selection", "Move and zoom until the selection fits.",
+        "canvas.frame_selection", "Show the selection", "Zoom to fit the selection.",
         ("F",), "View", "canvas", aliases=("zoom to selection", "focus"), group="canvas",
         run=lambda c: c.frame_selection(), enabled=lambda c: c.needs_anything(),
     ),
     Action(
-        "canvas.frame_all", "Show the whole graph", "Move and zoom until the whole graph fits.",
+        "canvas.frame_all", "Show the whole graph", "Zoom to fit the whole graph.",
         ("Home", "Shift+1"), "View", "canvas", aliases=("fit", "zoom to fit"), group="canvas",
         run=lambda c: c.canvas.show_all(), enabled=lambda c: c.needs_a_graph(),
     ),
     Action(
-        "canvas.back", "Look back",
-        "Return to where the canvas looked before another view moved it.",
+        "canvas.back", "Previous view",
+        "Go back to where the canvas was before it jumped.",
         ("Alt+Left",), "View", "canvas", aliases=("return", "previous place"), group="canvas",
         run=lambda c: c.canvas.navigation.back(),
         enabled=lambda c: _moved(c.canvas.navigation.can_go_back),
     ),
     Action(
-        "canvas.forward", "Look forward", "Go again where the canvas looked before looking back.",
+        "canvas.forward", "Next view", "Go forward to where the canvas was before going back.",
         ("Alt+Right",), "View", "canvas", aliases=("next place",), group="canvas",
         run=lambda c: c.canvas.navigation.forward(),
         enabled=lambda c: _moved(c.canvas.navigation.can_go_forward),
     ),
     Action(
-        "canvas.find_next", "Next match", "Go to the next layer found, or the next one selected.",
+        "canvas.find_next", "Next match", "Go to the next search result or selected layer.",
         ("F3",), "Edit", "canvas", group="selection",
         run=lambda c: c.next_match(1), enabled=lambda c: c.needs_a_match(),
     ),
     Action(
         "canvas.find_previous", "Previous match",
-        "Go to the layer found before, or the one selected before.",
+        "Go to the previous search result or selected layer.",
         ("Shift+F3",), "Edit", "canvas", group="selection",
         run=lambda c: c.next_match(-1), enabled=lambda c: c.needs_a_match(),
     ),
     Action(
-        "canvas.zoom_100", "Zoom to 100 %", "Show the canvas at its own size.",
+        "canvas.zoom_100", "Zoom to 100 %", "Show the canvas at its actual size.",
         ("Ctrl+0",), "View", "canvas", aliases=("actual size", "reset zoom"), group="canvas",
         run=lambda c: c.canvas.navigation.actual_size(),
     ),

@@ -46,12 +46,12 @@ class CanvasCommands:
     def why_no_undo(self) -> str:
         """A step to take back is needed."""
         done = self.canvas.studio.document.history.undo_text
-        return "" if done else "there is nothing to take back"
+        return "" if done else "there is nothing to undo"
 
     def why_no_redo(self) -> str:
         """A step that was taken back is needed."""
         undone = self.canvas.studio.document.history.redo_text
-        return "" if undone else "nothing was taken back"
+        return "" if undone else "there is nothing to redo"
 
     def needs_things(self) -> str:
         """Something on the canvas has to be selected."""
@@ -71,7 +71,7 @@ class CanvasCommands:
         """Something found or selected is needed."""
         if self.canvas.chrome.find_bar.found or self.canvas.selected_ids():
             return ""
-        return "nothing is found and nothing is selected"
+        return "no search result and nothing selected"
 
     def asks(self, why_not: Callable[[DocumentState, list[str]], str]) -> str:
         """What a check says of the selection."""
@@ -96,7 +96,7 @@ class CanvasCommands:
 
     def needs_repairs(self) -> str:
         """An error with a repair is needed."""
-        return "" if self.canvas.fixes.chips else "there is nothing to repair"
+        return "" if self.canvas.fixes.chips else "there is nothing to fix"
 
     def needs_anything(self) -> str:
         """Something has to be selected, at least a wire."""
@@ -227,7 +227,7 @@ class CanvasCommands:
         chosen = set(self.canvas.selected_ids())
         state = self.canvas.document.state
         wires = [w for w in state.wires() if w.source in chosen or w.target in chosen]
-        self.canvas.apply("Drop wires", lambda now: cut_wires(now, [*wires, *self._wires()]))
+        self.canvas.apply("Disconnect wires", lambda now: cut_wires(now, [*wires, *self._wires()]))
 
     def add_note(self) -> None:
         """Put a note at the pointer and write in it."""
@@ -256,7 +256,7 @@ class CanvasCommands:
         """End the sharing of the selected layer's parameters."""
         node_id = self._layers()[-1]
         name = self.canvas.document.state.nodes[node_id].name
-        self.canvas.apply(f"Make {name} a layer of its own",
+        self.canvas.apply(f"Stop sharing parameters of {name}",
                            lambda state: give_own_layer(state, node_id))  # fmt: skip
 
     def next_preview(self) -> None:

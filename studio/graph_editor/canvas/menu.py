@@ -20,7 +20,7 @@ _LAYER: tuple[Entry, ...] = (
     "graph.mark_output",
     "graph.own_layer",
     None,
-    ("Look", ("graph.collapse", "graph.preview")),
+    ("Appearance", ("graph.collapse", "graph.preview")),
     ("Arrange", ("graph.layout", "graph.pin", "graph.straighten", "graph.distribute",
                  None, "graph.align_left", "graph.align_right", "graph.align_up",
                  "graph.align_down")),

@@ -172,7 +172,7 @@ class SwitchChooser:
         node_id: the layer.
     """
 
-    prompt = "Switch to another type of layer"
+    prompt = "Change the layer type"
 
     def __init__(self, document: Document, node_id: str) -> None:
         self._document = document
@@ -203,7 +203,7 @@ class SwitchChooser:
         if meant is None:
             return no_match_text(self._query)
         node = self._document.state.node(self._node_id)
-        return f"{node.name} cannot become {meant.title}."
+        return f"{node.name} cannot be changed to {meant.title}."
 
     def outcome(self, row: int) -> DocumentState | None:
         """The document with the other type."""
@@ -216,7 +216,7 @@ class SwitchChooser:
         name = self._found[row]
         before = self._document.state.node(self._node_id).name
         made = switch_type(self._document.state, self._node_id, name)
-        self._document.apply(f"Switch {before} to {name}", made)
+        self._document.apply(f"Change {before} to {name}", made)
         return True
 
     def _shape(self, name: str) -> str:

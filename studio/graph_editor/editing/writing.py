@@ -55,7 +55,7 @@ class Writing:
 
             def keep_text(text: str) -> None:
                 made = set_text(document.state, node_id, text)
-                document.apply(f"Write in {item.node.kind}", made)
+                document.apply(f"Edit {item.node.kind}", made)
 
             if isinstance(item, FrameItem):
                 self.field.open_line(self._seen(area), item.node.text, keep_text)

@@ -182,7 +182,7 @@ class NoteItem(CommentItem):
         painter.setPen(_outline(colours, marks))
         painter.setBrush(colours.raised)
         painter.drawRoundedRect(self.area, 4, 4)
-        text = self.card.title or "Double-click to write"
+        text = self.card.title or "Double-click to edit"
         painter.setPen(colours.text if self.card.title else colours.text3)
         painter.setFont(colours.text_font)
         flags = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop | Qt.TextFlag.TextWordWrap

@@ -130,7 +130,7 @@ def paint_picture(
         return
     painter.setPen(colours.text3)
     painter.setFont(colours.small_font)
-    painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "no picture yet")
+    painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "no image yet")
 
 
 def picture_area(card: NodeCard, size: QRectF) -> QRectF:

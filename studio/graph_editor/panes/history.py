@@ -25,7 +25,7 @@ _ICONS: dict[Condition, tuple[str, str]] = {
     "done": ("check", "text3"), "now": ("chevron-right", "accent"), "undone": ("redo", "text3"),
 }  # fmt: skip
 _WORDS: dict[Condition, str] = {
-    "done": "done", "now": "the document as it is now", "undone": "undone",
+    "done": "done", "now": "current state", "undone": "undone",
 }  # fmt: skip
 
 
@@ -40,7 +40,7 @@ class HistoryRow(NamedTuple):
 def history_rows(history: History) -> tuple[HistoryRow, ...]:
     """A row for where the kept history begins, then one for each step, oldest first."""
     at = history.position
-    first = "Oldest state kept" if history.has_forgotten else "Beginning"
+    first = "Oldest kept state" if history.has_forgotten else "Start"
     names = (first, *history.texts)
     return tuple(
         HistoryRow(name, "now" if place == at else "done" if place < at else "undone", place)
@@ -50,7 +50,7 @@ def history_rows(history: History) -> tuple[HistoryRow, ...]:
 
 def _tooltip(row: HistoryRow) -> str:
     here = row.condition == "now"
-    return f"{row.text}\n" + (_WORDS["now"] if here else "Click to go there")
+    return f"{row.text}\n" + (_WORDS["now"] if here else "Click to return to this step")
 
 
 _COLUMN: Column[HistoryRow] = Column(
@@ -81,7 +81,7 @@ class HistoryPane(PaneFrame):
         self.set_body(self.view)
         self._nothing = EmptyState(
             "history", "No steps yet",
-            "Every edit becomes a step here; a click on one goes back to it.", parent=self,
+            "Every edit is listed here. Click a step to return to it.", parent=self,
         )  # fmt: skip
         self._heard = binding.refresh(self, self._show, theme.changed, rate=20, when_visible=True)
         binding.connect(self, studio.document_replaced, self._replaced)

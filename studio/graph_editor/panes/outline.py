@@ -54,7 +54,7 @@ class OutlinePane(PaneFrame):
         self._set_up_tree()
         self.set_body(self.tree)
         self._nothing = EmptyState(
-            "outline", "No layers yet", "What stands on the canvas is listed here.",
+            "outline", "No layers yet", "The layers on the canvas are listed here.",
             ("Add a layer", lambda: studio.actions.trigger("canvas.quick_add")), parent=self,
         )  # fmt: skip
         binding.connect(self, studio.document_replaced, self._replaced)
@@ -67,7 +67,7 @@ class OutlinePane(PaneFrame):
     def _set_up_tree(self) -> None:
         tree = self.tree
         tree.setObjectName("outline_tree")
-        tree.setAccessibleName("Layers in running order")
+        tree.setAccessibleName("Layers in execution order")
         tree.setHeaderLabels(["Layer", "Type", "Output", "Parameters"])
         tree.setRootIsDecorated(False)
         tree.setUniformRowHeights(True)
@@ -131,7 +131,7 @@ class OutlinePane(PaneFrame):
             self._fill(self._rows[row.id], row)
         self._fit_columns()
         self._selected(self._studio.bus.selection, "")
-        self.set_note(f"{len(found.running)} of {len(ids)} run" if found.aside else "")
+        self.set_note(f"{len(found.running)} of {len(ids)} used" if found.aside else "")
 
     def _fit_columns(self) -> None:
         """Cut types, or leave them to the icons, where that keeps numbers in sight.

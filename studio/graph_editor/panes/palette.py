@@ -211,7 +211,7 @@ class PalettePane(PaneFrame):
         row = QTreeWidgetItem(heading, [entry.title])
         row.setData(_NAME, _ENTRY, entry)
         row.setIcon(_NAME, icons.icon(f"family-{entry.family}", f"family.{entry.family}"))
-        row.setToolTip(_NAME, f"{entry.title}\n{entry.doc}\nDrag it to the canvas, or Enter")
+        row.setToolTip(_NAME, f"{entry.title}\n{entry.doc}\nDrag it to the canvas, or press Enter")
         if not entry.config:
             marked = entry.type_name in self._palette.favourites
             name = "star-full" if marked else "star"

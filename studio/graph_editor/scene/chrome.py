@@ -27,7 +27,7 @@ _GAP = 56.0
 _TEXTS = ("input", "?", "output")
 _SIDE = 16.0
 _BUTTON_BELOW = 122.0
-_HINT = "or drag one from the palette, or drop a data file or a project here"
+_HINT = "or drag one from the palette, or drop a data file or project here"
 
 
 class Chrome:

@@ -62,7 +62,7 @@ class Hovering:
         if target.wire is not None and target.wire in self._graph.wires:
             card = wire_card(report, target.wire)
             ends = [state.nodes[i].name for i in (target.wire.source, target.wire.target)]
-            return f"{' → '.join(ends)}\n{card.shape or 'shape not known yet'}"
+            return f"{' → '.join(ends)}\n{card.shape or 'shape unknown'}"
         if target.fix is not None:
             return target.fix.fix.label
         item = self._graph.nodes.get(target.node)
@@ -71,8 +71,11 @@ class Hovering:
         card_ = item.card
         if target.port is not None:
             if target.port.side == "out":
-                return f"Output {card_.shape}".strip() + "\nDrag to connect, Ctrl+drag moves all"
-            return f"Input {target.port.slot + 1}\nDrag from an output to connect"
+                return (
+                    f"Output {card_.shape}".strip()
+                    + "\n Drag to connect, Ctrl+drag to move all wires"
+                )
+            return f"Input {target.port.slot + 1}\nConnect it by dragging from an output"
         lines = [f"{card_.title}: {card_.subtitle}"]
         if card_.condition != "ok":
             lines.append(card_.message or card_.condition)

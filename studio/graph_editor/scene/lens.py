@@ -94,7 +94,7 @@ class Lens(QWidget):
             painter.setFont(theme.font("numbers"))
             flags = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom)
             picture = self._pictures.picture(self._node)
-            said = [item.card.shape or "shape not known yet", picture.text if picture else ""]
+            said = [item.card.shape or "shape unknown", picture.text if picture else ""]
             painter.drawText(caption, flags, "  ".join(part for part in said if part))
         painter.end()
 
@@ -108,4 +108,4 @@ class Lens(QWidget):
             return
         painter.setPen(theme.colour("text3"))
         painter.setFont(theme.font("ui"))
-        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "No picture of it yet")
+        painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "No image yet")

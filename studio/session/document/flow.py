@@ -119,7 +119,7 @@ def running_order(nodes: Mapping[str, CanvasNode]) -> tuple[str, ...]:
                 heapq.heappush(ready, place[follower])
     if len(order) < len(ids):
         stuck = next(node_id for node_id in ids if waiting[node_id])
-        raise GraphError("wires close a loop", who=nodes[stuck].name, hint="remove one of them")
+        raise GraphError("the wires form a loop", who=nodes[stuck].name, hint="remove one of them")
     return tuple(order)
 
 

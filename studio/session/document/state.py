@@ -134,7 +134,7 @@ class DocumentState:
         """What has that id; GraphError when there is nothing."""
         found = self.nodes.get(node_id)
         if found is None:
-            raise GraphError(f"there is no layer {node_id[:60]!r} any more", who="canvas")
+            raise GraphError(f"the layer {node_id[:60]!r} no longer exists", who="canvas")
         return found
 
     def layers(self) -> Iterator[CanvasNode]:

@@ -78,7 +78,7 @@ RANK: list[Faulty] = [
         port=0,
     ),
     Faulty(
-        "dense of single numbers",
+        "dense of scalar",
         graph(("s", "Input", "", {"shape": []}), dense("d", "s", 2)),
         "d",
         "shape.rank",

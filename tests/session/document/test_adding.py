@@ -94,9 +94,9 @@ def test_a_typed_layer_knows_where_it_stands():
 NOT_NETS = {
     "": ("expected a layer", "", ""),
     "conx 4": ("no layer is called 'conx'", "conx", "did you mean conv"),
-    "conv 4 >": ("expected a layer behind the arrow", ">", ""),
-    "> conv 4": ("expected a layer in front of the arrow", ">", ""),
-    "conv 4 > > relu": ("expected a layer in front of the arrow", " >", ""),
+    "conv 4 >": ("expected a layer after the arrow", ">", ""),
+    "> conv 4": ("expected a layer before the arrow", ">", ""),
+    "conv 4 > > relu": ("expected a layer before the arrow", " >", ""),
     "dense ten": ("Dense does not know 'ten'", "ten", "its options: units"),
     "dense 0": ("units: expected a whole number from 1", "0", "Number of outputs."),
     "dense 2.5": ("units: expected a whole number", "2.5", ""),
@@ -106,7 +106,7 @@ NOT_NETS = {
     "dense colour=5": ("Dense does not know 'colour'", "colour", ""),
     "pool 2 2 2": ("padding: expected one of valid, same, got 2", "2", ""),
     "pool 2 2 same 2": ("MaxPooling2D has no option left for '2'", "2", "its options: pool_size"),
-    "dense 3 no units": ("units is no yes-or-no option", "units", ""),
+    "dense 3 no units": ("units is not a yes/no option", "units", ""),
     "conv 4 3x3x3": ("kernel_size: expected", "3x3x3", ""),
     "relu sideways": ("ReLU does not know 'sideways'", "sideways", ""),
     "flatten 3": ("Flatten does not know '3'", "3", ""),
@@ -319,8 +319,8 @@ def test_a_query_that_is_a_net_gives_its_layers():
 
 def test_nothing_found_suggests_something():
     assert QuickAdd().offers(chain(), "qqq") == ()
-    assert no_match_text("conx") == "No layer called conx. Did you mean conv?"
-    assert no_match_text("qqqqqq") == "No layer called qqqqqq."
+    assert no_match_text("conx") == "No layer is called conx. Did you mean conv?"
+    assert no_match_text("qqqqqq") == "No layer is called qqqqqq."
 
 
 def test_entries_describe_themselves_from_the_declarations():
@@ -409,7 +409,7 @@ def test_the_ghost_says_what_would_not_fit():
 
     assert "height, width, channels" in ghost("Conv2D", "flatten").message
     on = ghost("Flatten", wire=Wire("input", "conv2d", 0))
-    assert on.message.startswith("conv2d would not fit any more: ")
+    assert on.message.startswith("conv2d would no longer fit: ")
     assert ghost("Flatten", wire=Wire("input", "dense", 0)).message
     assert ghost("Foo").message
 
@@ -454,15 +454,15 @@ def test_what_does_not_fit_is_not_called_unknown():
     behind = Place(source="dense")
     assert search.offers(state, "conv", behind) == ()
     said = search.why_none(state, "conv", behind)
-    assert said.startswith("Conv2D cannot stand here: expected an input [height, width, channels]")
+    assert said.startswith("Conv2D does not fit here: expected an input [height, width, channels]")
     assert said.endswith("got [3].")
-    assert "takes no input" in search.why_none(state, "input", behind)
+    assert "has no inputs" in search.why_none(state, "input", behind)
     on_wire = Place(wire=Wire("dense", "dense_1", 0))
     assert "several inputs" in search.why_none(state, "concat", on_wire)
     pictures = net("input 8x8x1 > conv 4 3x3 > pool 2")
     folded = Place(wire=Wire("conv2d", "max_pooling2d", 0))
     assert search.offers(pictures, "flatten", folded) == ()
-    assert "would not take its output" in search.why_none(pictures, "flatten", folded)
+    assert "cannot take its output" in search.why_none(pictures, "flatten", folded)
     assert search.why_none(state, "conx", behind) == no_match_text("conx")
 
 
@@ -470,4 +470,4 @@ def test_a_search_is_never_told_to_mean_what_it_says():
     state = net("input 2 > dense 3")
     for entry in entries():
         said = QuickAdd().why_none(state, entry.words[-1], Place(source="dense"))
-        assert f"No layer called {entry.words[-1]}" not in said
+        assert f"No layer is called {entry.words[-1]}" not in said

@@ -38,7 +38,7 @@ def test_a_comment_is_given_and_taken_off() -> None:
 
 def test_two_tensors_are_never_called_alike() -> None:
     state = name_tensor(DocumentState(), "a", "w")
-    with pytest.raises(ParameterError, match="a is called 'w' already"):
+    with pytest.raises(ParameterError, match="a is already called 'w'"):
         name_tensor(state, "b", "w")
 
 

@@ -76,7 +76,7 @@ def test_dots_are_joined_even_when_they_branch():
 
 def test_the_deletion_says_what_it_did():
     assert removal.delete_counted(chain(), ["conv2d", "re_lu"]).text == (
-        "Deleted 2 layers, re-joined 1 wire"
+        "Deleted 2 layers, reconnected 1 wire"
     )
     assert removal.delete_counted(chain(), ["dense"]).text == "Deleted 1 layer"
     note = comments.add_note(chain(), 0.0, 0.0)
@@ -106,11 +106,11 @@ def test_a_chain_dropped_on_a_wire_goes_in_whole():
 
 
 NOT_INSERTED = {
-    "wired already": (["re_lu"], Wire("flatten", "dense", 0), "one free input"),
-    "two apart": (["dropout", "dropout_1"], Wire("flatten", "dense", 0), "one free input"),
-    "nothing": ([], Wire("flatten", "dense", 0), "one free input"),
-    "an input": (["input_1"], Wire("flatten", "dense", 0), "one free input"),
-    "no wire": (["dropout"], Wire("input", "dense", 0), "not there"),
+    "wired already": (["re_lu"], Wire("flatten", "dense", 0), "a free input"),
+    "two apart": (["dropout", "dropout_1"], Wire("flatten", "dense", 0), "a free input"),
+    "nothing": ([], Wire("flatten", "dense", 0), "a free input"),
+    "an input": (["input_1"], Wire("flatten", "dense", 0), "a free input"),
+    "no wire": (["dropout"], Wire("input", "dense", 0), "no longer exists"),
     "wrong shape": (["flatten_1"], Wire("input", "conv2d", 0), "height, width, channels"),
 }
 

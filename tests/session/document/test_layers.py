@@ -53,7 +53,7 @@ def test_options_are_checked_by_the_layer_itself():
         "unknown option 'colour'" in refusal(layers.set_option, state, "dense", "colour", 1).message
     )
     assert (
-        "is no layer"
+        "is not a layer"
         in refusal(
             layers.set_option, add_dot(state, Wire("flatten", "dense", 0), 0, 0), "dot", "units", 1
         ).message
@@ -143,7 +143,7 @@ def test_a_use_of_a_shared_layer_can_get_its_own():
     from_owner = give_own_layer(state, "dense")
     assert (from_owner.nodes["dense"].name, from_owner.nodes["second"].shares) == ("dense_1", "")
     assert broken_rules(own) == broken_rules(from_owner) == ()
-    assert "no other" in refusal(give_own_layer, chain(), "dense").message
+    assert "not share" in refusal(give_own_layer, chain(), "dense").message
 
 
 def test_bypassed_layers_pass_data_on():
@@ -165,7 +165,7 @@ def test_a_bypass_that_does_not_fit_is_an_error_at_what_follows_and_can_be_ended
     (problem,) = report.errors
     assert (problem.id, problem.node) == ("shape.rank", "conv2d")
     assert "(64)" in problem.message or "[64]" in problem.message
-    fix = next(fix for fix in problem.fixes if fix.text == "End the bypass of reshape_1")
+    fix = next(fix for fix in problem.fixes if fix.text == "Stop bypassing reshape_1")
     assert fix.apply(state) == before
     assert "cannot be bypassed" in refusal(bypass, chain(), ["input"]).message
 

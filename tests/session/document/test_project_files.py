@@ -109,7 +109,7 @@ def test_a_drawing_of_another_network_is_left_out(tmp_path):
     path.write_text(json.dumps(document), "utf-8")
     opened = Document.open(path)
     assert opened.warnings == (
-        "the drawing was left out: it shows another network than the file holds",
+        "the layout of the canvas could not be read: it belongs to another network",
     )
     assert "re_lu" not in opened.state.nodes
     assert opened.state.nodes["conv2d"].config["filters"] == 3
@@ -145,7 +145,7 @@ def test_a_broken_drawing_is_left_out_with_a_word(name, tmp_path):
     path = altered(tmp_path, lambda d: d.update(canvas=BROKEN_CANVAS[name]))
     opened = Document.open(path)
     assert len(opened.warnings) == 1
-    assert opened.warnings[0].startswith("the drawing was left out: ")
+    assert opened.warnings[0].startswith("the layout of the canvas could not be read: ")
     assert opened.state == Document.open(sample("digits-cnn")).state
 
 
@@ -167,7 +167,9 @@ def test_layers_without_a_place_are_laid_out(tmp_path):
 def test_a_newer_file_is_opened_for_looking_only(tmp_path):
     path = altered(tmp_path, lambda d: d.update(version=2, colours={"a": 1}))
     document = Document.open(path)
-    assert document.read_only.startswith("the file was written by a newer Glassbox (version 2")
+    assert document.read_only.startswith(
+        "the file was written by a newer Glassbox (format version 2"
+    )
     # Why it is read-only is shown as long as it is open: it is no warning that passes.
     assert document.warnings == ()
     assert list(document.state.nodes) == list(Document.open(sample("digits-cnn")).state.nodes)
@@ -220,7 +222,7 @@ def test_a_damaged_file_is_an_error(name, tmp_path):
 
 WRONG = {
     "wire from nowhere": (lambda n: n[2].update(inputs=["gone"]), "comes from nowhere"),
-    "loop": (lambda n: n[1].update(inputs=["conv2"]), "close a loop"),
+    "loop": (lambda n: n[1].update(inputs=["conv2"]), "form a loop"),
     "two of a name": (lambda n: n[2]["config"].update(name="conv1"), "are called 'conv1'"),
     "too many wires": (lambda n: n[2].update(inputs=["conv1", "input"]), "takes 1 wires"),
 }

@@ -74,7 +74,7 @@ def of_insert(found: re.Match[str], fault: Faulty, after: DocumentState) -> None
     target = re.search(r"Reshape to (\S+)", found["what"])
     if target:
         assert target[1] in [shown(node.config.get("target_shape")) for node in new]
-    for name in found["where"].removeprefix(" behind ").split(" and ") if found["where"] else ():
+    for name in found["where"].removeprefix(" after ").split(" and ") if found["where"] else ():
         assert named(fault.state, name).id in {i for node in new for i in node.inputs}
 
 
@@ -86,7 +86,7 @@ def of_remove(found: re.Match[str], fault: Faulty, after: DocumentState) -> None
 
 def of_delete(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
     gone = set(fault.state.nodes) - set(after.nodes)
-    many = re.fullmatch(r"(\d+) layers from (\w+) on", found["nodes"])
+    many = re.fullmatch(r"(\d+) layers, (\w+) first", found["nodes"])
     if many:
         assert len(gone) == int(many[1])
         assert many[2] in gone
@@ -155,13 +155,13 @@ def of_setting(found: re.Match[str], fault: Faulty, after: DocumentState) -> Non
     expected = {
         "Set from_logits of the loss to false": lambda: not settings.loss.from_logits,
         "Set from_logits of the loss to true": lambda: settings.loss.from_logits,
-        "Let the loss follow from the data": lambda: settings.loss is None,
+        "Choose the loss by the data": lambda: settings.loss is None,
         "Set the loss to MeanAbsoluteError": lambda: (
             type(settings.loss).__name__ == "MeanAbsoluteError"
         ),
-        "Let the metrics follow from the data": lambda: settings.metrics is None,
+        "Choose the metrics by the data": lambda: settings.metrics is None,
         "Remove the metrics": lambda: settings.metrics == (),
-        "Let loss and metrics follow from the data": lambda: (
+        "Choose loss and metrics by the data": lambda: (
             (settings.loss, settings.metrics) == (None, None)
         ),
         "Remove the class weights": lambda: settings.class_weights is None,
@@ -187,18 +187,18 @@ VERBS = (
         r"Set shape of (?P<node>\S+) to (?P<shape>\S+) and insert Reshape to (?P<target>\S+)",
         of_input_and_reshape,
     ),
-    (r"(Set from_logits of the loss|Let |Remove the |Set the loss).*", of_setting),
+    (r"(Set from_logits of the loss|Choose |Remove the |Set the loss).*", of_setting),
     (r"Set (?P<option>\w+) of (?P<node>\S+) to (?P<value>\S+)(?: and (?P<more>.+))?", of_set),
-    (r"Insert (?P<what>.+?)(?P<where> behind .+)?", of_insert),
+    (r"Insert (?P<what>.+?)(?P<where> after .+)?", of_insert),
     (r"Remove (?P<node>\w+)(?: and the wire from \w+)?", of_remove),
     (r"Delete (?P<nodes>.+)", of_delete),
-    (r"Make (?P<node>\S+) a (?P<type>\w+) layer(?: with (?P<units>\d+) units)?", of_make),
+    (r"Change (?P<node>\S+) to a (?P<type>\w+) layer(?: with (?P<units>\d+) units)?", of_make),
     (r"Connect (?P<source>\S+) to (?P<target>\S+)(?: through (?P<what>.+))?", of_connect),
-    (r"Add (?P<what>.+?)(?: (?P<where>after|in front of) (?P<node>\S+))?", of_add),
+    (r"Add (?P<what>.+?)(?: (?P<where>after|before) (?P<node>\S+))?", of_add),
     (r"Mark (?:only )?(?P<node>\S+) as output", of_mark),
     (r"Join (?P<nodes>.+) with (?P<flat>Flatten and )?(?P<type>\w+)", of_join),
     (r"Train (?P<nodes>.+) again", of_train),
-    (r"Give this use of \S+ a layer of its own", of_own),
+    (r"Stop sharing parameters of \S+", of_own),
 )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ BROKEN = {
     "name of another": (node(config=FrozenConfig({"name": "r", "units": 2})), "are called 'r'"),
     "shares nothing": (node(shares="gone"), "shares a layer that is not there"),
     "shares another kind": (node(shares="r"), "differs from the layer"),
-    "loop": (CanvasNode("d", "dot", inputs=("d",)), "close a loop"),
+    "loop": (CanvasNode("d", "dot", inputs=("d",)), "form a loop"),
     "kept elsewhere": (node(id="z"), "kept under another id"),
 }
 

@@ -96,7 +96,7 @@ def test_a_cut_chain_ends_where_data_ends():
     assert report.outputs == ("max_pooling2d",)
     (problem,) = report.problems
     assert (problem.id, problem.node, problem.severity) == ("link.unfed", "flatten", "warning")
-    assert problem.message == "no data comes in here, so flatten and dense are left out"
+    assert problem.message == "no data reaches flatten and dense"
 
 
 def test_dots_and_bypassed_layers_hand_shapes_on():

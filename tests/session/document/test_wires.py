@@ -24,14 +24,14 @@ REFUSED = {
     "itself": (("dense", "dense"), CycleError, "close a loop"),
     "loop": (("dense_1", "dense"), CycleError, "'dense' already leads to 'dense_1'"),
     "twice": (("dense", "dense_1"), DuplicateLink, "'dense' already feeds 'dense_1'"),
-    "taken": (("input", "dense_1"), InputTaken, "its input is taken by 'dense'"),
-    "taken slot": (("input", "dense_1", 0), InputTaken, "taken by 'dense'"),
-    "beyond the slots": (("input", "dense_1", 4), InputTaken, "taken by 'dense'"),
-    "into an input": (("dense", "input"), InputTaken, "data enters here"),
+    "taken": (("input", "dense_1"), InputTaken, "its input is connected to 'dense'"),
+    "taken slot": (("input", "dense_1", 0), InputTaken, "connected to 'dense'"),
+    "beyond the slots": (("input", "dense_1", 4), InputTaken, "connected to 'dense'"),
+    "into an input": (("dense", "input"), InputTaken, "takes no wire"),
     "from a note": (("note", "re_lu"), GraphError, "a note takes no wires"),
     "to a note": (("dense", "note"), GraphError, "a note takes no wires"),
-    "from nothing": (("gone", "re_lu"), GraphError, "no layer 'gone'"),
-    "to nothing": (("dense", "gone"), GraphError, "no layer 'gone'"),
+    "from nothing": (("gone", "re_lu"), GraphError, "the layer 'gone' no longer exists"),
+    "to nothing": (("dense", "gone"), GraphError, "the layer 'gone' no longer exists"),
 }
 
 
@@ -114,7 +114,7 @@ def test_a_dot_bends_a_wire_and_keeps_its_slot():
     assert broken_rules(state) == ()
     again = add_dot(state, Wire("dot", "add", 1), 60.0, 200.0)
     assert again.nodes["dot_1"].inputs == ("dot",)
-    assert "not there" in refusal(add_dot, again, Wire("input", "add", 1), 0.0, 0.0).message
+    assert "no longer exists" in refusal(add_dot, again, Wire("input", "add", 1), 0.0, 0.0).message
 
 
 def test_a_wire_may_branch_from_a_dot():

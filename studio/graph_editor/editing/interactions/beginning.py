@@ -104,7 +104,7 @@ def _drop_wires(canvas: CanvasView, node_id: str, key: PortKey | None) -> None:
             if key is None or slot == key.slot
         ]
     if wires:
-        text = f"Drop wires of {state.nodes[node_id].name}"
+        text = f"Disconnect wires of {state.nodes[node_id].name}"
         canvas.apply(text, lambda now: cut_wires(now, wires))
 
 

@@ -121,7 +121,7 @@ class MoveNodes(Interaction):
 
     def _say(self, at: Pointer) -> None:
         side = "downstream" if self._push == "right" else "upstream"
-        self.canvas.overlay.show_tip(f"Layers {side} make room", at.view)
+        self.canvas.overlay.show_tip(f"Move layers {side} to make room", at.view)
 
 
 def _has_free_ends(state: DocumentState, chosen: list[str]) -> bool:

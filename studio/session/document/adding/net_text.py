@@ -77,7 +77,9 @@ def parse_net(text: str) -> tuple[NetLayer, ...]:
     if len(made) > MAX_LAYERS:
         raise NetError(f"expected at most {MAX_LAYERS} layers", 0, len(text))
     if not made:
-        raise NetError("expected a layer", 0, len(text), "such as conv 16 3x3 > relu > dense 10")
+        raise NetError(
+            "expected a layer", 0, len(text), "for example conv 16 3x3 > relu > dense 10"
+        )
     return tuple(made)
 
 
@@ -102,9 +104,9 @@ def _parts(text: str) -> Iterator[tuple[list[_Word], int, int]]:
         if words:
             yield words, words[0].start, words[-1].end
         elif index < len(ends) - 1 and text[end:after] not in ("\n", ";"):
-            raise NetError("expected a layer in front of the arrow", start, after)
+            raise NetError("expected a layer before the arrow", start, after)
         elif index and index == len(ends) - 1 and text[ends[index - 1][0] : start] not in "\n;":
-            raise NetError("expected a layer behind the arrow", max(start - 1, 0), len(text))
+            raise NetError("expected a layer after the arrow", max(start - 1, 0), len(text))
         start = after
 
 
@@ -204,7 +206,7 @@ class _Reader:
         elif option.name == "activation":
             self.values[option.name] = _NONE
         else:
-            raise NetError(f"{option.name} is no yes-or-no option", word.start, word.end)
+            raise NetError(f"{option.name} is not a yes/no option", word.start, word.end)
 
     def _place(self, word: _Word) -> None:
         """A value without a name: the first option in order that takes it and has none yet."""

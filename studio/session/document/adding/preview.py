@@ -59,7 +59,7 @@ def preview_chain(
         before = flow_of(state).outcomes.get(wire.target)
         if target is not None and target.error and before is not None and not before.error:
             name = state.nodes[wire.target].name
-            message = f"{name} would not fit any more: {target.error.message}"
+            message = f"{name} would no longer fit: {target.error.message}"
     return Ghost(
         shape,
         sum(known) if len(known) == len(parameters) else None,

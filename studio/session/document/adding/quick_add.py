@@ -124,7 +124,7 @@ class QuickAdd:
             return "Nothing can be connected here."
         if meant is None:
             return no_match_text(query)
-        return f"{meant.title} cannot stand here: {_refusal(state, meant, place)}."
+        return f"{meant.title} does not fit here: {_refusal(state, meant, place)}."
 
     def typed(self, query: str) -> tuple[NewLayer, ...]:
         """The layers of a query that is a net; none when it is a word to search for.
@@ -164,7 +164,7 @@ def no_match_text(query: str) -> str:
     """What to say when nothing is found."""
     words = sorted({word.casefold() for entry in entries() for word in entry.words})
     near = get_close_matches(query.casefold(), words, 1, 0.4)
-    text = f"No layer called {query}."
+    text = f"No layer is called {query}."
     return f"{text} Did you mean {near[0]}?" if near else text
 
 
@@ -238,15 +238,15 @@ def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
     """Why an entry is not offered at a place."""
     low, high = layer_class(entry.type_name).arity
     if place.before and high == 0:
-        return "it takes no input"
+        return "it has no inputs"
     if place.wire is not None and low > 1:
-        return "it takes several inputs, a wire brings one"
+        return "it needs several inputs"
     shape = flow_of(state).shape(place.before) if place.before else None
     if shape is not None:
         refused = outcome(entry.type_name, _starting(entry), (shape,) * low).error
         if refused is not None:
             return refused.message
-    return "what is behind would not take its output"
+    return "the next layer cannot take its output"
 
 
 def _fits_behind(state: DocumentState, shape: Shape, wire: Wire) -> bool:

@@ -113,7 +113,7 @@ def _class_sizes(end: _Ending) -> Iterator[Problem]:
         yield Problem(
             "output.rank", "error", end.node,
             f"expected one number for each of {classes} classes, got {shown}",
-            "end in a Dense layer behind Flatten or pooling",
+            "end with Flatten or pooling, then a Dense layer",
         )  # fmt: skip
     elif end.width == 1 and classes != 2:
         yield _classes(end, f"one output tells 2 classes apart, the data has {classes}")
@@ -122,7 +122,7 @@ def _class_sizes(end: _Ending) -> Iterator[Problem]:
     elif end.width > classes:
         yield Problem(
             "output.more_than_classes", "warning", end.node,
-            f"{end.width} outputs for {classes} classes: {end.width - classes} are never right",
+            f"{end.width} outputs for {classes} classes: {end.width - classes} are never used",
             f"give the last layer {classes} units",
         )  # fmt: skip
 
@@ -142,7 +142,7 @@ def _target_sizes(end: _Ending) -> Iterator[Problem]:
             f"expected {shape_text(wanted)} as the data has {end.facts.targets} "
             f"number{'' if end.facts.targets == 1 else 's'} to predict, got "
             f"{shape_text(end.shape)}",
-            "end in a Dense layer behind Flatten or pooling" if len(end.shape) != 1 else
+            "end with Flatten or pooling, then a Dense layer" if len(end.shape) != 1 else
             f"give the last layer {end.facts.targets} unit{'' if end.facts.targets == 1 else 's'}",
         )  # fmt: skip
 
@@ -151,7 +151,7 @@ def _loss_problems(end: _Ending) -> Iterator[Problem]:
     if end.function == "softmax" and end.width == 1:
         yield Problem(
             "output.softmax_of_one", "warning", end.node,
-            "the softmax of a single number is always 1", "use sigmoid, or one output per class",
+            "softmax of a single value is always 1", "use sigmoid, or one output per class",
         )  # fmt: skip
         return
     if end.loss.needs_classes and not end.facts.classes:
@@ -173,13 +173,13 @@ def _logits(end: _Ending, function: str) -> Iterator[Problem]:
     if takes_logits:
         yield Problem(
             f"loss.{function}_twice", "warning", end.node,
-            f"{name} with from_logits applies {function} itself, and the layer has done so",
+            f"{name} with from_logits applies {function} itself, but the layer already does",
             f"set from_logits to false, or remove the {function}",
         )  # fmt: skip
     else:
         yield Problem(
             "loss.no_shares", "warning", end.node,
-            f"{name} expects what {function} gives, and the layer does not end in it",
+            f"{name} expects the output of {function}, but the layer does not apply it",
             f"set from_logits to true, or end in {function}",
         )  # fmt: skip
 
@@ -195,7 +195,7 @@ def _metric_problems(end: _Ending) -> Iterator[Problem]:
             yield Problem(
                 "metrics.form", "error", end.node,
                 f"{metric.label} compares {wanted}, {type(end.loss).__name__} takes {came}",
-                "let the metrics follow from the data",
+                "leave the metrics unset, so the data chooses them",
             )  # fmt: skip
 
 

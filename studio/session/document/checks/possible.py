@@ -10,8 +10,8 @@ from studio.session.document.state import CanvasNode, DocumentState
 
 NOTHING = "nothing is selected"
 NO_LAYER = "no layer is selected"
-ONE_THING = "only one thing is selected"
-FEW_THINGS = "fewer than three things are selected"
+ONE_THING = "only one item is selected"
+FEW_THINGS = "fewer than three items are selected"
 
 
 def why_not_bypass(state: DocumentState, chosen: Sequence[str]) -> str:
@@ -20,7 +20,7 @@ def why_not_bypass(state: DocumentState, chosen: Sequence[str]) -> str:
     if not layers:
         return NO_LAYER
     entered = next((node for node in layers if is_input(node) and not node.bypassed), None)
-    return "" if entered is None else f"data enters at {entered.name}"
+    return "" if entered is None else f"{entered.name} is an input"
 
 
 def why_not_freeze(state: DocumentState, chosen: Sequence[str], report: Report) -> str:
@@ -44,10 +44,10 @@ def why_not_straighten(state: DocumentState, chosen: Sequence[str]) -> str:
     if not flowing:
         return NO_LAYER if chosen else NOTHING
     if len(flowing) == 1:
-        return "" if flowing[0].inputs else "no wire leads to the selection"
+        return "" if flowing[0].inputs else "the selection has no input wires"
     inside = {node.id for node in flowing}
     wired = any(source in inside for node in flowing for source in node.inputs)
-    return "" if wired else "no wire leads from one to another"
+    return "" if wired else "no wires between the selected layers"
 
 
 def why_not_align(chosen: Sequence[str]) -> str:
@@ -71,7 +71,7 @@ def why_not_own_layer(state: DocumentState, chosen: Sequence[str]) -> str:
         return NO_LAYER
     last = layers[-1]
     shares = last.shares or any(each.shares == last.id for each in state.layers())
-    return "" if shares else "it shares its parameters with no other"
+    return "" if shares else "it does not share its parameters"
 
 
 def why_not_drop_wires(state: DocumentState, chosen: Sequence[str], wires: int) -> str:
@@ -88,7 +88,7 @@ def why_not_drop_wires(state: DocumentState, chosen: Sequence[str], wires: int) 
         return NOTHING
     ends = set(chosen)
     wired = any(wire.source in ends or wire.target in ends for wire in state.wires())
-    return "" if wired else "no wire leads to the selection or from it"
+    return "" if wired else "the selection has no wires"
 
 
 def _layers(state: DocumentState, chosen: Sequence[str]) -> list[CanvasNode]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _HINTS = {
-    "shape.rank": "put Reshape in front",
+    "shape.rank": "insert Reshape before it",
     "shape.size": "make it narrower, or its input smaller",
 }
 """What to do where the rule itself does not say."""
@@ -37,8 +37,8 @@ def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem
                 "switch the plugin on in the preferences, or install it and start again",
             )  # fmt: skip
         return Problem(
-            "layer.unknown", "error", node.id, f"there is no layer {node.type_name!r} here",
-            "open the project with the version that has it",
+            "layer.unknown", "error", node.id, f"unknown layer type {node.type_name!r}",
+            "open the project with the Glassbox version that has it",
         )  # fmt: skip
     found = flow.outcomes.get(node.id)
     if found is None:
@@ -84,9 +84,9 @@ def shared_problems(state: DocumentState, flow: Flow) -> Iterator[Problem]:
                 "layer.shared_sizes",
                 "error",
                 node.id,
-                f"a shared layer needs inputs of one size, got {shapes_text(there)} and "
-                f"{shapes_text(here)}",
-                "give one of them a layer of its own",
+                f"a shared layer needs inputs of one shape, got {shapes_text(there)} "
+                f"and {shapes_text(here)}",
+                "stop sharing parameters for one of them",
                 0,
             )
 
@@ -125,6 +125,6 @@ def _missing(state: DocumentState, node: CanvasNode) -> Problem:
         "error",
         node.id,
         f"expected {low} connected input{'' if low == 1 else 's'}, got {connected}",
-        "connect the output of another layer to it",
+        "connect the output of another layer",
         connected,
     )

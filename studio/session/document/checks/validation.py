@@ -147,12 +147,12 @@ def _network_problems(state: DocumentState, resolved: Resolved) -> Iterator[Prob
         names = _listed([state.nodes[i].name for i in resolved.ends])
         yield Problem(
             "network.several_ends", "error", resolved.ends[-1],
-            f"data ends at {names}, and none is marked as output",
-            "mark the output, or join them",
+            f"none of the end layers is marked as output: {names}",
+            "mark one as output, or merge them",
         )  # fmt: skip
     elif not resolved.outputs:
         yield Problem(
-            "network.no_layers", "error", entries[0], "nothing follows the input",
+            "network.no_layers", "error", entries[0], "nothing is connected to the input",
             "connect a layer to it",
         )  # fmt: skip
 
@@ -178,8 +178,8 @@ def _left_out_problems(state: DocumentState, resolved: Resolved) -> Iterator[Pro
             names = _listed([state.nodes[i].name for i in chain])
             yield Problem(
                 "link.unfed", "warning", root,
-                f"no data comes in here, so {names} are left out",
-                "connect it, or delete what is not needed", 0,
+                f"no data reaches {names}",
+                "connect them, or delete them", 0,
             )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def name_tensor(state: DocumentState, key: str, text: str) -> DocumentState:
         check_alias(alias)
         owner = next((each for each, name in others.items() if name == alias), "")
         if owner:
-            raise ParameterError(f"{owner} is called {alias!r} already", who="name")
+            raise ParameterError(f"{owner} is already called {alias!r}", who="name")
         others[key] = alias
     return _with(state, Annotations(_bounded(others, key), found.comments))
 
@@ -66,5 +66,5 @@ def _with(state: DocumentState, annotations: Annotations) -> DocumentState:
 
 def _bounded(texts: dict[str, str], key: str) -> dict[str, str]:
     if len(texts) > MAX_ENTRIES or len(key) > MAX_KEY:
-        raise ParameterError(f"a project keeps at most {MAX_ENTRIES} of them", who="annotations")
+        raise ParameterError(f"a project holds at most {MAX_ENTRIES} of them", who="annotations")
     return texts

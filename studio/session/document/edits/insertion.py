@@ -112,7 +112,7 @@ def free_ends(state: DocumentState, node_ids: Iterable[str]) -> Ends:
     tails = [i for i in inside if not state.wires_from(i)]
     if linked_out or len(heads) != 1 or len(tails) != 1:
         raise GraphError(
-            "only something with one free input and one free output goes on a wire",
+            "only a layer with a free input and a free output can be inserted into a wire",
             who=state.nodes[inside[0]].name if inside else "canvas",
             hint="remove its wires first",
         )
@@ -177,7 +177,9 @@ def _overlapping(
 def _linked(state: DocumentState, ends: Ends, wire: Wire, check_shapes: bool) -> DocumentState:
     _check_wire(state, wire)
     if wire.source in ends or wire.target in ends:
-        raise GraphError("the wire ends at the layer itself", who=state.nodes[ends.head].name)
+        raise GraphError(
+            "the wire is connected to the layer itself", who=state.nodes[ends.head].name
+        )
     cut = disconnect(state, wire.target, wire.slot)
     fed = connect(cut, wire.source, ends.head, check_shapes=check_shapes)
     made = connect(fed, ends.tail, wire.target, check_shapes=check_shapes)
@@ -194,4 +196,4 @@ def _in_slot(state: DocumentState, wire: Wire) -> DocumentState:
 
 def _check_wire(state: DocumentState, wire: Wire) -> None:
     if not wire_exists(state, wire):
-        raise GraphError("the wire is not there any more", who="canvas")
+        raise GraphError("the wire no longer exists", who="canvas")

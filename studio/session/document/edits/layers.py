@@ -185,7 +185,7 @@ def with_default_name(node: CanvasNode) -> bool:
 def _layer(state: DocumentState, node_id: str) -> CanvasNode:
     node = state.node(node_id)
     if not node.is_layer:
-        raise GraphError(f"a {node.kind} is no layer", who=node.name)
+        raise GraphError(f"a {node.kind} is not a layer", who=node.name)
     return node
 
 
@@ -227,7 +227,7 @@ def bypass(
     changed = [replace(node, bypassed=wanted) for node in layers if node.bypassed != wanted]
     for node in changed:
         if is_input(node):
-            raise GraphError("data enters here, it cannot be bypassed", who=node.name)
+            raise GraphError("an input cannot be bypassed", who=node.name)
     return state.with_nodes(changed) if changed else state
 
 
@@ -236,7 +236,7 @@ def give_own_layer(state: DocumentState, node_id: str) -> DocumentState:
     node = state.node(node_id)
     uses = [each for each in state.layers() if each.shares == node_id]
     if not node.is_layer or not (node.shares or uses):
-        raise GraphError("it shares its parameters with no other", who=node.name)
+        raise GraphError("it does not share its parameters", who=node.name)
     changed = []
     if not node.shares:
         heir, *others = uses

@@ -125,7 +125,7 @@ def linked(state: DocumentState, source: str, target: str, offer: LinkOffer) -> 
 
 def _loop(state: DocumentState, target: str, source: str) -> LinkOffer:
     if is_input(state.nodes[target]):
-        return LinkOffer(reason="data enters here, it takes no wire")
+        return LinkOffer(reason="an input layer takes no wire")
     names = state.nodes[target].name, state.nodes[source].name
     return LinkOffer(
         reason=f"the wire would close a loop: {names[0]!r} already leads to {names[1]!r}"

@@ -25,7 +25,9 @@ class Deletion(NamedTuple):
         things = f"{self.deleted} {self.noun}{'' if self.deleted == 1 else 's'}"
         if not self.joined:
             return f"Deleted {things}"
-        return f"Deleted {things}, re-joined {self.joined} wire{'' if self.joined == 1 else 's'}"
+        return (
+            f"Deleted {things}, reconnected {self.joined} wire{('' if self.joined == 1 else 's')}"
+        )
 
 
 def delete(state: DocumentState, node_ids: Iterable[str], *, heal: bool = True) -> DocumentState:

@@ -24,7 +24,7 @@ def switch_type(state: DocumentState, node_id: str, type_name: str) -> DocumentS
     """
     node = state.node(node_id)
     if not node.is_layer:
-        raise GraphError(f"a {node.kind} is no layer", who=node.name)
+        raise GraphError(f"a {node.kind} is not a layer", who=node.name)
     if node.type_name == type_name:
         return state
     owner = node.shares or node.id
@@ -32,7 +32,7 @@ def switch_type(state: DocumentState, node_id: str, type_name: str) -> DocumentS
     for use in uses:
         reason = why_not(use, type_name)
         if reason:
-            raise GraphError(reason, who=node.name, hint="remove wires first")
+            raise GraphError(reason, who=node.name, hint="disconnect wires first")
     kept = common_options(node.config, type_name)
     if with_default_name(node):
         kept["name"] = new_name(state, type_name)

@@ -121,12 +121,12 @@ def _inputs_with(
         if not node.flows:
             raise GraphError(f"a {node.kind} takes no wires", who=node.name)
     if is_input(end):
-        raise InputTaken("data enters here, it takes no wire", who=end.name)
+        raise InputTaken("an input layer takes no wire", who=end.name)
     if source == target or source in downstream(state, [target]):
         raise CycleError(
             f"the wire would close a loop: {end.name!r} already leads to {start.name!r}",
             who=end.name,
-            hint="feed it from a layer further upstream",
+            hint="connect a layer further upstream",
         )
     inputs = list(end.inputs)
     taken = slot is not None and slot < len(inputs)
@@ -139,10 +139,10 @@ def _inputs_with(
     room = free_inputs(end)
     if taken or (room is not None and room < 1):
         if not inputs:
-            raise InputTaken("it takes no wire", who=end.name)
+            raise InputTaken("it has no inputs", who=end.name)
         fed = state.nodes[inputs[slot if taken and slot is not None else 0]].name
         raise InputTaken(
-            f"its input is taken by {fed!r}", who=end.name, hint="remove that wire first"
+            f"its input is connected to {fed!r}", who=end.name, hint="remove that wire first"
         )
     return (*inputs, source)
 
@@ -163,7 +163,7 @@ def _check_shapes(state: DocumentState, node: CanvasNode) -> None:
 def add_dot(state: DocumentState, wire: Wire, x: float, y: float) -> DocumentState:
     """Bend a wire at a place; GraphError when the wire is gone."""
     if not wire_exists(state, wire):
-        raise GraphError("the wire is not there any more", who="canvas")
+        raise GraphError("the wire no longer exists", who="canvas")
     dot = CanvasNode(new_id(state, "dot"), "dot", inputs=(wire.source,), x=x, y=y)
     target = state.nodes[wire.target]
     inputs = list(target.inputs)

@@ -55,7 +55,9 @@ def pasted_nodes(text: str) -> tuple[CanvasNode, ...]:
     version = data.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version > VERSION:
         raise FormatError(
-            "the layers were copied from a newer version", who="clipboard", hint="update Glassbox"
+            "the layers were copied from a newer version of Glassbox",
+            who="clipboard",
+            hint="update Glassbox",
         )
     unknown = sorted(set(data) - set(_FIELDS))
     if unknown:

@@ -46,7 +46,7 @@ def state_of_project(project: Project) -> Opened:
     try:
         return Opened(_drawn_state(project, plain))
     except StudioError as error:
-        return Opened(plain, (f"the drawing was left out: {error.message}",))
+        return Opened(plain, (f"the layout of the canvas could not be read: {error.message}",))
 
 
 def project_of_state(state: DocumentState) -> Project:
@@ -88,13 +88,13 @@ def _drawn_state(project: Project, plain: DocumentState) -> DocumentState:
     """The document as drawn; a StudioError when the drawing shows another network."""
     canvas: Mapping[str, object] = project.canvas or {}
     if canvas.get("version") != VERSION:
-        raise FormatError("it is of another version", who="canvas")
+        raise FormatError("it has another version", who="canvas")
     nodes = nodes_from_json(canvas.get("nodes"))
     outputs = ids_from_json(canvas.get("outputs", ()), "outputs")
     state = plain.with_nodes(nodes, plain.nodes).replaced(outputs=outputs)
     _check(state)
     if graph_to_json(layer_graph(state)) != graph_to_json(project.graph):
-        raise FormatError("it shows another network than the file holds", who="canvas")
+        raise FormatError("it belongs to another network", who="canvas")
     return state
 
 

@@ -110,6 +110,6 @@ def _missing_text(state: DocumentState, unknown: Mapping[str, Mapping[str, objec
 
 def _newer_text(version: object) -> str:
     return (
-        f"the file was written by a newer Glassbox (version {version} of the format): it can be "
-        "looked at here, not changed"
+        f"the file was written by a newer Glassbox (format version {version}); update Glassbox to "
+        "change it"
     )

@@ -84,7 +84,7 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
     sources = [state.nodes[s].name for s in node.inputs if s in state.nodes]
     parts.append(f"input from {' and '.join(sources)}" if sources else "no input")
     if status.shape is not None:
-        parts.append(f"output {' by '.join(map(str, status.shape)) or 'single numbers'}")
+        parts.append(f"output {' by '.join(map(str, status.shape)) or 'scalar'}")
     parts += ["bypassed"] * node.bypassed + ["frozen"] * node.frozen
     parts += ["pinned in place"] * node.pinned
     parts.append(_condition(status))
@@ -101,7 +101,7 @@ def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> st
     card = wire_card(report, wire)
     shape = report.status(wire.source).shape
     if shape is not None:
-        parts.append(f"carries {' by '.join(map(str, shape)) or 'single numbers'}")
+        parts.append(f"carries {' by '.join(map(str, shape)) or 'scalar'}")
     parts += ["does not fit"] * (card.condition == "error")
     return ", ".join(parts)
 

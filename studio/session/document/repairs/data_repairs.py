@@ -48,7 +48,7 @@ def augment_repairs(broken: Broken) -> Iterator[Candidate]:
     def apply(state: DocumentState) -> DocumentState:
         return state if state.data is None else set_data(state, state.data.without("augment"))
 
-    yield Candidate("Remove the augmentation", apply, "augment", effect="samples stay as they are")
+    yield Candidate("Remove the augmentation", apply, "augment", effect="samples stay unchanged")
 
 
 def width_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -77,7 +77,7 @@ def rank_repairs(broken: Broken) -> Iterator[Candidate]:
     node = broken.node
     for head in _heads(broken):
         wire, here = Wire(head.inputs[0], head.id, 0), head.id == node.id
-        where = "" if here else f" behind {broken.state.nodes[wire.source].name}"
+        where = "" if here else f" after {broken.state.nodes[wire.source].name}"
         yield insert(wire, [flat], where=where, about=head.id)
         yield insert(wire, [pool], where=where, about=head.id)
     if len(shape) == 3 and shape[2] == width:
@@ -133,9 +133,7 @@ def softmax_of_one_repairs(broken: Broken) -> Iterator[Candidate]:
 
 def loss_repairs(broken: Broken) -> Iterator[Candidate]:
     """The loss needs classes, and the data has numbers."""
-    yield _training(
-        {"loss": None}, "Let the loss follow from the data", _loss_text(broken), "follow"
-    )
+    yield _training({"loss": None}, "Choose the loss by the data", _loss_text(broken), "follow")
     usual = type(_fitting(broken))
     for cls in Loss.members.values():
         if issubclass(cls, Loss) and cls is not usual and cls.takes_numbers():
@@ -151,14 +149,14 @@ def metrics_repairs(broken: Broken) -> Iterator[Candidate]:
     own = "accuracy" if broken.facts is not None and broken.facts.classes else "the loss"
     yield _training(
         {"metrics": None},
-        "Let the metrics follow from the data",
+        "Choose the metrics by the data",
         f"training reports {own}",
         "follow",
     )
     yield _training({"metrics": []}, "Remove the metrics", "training reports the loss", "remove")
     yield _training(
         {"metrics": None, "loss": None},
-        "Let loss and metrics follow from the data",
+        "Choose loss and metrics by the data",
         _loss_text(broken),
         "follow",
     )
@@ -167,7 +165,7 @@ def metrics_repairs(broken: Broken) -> Iterator[Candidate]:
 def class_weights_repairs(broken: Broken) -> Iterator[Candidate]:
     """There are no classes to weight."""
     del broken
-    effect = "all samples count alike"
+    effect = "all samples have equal weight"
     yield _training({"class_weights": None}, "Remove the class weights", effect, "remove")
 
 
@@ -235,7 +233,7 @@ def _loss_option(values: Mapping[str, Plain]) -> Candidate:
 
     name, value = next(iter(values.items()))
     text = f"Set {name} of the loss to {str(value).lower()}"
-    effect = "the loss takes raw numbers" if value else "the loss takes shares"
+    effect = "the loss takes logits" if value else "the loss takes probabilities"
     return Candidate(text, apply, name, effect=effect)
 
 

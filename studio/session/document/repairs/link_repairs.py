@@ -127,7 +127,7 @@ def several_inputs_repairs(broken: Broken) -> Iterator[Candidate]:
     state, extra = broken.state, broken.node
     first = next(n for n in state.layers() if is_input(n) and n.id != extra.id)
     yield Candidate(
-        f"Feed from {first.name} what {extra.name} feeds, and delete {extra.name}",
+        f"Connect {first.name} in place of {extra.name}, and delete {extra.name}",
         lambda s: delete(move_outputs(s, extra.id, first.id), [extra.id]),
         "feed",
         REBUILD,
@@ -164,7 +164,7 @@ def several_outputs_repairs(broken: Broken) -> Iterator[Candidate]:
 def shared_repairs(broken: Broken) -> Iterator[Candidate]:
     """Uses of one layer ask for parameters of different sizes."""
     yield Candidate(
-        f"Give this use of {broken.node.name} a layer of its own",
+        f"Stop sharing parameters of {broken.node.name}",
         lambda state: give_own_layer(state, broken.node.id),
         "own layer",
         REBUILD,
@@ -255,7 +255,7 @@ def _add_input(broken: Broken, shape: Plain) -> Candidate:
         return connect(state, name, target.id)
 
     return Candidate(
-        f"Add Input {shape_list(shape)} in front of {target.name}",
+        f"Add Input {shape_list(shape)} before {target.name}",
         apply,
         "Input",
         INSERT,
@@ -310,7 +310,7 @@ def _joins(broken: Broken, ends: tuple[str, ...]) -> Iterator[Candidate]:
 
 def _counted(names: list[str], most: int = 4) -> str:
     """Names in a sentence, or how many where they are many."""
-    return named(names) if len(names) <= most else f"{len(names)} layers from {names[0]} on"
+    return named(names) if len(names) <= most else f"{len(names)} layers, {names[0]} first"
 
 
 def _only_output(state: DocumentState, node_id: str) -> DocumentState:

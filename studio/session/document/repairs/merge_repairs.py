@@ -37,7 +37,7 @@ def merge_repairs(broken: Broken) -> Iterator[Candidate]:
     for slot, other in _smaller_first(shapes, port):
         yield from _towards(broken, slot, shapes[slot], shapes[other])
     yield Candidate(
-        f"Make {broken.node.name} a Concatenate layer",
+        f"Change {broken.node.name} to a Concatenate layer",
         lambda state: switch_type(state, broken.node.id, "Concatenate"),
         "Concatenate",
         REBUILD,
@@ -70,7 +70,7 @@ def _smaller_first(shapes: tuple[Shape, ...], port: int) -> list[tuple[int, int]
 def _towards(broken: Broken, slot: int, own: Shape, wanted: Shape) -> Iterator[Candidate]:
     """Ways to bring what comes into an input to a shape."""
     wire = broken.wires[slot]
-    where = f" behind {broken.state.nodes[wire.source].name}"
+    where = f" after {broken.state.nodes[wire.source].name}"
     about = broken.node.id
     upstream = broken.path_up(wire.source)[:MOST_UPSTREAM]
     if not wanted or not own:
@@ -137,7 +137,7 @@ def _fewer_wires(broken: Broken, port: int) -> Iterator[Candidate]:
         name = broken.state.nodes[node.inputs[slot]].name
         if len(node.inputs) > 2:
             yield Candidate(
-                f"Drop the wire from {name} to {node.name}",
+                f"Disconnect {name} from {node.name}",
                 partial(disconnect, target=node.id, slot=slot),
                 "disconnect",
                 WIRE,
@@ -164,7 +164,7 @@ def _flattened(broken: Broken, shapes: tuple[Shape, ...]) -> Candidate:
             state = insert(wire, [NewLayer("Flatten", {})]).apply(state)
         return state
 
-    return Candidate(f"Insert Flatten behind {_behind(broken, wires)}", apply, "Flatten", REBUILD)
+    return Candidate(f"Insert Flatten after {_behind(broken, wires)}", apply, "Flatten", REBUILD)
 
 
 def _pooled(broken: Broken, shapes: tuple[Shape, ...]) -> Candidate:
@@ -176,7 +176,7 @@ def _pooled(broken: Broken, shapes: tuple[Shape, ...]) -> Candidate:
         return state
 
     return Candidate(
-        f"Insert GlobalAveragePooling2D behind {_behind(broken, wires)}",
+        f"Insert GlobalAveragePooling2D after {_behind(broken, wires)}",
         apply,
         "GlobalAveragePooling2D",
         REBUILD,

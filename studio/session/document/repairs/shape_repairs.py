@@ -106,7 +106,7 @@ def reshape_repairs(broken: Broken) -> Iterator[Candidate]:
     for candidate in tried:
         yield set_option(broken.node, {"target_shape": candidate})
     yield Candidate(
-        f"Make {broken.node.name} a Flatten layer",
+        f"Change {broken.node.name} to a Flatten layer",
         lambda state: switch_type(state, broken.node.id, "Flatten"),
         "Flatten",
         REBUILD,
@@ -171,7 +171,7 @@ def _as_dense(node: CanvasNode) -> Candidate:
     """A dense layer with as many outputs as there were filters."""
     units = node.config["filters"]
     return Candidate(
-        f"Make {node.name} a Dense layer with {units} units",
+        f"Change {node.name} to a Dense layer with {units} units",
         lambda state: set_options(switch_type(state, node.id, "Dense"), node.id, {"units": units}),
         "Dense",
         REBUILD,
@@ -184,7 +184,7 @@ def bypass_repairs(broken: Broken) -> Iterator[Candidate]:
     groups = [[each] for each in found] + ([found] if len(found) > 1 else [])
     for ids in groups:
         names = named(state.nodes[i].name for i in ids)
-        yield Candidate(f"End the bypass of {names}", partial(_ended, ids=tuple(ids)), "bypass")
+        yield Candidate(f"Stop bypassing {names}", partial(_ended, ids=tuple(ids)), "bypass")
 
 
 def _ended(state: DocumentState, ids: tuple[str, ...]) -> DocumentState:

@@ -358,8 +358,8 @@ def test_a_newer_project_has_a_lasting_band_and_no_notice(
     assert band(opened) == ""
     opened.documents.open_path(newer(project))
     assert band(opened) == (
-        "Read-only: the file was written by a newer Glassbox (version 99 of the format): it can be "
-        "looked at here, not changed."
+        "Read-only: the file was written by a newer Glassbox (format version 99); update "
+        "Glassbox to change it."
     )
     assert studio.notices.all == ()
     for workspace in ("train", "profile", "build"):
