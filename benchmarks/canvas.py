@@ -30,7 +30,7 @@ from studio.session.document.state import DocumentState
 from studio.session.studio import Studio
 from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, action_tables
 from studio.widgets import theme
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.scheduling import QtScheduler
 
 ROWS = 10
 FRAMES = 120

@@ -21,7 +21,7 @@ from studio.samples import open_copy
 from studio.ui.shell.start.app import Session, make_application
 from studio.ui.shell.start.launch import LaunchOptions
 from studio.ui.shell.start.shared_context import prepare_sharing
-from studio.widgets.watchdog import Watchdog
+from studio.widgets.event_loop.watchdog import Watchdog
 
 PATIENCE = 120.0
 SETTLE = 0.2

@@ -98,9 +98,9 @@ def window_panes():
 def make_pane(studio, parent=None):
     """A pane that shows which share of the parameters each layer has."""
     from studio.widgets import binding
-    from studio.widgets.empty_state import EmptyState
     from studio.widgets.forms.facts import Facts
-    from studio.widgets.frame import PaneFrame
+    from studio.widgets.frames.empty_state import EmptyState
+    from studio.widgets.frames.frame import PaneFrame
 
     class SharesPane(PaneFrame):
         def __init__(self):

@@ -36,7 +36,7 @@ from studio.session.listing.arrangement import Line
 from studio.session.listing.columns import COLUMNS
 from studio.session.listing.kernels import Kernels, planned_kernels
 from studio.session.studio import Studio
-from studio.widgets.empty_state import EmptyState
+from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.record_table.views import RecordList
 from tests.engine.compiler.networks import mixed_program
 from tests.instruction_view.listing_hands import (

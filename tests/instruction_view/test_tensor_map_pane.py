@@ -19,7 +19,7 @@ from studio.session.document.document import Document
 from studio.session.document.edits.removal import delete
 from studio.session.listing.memory_picture import Box
 from studio.session.studio import Studio
-from studio.widgets.empty_state import EmptyState
+from studio.widgets.frames.empty_state import EmptyState
 
 Open = Callable[[str], Document]
 NONE = Qt.KeyboardModifier.NoModifier

@@ -24,7 +24,7 @@ from studio.session.listing.tensor_columns import (
 from studio.session.listing.tensor_rows import TensorRow
 from studio.session.studio import Studio
 from studio.widgets import theme
-from studio.widgets.side_fades import FADE
+from studio.widgets.frames.side_fades import FADE
 from tests.ui.painted import Painted
 
 

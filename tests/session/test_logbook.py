@@ -102,7 +102,9 @@ def test_warnings_of_the_engine_are_lines_and_lesser_records_are_not(
     engine = logging.getLogger("studio.engine.gl.device.context")
     engine.warning("the driver is old: %s", "3.1")
     engine.info("nothing to see")
-    logging.getLogger("studio.widgets.watchdog").debug("the window stood still for 120 ms")
+    logging.getLogger("studio.widgets.event_loop.watchdog").debug(
+        "the window stood still for 120 ms"
+    )
     try:
         int("inner")
     except ValueError:

@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
 from studio.engine.core.places import Places
 from studio.session.core.theme import Theme
 from studio.widgets import theme
-from studio.widgets.collector import Collector
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.collector import Collector
+from studio.widgets.event_loop.scheduling import QtScheduler
 from tests.ui.virtual_display import ensure_display
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.start.shared_context import prepare_sharing
 from studio.ui.shell.window import MainWindow
 from studio.widgets import theme
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.scheduling import QtScheduler
 
 SIZE = (1600, 1000)
 EPOCHS = 200

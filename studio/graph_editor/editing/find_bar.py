@@ -15,7 +15,7 @@ from studio.session.core import entities
 from studio.session.core.actions import ActionRegistry
 from studio.session.document.finding.outline import find_layers
 from studio.widgets import binding, theme
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.tool_button import tool_button
 
 _FIELD, _LEAST_FIELD = 200, 80
 

@@ -10,7 +10,7 @@ from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import LIFTED_LEVEL
 from studio.graph_editor.items.sprites import stamp_icon
 from studio.session.document.report import Fix
-from studio.widgets.elided_label import whole_numbers
+from studio.widgets.labels.elided_label import whole_numbers
 
 MOST_CHIPS = 3
 HEIGHT = 24.0

@@ -13,8 +13,8 @@ from studio.session.document.document import Document
 from studio.session.document.history import History
 from studio.session.studio import Studio
 from studio.widgets import binding, icons, theme
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordList

@@ -21,8 +21,8 @@ from studio.session.document.document import Document
 from studio.session.document.finding.outline import Outline, OutlineRow, accessible_text, outline
 from studio.session.studio import Studio
 from studio.widgets import binding, contexts, icons, theme
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
 from studio.widgets.menus import menu_of
 
 OUTLINE = "outline"

@@ -26,7 +26,7 @@ from studio.session.document.layer_types import checked_config, starting_config
 from studio.session.document.state import CanvasNode
 from studio.session.studio import Studio
 from studio.widgets import binding, contexts, icons, theme
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.frame import PaneFrame
 
 PALETTE = "palette"
 _ENTRY = Qt.ItemDataRole.UserRole

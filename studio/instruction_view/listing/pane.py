@@ -36,10 +36,10 @@ from studio.session.listing.look_up import go_to
 from studio.session.listing.pass_steps import BASELINE, PassStep
 from studio.session.listing.tensor_rows import TensorRow
 from studio.widgets import binding
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
+from studio.widgets.labels.tool_button import tool_button
 from studio.widgets.menus import Entry, menu_of
-from studio.widgets.tool_button import tool_button
 
 if TYPE_CHECKING:
     from studio.session.studio import Studio

@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
 
 from studio.widgets import theme
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.tool_button import tool_button
 
 Purpose: TypeAlias = Literal["find", "goto", "name", "comment"]
 

@@ -17,10 +17,10 @@ from studio.session.core.entities import Entity
 from studio.session.listing.labels import Labels
 from studio.session.listing.rows import ProgramRows, Use
 from studio.widgets import icons, theme
+from studio.widgets.labels.tool_button import tool_button
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordList
-from studio.widgets.tool_button import tool_button
 
 _LINES = 5
 

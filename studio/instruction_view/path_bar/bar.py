@@ -17,7 +17,7 @@ from studio.session.core.entities import Entity, Kind
 from studio.session.core.quantities import ms_text
 from studio.session.listing.kernels import size_text
 from studio.widgets import binding, icons, theme
-from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.labels.elided_label import ElidedLabel
 
 if TYPE_CHECKING:
     from studio.session.studio import Studio

@@ -28,8 +28,8 @@ from studio.session.tensor_view.live import LiveView
 from studio.session.tensor_view.live_channel import TensorSurvey
 from studio.session.tensor_view.live_scheduler import Repeated
 from studio.widgets import binding
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
 
 if TYPE_CHECKING:
     from studio.session.studio import Studio

@@ -18,7 +18,7 @@ from studio.session.listing.tensor_rows import (
     bytes_by_role,
 )
 from studio.widgets import binding, theme
-from studio.widgets.side_fades import SideFades
+from studio.widgets.frames.side_fades import SideFades
 
 _CHIP = 10
 _FADE = 40

@@ -24,11 +24,11 @@ from studio.session.listing.tensor_columns import (
 )
 from studio.session.listing.tensor_rows import TensorRole, TensorRow
 from studio.widgets import binding, theme
-from studio.widgets.column_room import fit_column
+from studio.widgets.frames.side_fades import SideFades
+from studio.widgets.record_table.column_widths import fit_column
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordTable
-from studio.widgets.side_fades import SideFades
 
 _CHIP = 8
 _PADDING = 14

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from studio.widgets import theme
-from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.labels.elided_label import ElidedLabel
 
 Fact: TypeAlias = tuple[str, str, str]
 """What, how much, and the exact value or an explanation for the tip."""

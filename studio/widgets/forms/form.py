@@ -9,12 +9,19 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.engine.core.options import Plain
+from studio.engine.core.options import AnyOption, Plain
+from studio.engine.core.options import Editor as EditorName
 from studio.session.core.option_rows import Row, default_text, tip
 from studio.widgets import icons, theme
-from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.forms.choice_editors import ChoiceEditor, FlagEditor, TextEditor
 from studio.widgets.forms.editor import MIXED, Editor, is_escape
-from studio.widgets.forms.making import make_editor
+from studio.widgets.forms.number_editors import (
+    NumberEditor,
+    NumbersEditor,
+    border_editor,
+    pair_editor,
+)
+from studio.widgets.labels.elided_label import ElidedLabel
 
 LABEL_WIDTH = 98
 """Width of the labels, the same in all forms of a pane, so that editors stand in one line."""
@@ -58,7 +65,7 @@ class FormRow(QObject):
         self.label.set_text(option.label)
         self.label.setObjectName(f"label_{option.name}")
         self.label.setFixedSize(LABEL_WIDTH - INDENT * nesting, theme.ROW)
-        self.editor: Editor = make_editor(option, parent, nesting)
+        self.editor: Editor = _editor(option, parent, nesting)
         self.editor.submit = self._submit
         self.editor.edited.connect(self._edited)
         self.label.setBuddy(self.editor)
@@ -259,3 +266,32 @@ class Form(QWidget):
             painter = QPainter(self)
             painter.fillRect(2, 2, 1, self.height() - 4, theme.colour("hairline"))
             painter.end()
+
+
+_EDITORS: Mapping[EditorName, Callable[[AnyOption, QWidget | None, int], Editor]] = {
+    "integer": NumberEditor,
+    "number": NumberEditor,
+    "flag": FlagEditor,
+    "choice": ChoiceEditor,
+    "pair": pair_editor,
+    "border": border_editor,
+    "integers": NumbersEditor,
+    "numbers": NumbersEditor,
+    "text": TextEditor,
+}
+
+
+def _editor(option: AnyOption, parent: QWidget, nesting: int) -> Editor:
+    """The editor of an option, in a form that is nested in so many others."""
+    make = _EDITORS.get(option.form_editor)
+    if make is not None:
+        return make(option, parent, nesting)
+    # Imported here, as these hold forms themselves.
+    from studio.widgets.forms.kind_editors import KindsEditor, ListEditor, WeightsEditor
+
+    nested: dict[EditorName, Callable[[AnyOption, QWidget | None, int], Editor]] = {
+        "kinds": KindsEditor,
+        "list": ListEditor,
+        "weights": WeightsEditor,
+    }
+    return nested[option.form_editor](option, parent, nesting)

@@ -13,7 +13,7 @@ from studio.engine.core.options import AnyOption, Option, Plain, number
 from studio.session.core.option_rows import Row, row_of
 from studio.widgets.forms.editor import MIXED, Editor, choice_box
 from studio.widgets.forms.form import INDENT, Form
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.tool_button import tool_button
 
 _TIP = Qt.ItemDataRole.ToolTipRole
 

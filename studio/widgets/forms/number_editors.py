@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QHBoxLayout, QLabel, QWidg
 from studio.engine.core.options import AnyOption, Plain
 from studio.session.core.option_rows import tip
 from studio.widgets import numbers
+from studio.widgets.fields.scrub_field import ScrubField
+from studio.widgets.fields.stepping import Stepping
 from studio.widgets.forms.editor import MIXED, Editor, merge_key
 from studio.widgets.forms.reverting_line import RevertingLine
-from studio.widgets.scrub_field import ScrubField
-from studio.widgets.stepping import Stepping
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 

@@ -20,7 +20,7 @@ from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.start.shared_context import prepare_sharing
 from studio.ui.shell.window import MainWindow
 from studio.widgets import theme
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.scheduling import QtScheduler
 from tests.ui.golden import example_project
 from tests.ui.golden.comparison import Pixels
 from tests.ui.golden.studio_of_pictures import FAMILY, POINTS

@@ -29,8 +29,8 @@ from studio.ui.panes.testing.answer_view import AnswerView
 from studio.ui.panes.testing.matrix_view import MatrixView
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.samples_view import SamplesView
-from studio.widgets.elided_label import ElidedLabel
-from studio.widgets.scrub_field import ScrubField
+from studio.widgets.fields.scrub_field import ScrubField
+from studio.widgets.labels.elided_label import ElidedLabel
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.shown_numbers import (
     Array,

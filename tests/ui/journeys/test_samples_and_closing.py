@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from studio.samples import sample_names
 from studio.ui.shell.docks.dock import Dock
-from studio.widgets.empty_state import EmptyState
+from studio.widgets.frames.empty_state import EmptyState
 from tests.ui.journeys.person import Person
 
 WORKSPACES = ("Ctrl+1", "Ctrl+2", "Ctrl+3")

@@ -31,8 +31,8 @@ from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.pane import ProfilerPane
 from studio.ui.panes.runs.table import RunTable
 from studio.ui.panes.transport.progress import ProgressView
-from studio.widgets.elided_label import ElidedLabel
-from studio.widgets.scrub_field import ScrubField
+from studio.widgets.fields.scrub_field import ScrubField
+from studio.widgets.labels.elided_label import ElidedLabel
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.shown_numbers import (
     Array,

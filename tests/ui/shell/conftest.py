@@ -15,7 +15,7 @@ from studio.session.studio import Studio
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.docks.panes import PANES, PaneSpec
 from studio.ui.shell.window import MainWindow
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.scheduling import QtScheduler
 from tests.ui.shell.driving import finish, show
 
 

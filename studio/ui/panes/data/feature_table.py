@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from studio.session.data.summary import FeatureRow
 from studio.widgets import numbers, theme
-from studio.widgets.column_room import fit_column
+from studio.widgets.frames.side_fades import SideFades
+from studio.widgets.record_table.column_widths import fit_column
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordTable
-from studio.widgets.side_fades import SideFades
 
 _MOST_ROWS = 6
 _LEAST_NAME, _LEAST, _MEASURED = 56, 34, 50

@@ -40,12 +40,12 @@ from studio.ui.panes.data.remarks import Remarks
 from studio.ui.panes.data.sample_view import SampleView
 from studio.ui.panes.data.source_head import SourceHead
 from studio.widgets import binding, numbers, theme
-from studio.widgets.empty_state import EmptyState
+from studio.widgets.event_loop.in_turns import InTurns
 from studio.widgets.forms.facts import Fact, Facts
 from studio.widgets.forms.form import Form
 from studio.widgets.forms.section import Section
-from studio.widgets.frame import PaneFrame
-from studio.widgets.in_turns import InTurns
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
 
 
 class DataPane(PaneFrame):

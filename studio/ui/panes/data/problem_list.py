@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLabel, QVBoxLayout, QWidget
 from studio.session.data.data import DataModel
 from studio.session.data.problems import DataProblem
 from studio.widgets import theme
-from studio.widgets.elided_button import ElidedButton
+from studio.widgets.labels.elided_button import ElidedButton
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordTable

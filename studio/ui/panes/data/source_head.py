@@ -16,8 +16,8 @@ from studio.session.data.data import DataModel
 from studio.session.data.sources import OFFERED
 from studio.session.data.summary import DataSummary
 from studio.widgets import icons, menus, numbers, theme
-from studio.widgets.elided_button import ElidedButton
-from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.labels.elided_button import ElidedButton
+from studio.widgets.labels.elided_label import ElidedLabel
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 

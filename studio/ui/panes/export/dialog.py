@@ -37,8 +37,8 @@ from studio.session.studio import Studio
 from studio.ui.panes.export.changed_band import ChangedBand
 from studio.ui.panes.export.finding_view import FindingView
 from studio.widgets import binding, icons, theme
-from studio.widgets.elided_label import ElidedLabel
 from studio.widgets.forms.reverting_line import RevertingLine
+from studio.widgets.labels.elided_label import ElidedLabel
 
 _ICONS = {"program": "listing", "weights": "memory", "checkpoint": "memory"}
 _ROLE = Qt.ItemDataRole.UserRole

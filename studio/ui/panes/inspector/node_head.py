@@ -20,9 +20,9 @@ from studio.session.document.report import Fix
 from studio.session.document.state import CanvasNode
 from studio.session.inspector.facts import NodeFacts
 from studio.widgets import binding, icons, theme
-from studio.widgets.elided_button import ElidedButton
-from studio.widgets.elided_label import ElidedLabel
 from studio.widgets.forms.reverting_line import RevertingLine
+from studio.widgets.labels.elided_button import ElidedButton
+from studio.widgets.labels.elided_label import ElidedLabel
 
 _ICON = 20
 _MOST_FIXES = 3

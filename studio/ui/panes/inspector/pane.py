@@ -13,7 +13,7 @@ from studio.ui.panes.inspector.actions import ACTIONS
 from studio.ui.panes.inspector.graph_view import GraphView
 from studio.ui.panes.inspector.node_view import NodeView
 from studio.widgets import binding
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.frame import PaneFrame
 
 VIEW = "inspector"
 """How this pane names itself on the selection bus."""

@@ -21,10 +21,10 @@ from studio.ui.panes.log.actions import ACTIONS
 from studio.ui.panes.log.filter_row import FilterRow
 from studio.ui.panes.log.lines import log_lines
 from studio.widgets import binding, menus, theme
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
+from studio.widgets.labels.tool_button import tool_button
 from studio.widgets.record_table.views import RecordList
-from studio.widgets.tool_button import tool_button
 
 _LEVELS: tuple[tuple[str, Severity], ...] = (
     ("Everything", "info"), ("Warnings", "warning"), ("Errors", "error"),

@@ -29,8 +29,8 @@ from studio.ui.panes.plots.controls import PlotControls
 from studio.ui.panes.plots.legend import Legend
 from studio.ui.panes.plots.metric_plot import MetricPlot
 from studio.widgets import binding, contexts, menus, theme
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
 from studio.widgets.keys import shown_keys
 
 RATE = 10.0

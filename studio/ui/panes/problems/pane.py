@@ -12,8 +12,8 @@ from studio.session.data.problems import Problems
 from studio.session.studio import Studio
 from studio.ui.panes.problems.row import Lead, ProblemRow
 from studio.widgets import binding, contexts, menus, theme
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
 
 
 class ProblemsPane(PaneFrame):

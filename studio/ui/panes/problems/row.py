@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from studio.session.compile.problems import ProblemItem, Repair
 from studio.widgets import icons, theme
-from studio.widgets.elided_button import ElidedButton
-from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.labels.elided_button import ElidedButton
+from studio.widgets.labels.elided_label import ElidedLabel
 
 _INDENT = 24
 _MOST_CHIPS = 3

@@ -12,7 +12,7 @@ from studio.session.profiling.columns import COLUMNS
 from studio.session.profiling.table import KernelRow
 from studio.ui.panes.profiler.cell_text import shown_text
 from studio.widgets import binding, theme
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.tool_button import tool_button
 
 _NAMED = ("instruction", "layer")
 _BLANK = "\N{NO-BREAK SPACE}"

@@ -12,10 +12,10 @@ from studio.session.profiling.columns import COLUMNS
 from studio.session.profiling.table import KernelRow
 from studio.ui.panes.profiler.kernel_cells import cells, face_of
 from studio.widgets import binding, theme
-from studio.widgets.column_room import fit_column
+from studio.widgets.frames.side_fades import SideFades
+from studio.widgets.record_table.column_widths import fit_column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordTable
-from studio.widgets.side_fades import SideFades
 
 PLACES = {column.id: place for place, column in enumerate(COLUMNS)}
 _LEAST_NAME = 11

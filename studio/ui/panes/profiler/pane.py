@@ -39,10 +39,10 @@ from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.roofline_view import RooflineView
 from studio.ui.panes.profiler.step_bar_view import StepBarView
 from studio.widgets import binding, icons, menus, numbers, theme
-from studio.widgets.elided_label import ElidedLabel
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
-from studio.widgets.tool_button import tool_button
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
+from studio.widgets.labels.elided_label import ElidedLabel
+from studio.widgets.labels.tool_button import tool_button
 
 VIEW = "profiler"
 """How this pane names itself on the selection bus."""

@@ -9,7 +9,7 @@ from studio.engine.core.errors import NumericError
 from studio.session.runs.history import history_of, parts_of
 from studio.session.runs.records import RunRecord
 from studio.widgets import numbers, theme
-from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.labels.elided_label import ElidedLabel
 
 _LINES = 8
 """Lines there are for what happened to a run."""

@@ -32,10 +32,10 @@ from studio.ui.panes.runs.differences_view import DifferencesView
 from studio.ui.panes.runs.notes_view import NotesView
 from studio.ui.panes.runs.table import RunTable
 from studio.widgets import binding, icons, numbers
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame, separator
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame, separator
 from studio.widgets.keys import shown_keys
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.tool_button import tool_button
 
 _SOURCE = "runs"
 _LEAST = 64

@@ -13,11 +13,11 @@ from studio.session.runs.records import RunRecord
 from studio.session.runs.runs import RunList
 from studio.ui.panes.runs.cells import cells_of, face_of
 from studio.widgets import binding, theme
-from studio.widgets.column_room import fit_column
+from studio.widgets.frames.side_fades import SideFades
+from studio.widgets.record_table.column_widths import fit_column
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordTable
-from studio.widgets.side_fades import SideFades
 
 _STAR = 24
 _LEAST_TITLE = 132

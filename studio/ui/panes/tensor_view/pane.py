@@ -34,11 +34,11 @@ from studio.ui.panes.tensor_view.sheet_painting import ground_between_cells
 from studio.ui.panes.tensor_view.sheet_view import SheetView
 from studio.ui.panes.tensor_view.slice_controls import SliceControls
 from studio.widgets import binding, contexts, menus, theme
-from studio.widgets.elided_label import ElidedLabel
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame
 from studio.widgets.gl_sheet_view import is_shared
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.elided_label import ElidedLabel
+from studio.widgets.labels.tool_button import tool_button
 
 if TYPE_CHECKING:
     from studio.engine.core.tensor import Tensor

@@ -32,9 +32,9 @@ from studio.ui.panes.testing.draw_view import WIDTHS, DrawView
 from studio.ui.panes.testing.pictures import sample_image, scaled
 from studio.ui.panes.testing.plane_view import PlaneView
 from studio.widgets import binding, theme
+from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.forms.number_editors import stepping_of
-from studio.widgets.scrub_field import ScrubField
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.tool_button import tool_button
 
 _SEEN = 56
 _BESIDE = 430

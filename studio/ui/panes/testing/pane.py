@@ -26,11 +26,11 @@ from studio.ui.panes.testing.ask_view import AskView
 from studio.ui.panes.testing.evidence_view import MatrixPanel, SamplesPanel
 from studio.ui.panes.testing.stale_band import StaleBand
 from studio.widgets import binding, numbers, theme
-from studio.widgets.elided_label import ElidedLabel
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import PaneFrame, separator
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import PaneFrame, separator
 from studio.widgets.keys import shown_keys
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.elided_label import ElidedLabel
+from studio.widgets.labels.tool_button import tool_button
 
 _ROOM = (520, 860)
 """Widths from which two things stand side by side, and all three."""

@@ -13,9 +13,9 @@ from studio.session.training.training import NO_DATA
 from studio.ui.panes.transport.end_notice import EndNotice
 from studio.ui.panes.transport.progress import ProgressView
 from studio.widgets import binding, icons, theme
+from studio.widgets.fields.scrub_field import ScrubField
+from studio.widgets.fields.stepping import Stepping
 from studio.widgets.keys import with_keys
-from studio.widgets.scrub_field import ScrubField
-from studio.widgets.stepping import Stepping
 from studio.widgets.training_tick import tick_of
 
 _STEPS = ("train.pause", "train.step_batch", "train.step_epoch", "train.stop")

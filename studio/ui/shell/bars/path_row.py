@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolBar, QVBoxL
 
 from studio.session.notices.notices import Notices
 from studio.widgets import binding, icons, theme
-from studio.widgets.notice_line import HEIGHT, LEAST, NoticeLine
+from studio.widgets.labels.notice_line import HEIGHT, LEAST, NoticeLine
 
 _AROUND = 4
 _SHARE = 0.55

@@ -23,7 +23,7 @@ from studio.session.core.tasks import TaskHandle
 from studio.session.notices.notices import Notice
 from studio.session.studio import Studio
 from studio.widgets import binding, icons, theme
-from studio.widgets.notice_line import ICONS, ROLES
+from studio.widgets.labels.notice_line import ICONS, ROLES
 
 _WIDTH = 400
 _HEIGHT = 420

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 from studio.session.core.actions import AnyAction
 from studio.session.studio import Studio
 from studio.widgets import binding
+from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.forms.form import FormRow
 from studio.widgets.forms.reverting_line import RevertingLine
-from studio.widgets.scrub_field import ScrubField
 
 _TRAINING = ("train.start", "train.step_batch", "train.step_epoch")
 _USERS = (*_TRAINING, "file.save", "file.save_as", "profiler.dry_run")

@@ -27,9 +27,9 @@ from studio.session.studio import Studio
 from studio.ui.shell.commands import fuzzy
 from studio.ui.shell.dialogs.plugin_list import PluginList
 from studio.widgets import binding, theme
+from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.forms.number_editors import stepping_of
-from studio.widgets.scrub_field import ScrubField
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.tool_button import tool_button
 
 _RESTART = ("scale",)
 

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QFrame, QMainWindow, QV
 
 from studio.engine.core.errors import in_one_line
 from studio.ui.shell.docks.panes import PaneSpec
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import FrameHeader, PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import FrameHeader, PaneFrame
 
 _LOG = logging.getLogger(__name__)
 

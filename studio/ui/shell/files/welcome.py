@@ -30,9 +30,9 @@ from studio.session.studio import Studio
 from studio.ui.shell.files.documents import Documents
 from studio.ui.shell.files.thumbnails import SIZE, GraphPicture
 from studio.widgets import binding, icons, numbers, theme
-from studio.widgets.elided_label import ElidedLabel
 from studio.widgets.keys import shown_keys
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.elided_label import ElidedLabel
+from studio.widgets.labels.tool_button import tool_button
 
 _FIRST = "digits-cnn"
 _WIDTH = 1200

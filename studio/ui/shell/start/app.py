@@ -32,9 +32,9 @@ from studio.ui.shell.start.scale import SECONDS, ScaleQuestion, ScaleTrial
 from studio.ui.shell.start.shared_context import QtSharedProvider, prepare_sharing, provider_for
 from studio.ui.shell.window import MainWindow
 from studio.widgets import theme
-from studio.widgets.collector import Collector
-from studio.widgets.scheduling import QtScheduler
-from studio.widgets.watchdog import Watchdog
+from studio.widgets.event_loop.collector import Collector
+from studio.widgets.event_loop.scheduling import QtScheduler
+from studio.widgets.event_loop.watchdog import Watchdog
 
 SWITCH_INTERVALS = {"window": 0.0005, "balanced": 0.002, "training": 0.005}
 """Seconds a thread may hold the interpreter while another waits for it, by who goes first."""

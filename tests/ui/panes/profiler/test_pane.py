@@ -36,7 +36,7 @@ from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.pane import ProfilerPane
 from studio.ui.panes.profiler.roofline_view import RooflineView
 from studio.widgets import numbers
-from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.labels.elided_label import ElidedLabel
 from tests.ui.panes.stage import Stage
 
 LEFT = Qt.MouseButton.LeftButton

@@ -28,7 +28,7 @@ from studio.session.core import entities
 from studio.session.training import session as training_session
 from studio.ui.panes.runs.cell_text import exact_text, shown_text
 from studio.ui.panes.runs.pane import RunsPane
-from studio.widgets.side_fades import FADE
+from studio.widgets.frames.side_fades import FADE
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
 

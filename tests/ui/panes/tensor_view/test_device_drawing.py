@@ -23,7 +23,7 @@ from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.ui.shell.docks.panes import PANES, action_tables
 from studio.ui.shell.start.shared_context import QtSharedProvider
 from studio.widgets import theme
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.scheduling import QtScheduler
 from tests.engine.train.small_tasks import DIGITS, cnn, task
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.ui.shell.docks.panes import PANES, action_tables
 from studio.ui.shell.start.shared_context import provider_for
 from studio.widgets import theme
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.scheduling import QtScheduler
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -22,7 +22,7 @@ from studio.ui.panes.testing.evidence_view import CellFilter
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.pictures import sample_image
 from studio.widgets import theme
-from studio.widgets.elided_label import ElidedLabel
+from studio.widgets.labels.elided_label import ElidedLabel
 from tests.ui.panes.testing.page_hands import outcome_of
 from tests.ui.panes.trainings import Trainings
 

@@ -15,7 +15,7 @@ from studio.session.core.theme import Theme
 from studio.ui.shell.dialogs.plugin_list import PluginList
 from studio.ui.shell.dialogs.preferences import PreferenceRow, PreferencesDialog
 from studio.ui.shell.start.scale import ScaleQuestion, ScaleTrial
-from studio.widgets.scrub_field import ScrubField
+from studio.widgets.fields.scrub_field import ScrubField
 
 
 @pytest.fixture

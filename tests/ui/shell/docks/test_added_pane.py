@@ -24,14 +24,14 @@ from studio.ui.shell.dialogs.key_sheet import sheet_of
 from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, PaneSpec, Place
 from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import MainWindow
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.scheduling import QtScheduler
 from tests.ui.shell.driving import choose, press
 
 LEFT = Qt.MouseButton.LeftButton
 
 PANE = """
 from PySide6.QtWidgets import QLabel
-from studio.widgets.frame import PaneFrame
+from studio.widgets.frames.frame import PaneFrame
 from counting.actions import ACTIONS
 from counting.model import LayerCount
 

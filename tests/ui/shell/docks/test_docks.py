@@ -16,7 +16,7 @@ from studio.ui.shell.docks.panes import PaneSpec
 from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import MainWindow
 from studio.widgets import theme
-from studio.widgets.empty_state import EmptyState
+from studio.widgets.frames.empty_state import EmptyState
 from tests.ui.shell.docks.dock_sight import in_front, stray_tabs
 from tests.ui.shell.driving import press
 

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.session.core.theme import Theme
-from studio.widgets.scrub_field import ScrubField
-from studio.widgets.stepping import Stepping
+from studio.widgets.fields.scrub_field import ScrubField
+from studio.widgets.fields.stepping import Stepping
 
 
 class Recorder:

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QAbstractItemView, QTableWidget, QTableWidgetItem
 from pytestqt.qtbot import QtBot
 
 from studio.session.core.theme import Theme
-from studio.widgets.column_room import fit_column
-from studio.widgets.side_fades import FADE, SideFades
+from studio.widgets.frames.side_fades import FADE, SideFades
+from studio.widgets.record_table.column_widths import fit_column
 
 WIDTHS = (100, 60, 70, 80, 90)
 

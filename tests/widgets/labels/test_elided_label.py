@@ -10,7 +10,7 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.widgets.elided_label import ElidedLabel, whole_numbers
+from studio.widgets.labels.elided_label import ElidedLabel, whole_numbers
 
 
 @pytest.mark.parametrize(

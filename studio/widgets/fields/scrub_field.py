@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from studio.engine.core.errors import ParameterError
 from studio.widgets import numbers, theme
-from studio.widgets.arithmetic import evaluate
-from studio.widgets.stepping import Pace, Stepping
+from studio.widgets.fields.arithmetic import evaluate
+from studio.widgets.fields.stepping import Pace, Stepping
 
 _THRESHOLD = 4
 _NOTCH = 120

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from pytestqt.qtbot import QtBot
 
-from studio.widgets.collector import Collector
+from studio.widgets.event_loop.collector import Collector
 
 
 class Ring:

@@ -11,7 +11,7 @@ from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
 from studio.session.core.scheduling import Debounce, Throttle
-from studio.widgets.scheduling import QtScheduler
+from studio.widgets.event_loop.scheduling import QtScheduler
 
 
 def test_posted_work_runs_in_order_on_the_windows_thread(

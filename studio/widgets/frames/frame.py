@@ -7,9 +7,9 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QStackedLayout, QToolButton, QWidget
 
 from studio.widgets import binding, icons, theme
-from studio.widgets.elided_label import ElidedLabel
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.tool_button import tool_button
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.labels.elided_label import ElidedLabel
+from studio.widgets.labels.tool_button import tool_button
 
 _MARK = 2
 

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from studio.session.core.actions import Action, ActionRegistry, ActionTable
 from studio.session.core.theme import Theme
 from studio.widgets import contexts
-from studio.widgets.empty_state import EmptyState
-from studio.widgets.frame import FrameHeader, PaneFrame
+from studio.widgets.frames.empty_state import EmptyState
+from studio.widgets.frames.frame import FrameHeader, PaneFrame
 from studio.widgets.keys import with_keys
 from studio.widgets.menus import menu_of
 

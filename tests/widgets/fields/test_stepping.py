@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.widgets.stepping import Stepping
+from studio.widgets.fields.stepping import Stepping
 
 CHANNELS = Stepping("powers", 1, 4096, integer=True)
 RATE = Stepping("decades", 0, 10)

@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.session.core.theme import Theme
 from studio.session.notices.notices import Notices
-from studio.widgets import notice_line
-from studio.widgets.notice_line import NoticeLine
+from studio.widgets.labels import notice_line
+from studio.widgets.labels.notice_line import NoticeLine
 
 LEFT = Qt.MouseButton.LeftButton
 LONG_MS = 60_000

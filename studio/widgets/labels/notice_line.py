@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 from studio.engine.core.signal import Signal
 from studio.session.notices.notices import Notice, Notices
 from studio.widgets import binding, icons, theme
-from studio.widgets.elided_label import ElidedLabel
-from studio.widgets.tool_button import tool_button
+from studio.widgets.labels.elided_label import ElidedLabel
+from studio.widgets.labels.tool_button import tool_button
 
 SECONDS = 6.0
 """How long a notice stays; errors stay until they are seen or settled."""

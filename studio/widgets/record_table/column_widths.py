@@ -9,7 +9,7 @@ from itertools import accumulate, takewhile
 
 from PySide6.QtWidgets import QTableView
 
-from studio.widgets.side_fades import FADE
+from studio.widgets.frames.side_fades import FADE
 
 
 def fit_column(table: QTableView, place: int, least: int, most: int | None = None) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from studio.engine.core.errors import ParameterError
-from studio.widgets.arithmetic import evaluate
+from studio.widgets.fields.arithmetic import evaluate
 
 
 @pytest.mark.parametrize(

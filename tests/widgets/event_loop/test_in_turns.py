@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from pytestqt.qtbot import QtBot
 
-from studio.widgets.in_turns import InTurns
+from studio.widgets.event_loop.in_turns import InTurns
 
 
 class Neighbour(QObject):

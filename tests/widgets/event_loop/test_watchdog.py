@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
-from studio.widgets.watchdog import Watchdog
+from studio.widgets.event_loop.watchdog import Watchdog
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""The event loop of Qt: callbacks of the models, sliced work, garbage collection, stalls."""

@@ -1,0 +1,1 @@
+"""Fields for numbers: drag to change, type an expression."""

@@ -1,0 +1,1 @@
+"""Labels and small buttons, most of them as narrow as their place."""
