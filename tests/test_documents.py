@@ -25,7 +25,7 @@ FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"`([^`\n]+)`(\*\* \(new\))?")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"python3? -m ((?:tests|tools|benchmarks|studio)[\w.]*)")
-SYMBOL = re.compile(r"`(\w+)`\s\(`([\w/]+\.py)`\)")
+SYMBOL = re.compile(r"`(\w+)`(?:\*\*)?\s\(`([\w/]+\.py)`\)")
 MODULE = re.compile(r"(?:studio|tests|tools|benchmarks)(?:\.(?!json\b)\w+)+")
 
 
