@@ -124,7 +124,7 @@ def hovering(canvas: CanvasView) -> Iterator[Step]:
 
 def searching(canvas: CanvasView) -> Iterator[Step]:
     """The search field opens, a letter is typed, it closes."""
-    canvas.bus.clear()
+    canvas.context.bus.clear()
     for _ in range(20):
         yield lambda: canvas.studio.actions.trigger("canvas.quick_add")
         yield lambda: canvas.searches.popup.field.setText("con")

@@ -68,7 +68,7 @@ def hands(studio: Studio, qtbot: QtBot, refusals: list[str]) -> Iterator[Hands]:
     canvas.setFocus()
     qtbot.waitUntil(canvas.hasFocus)
     yield Hands(qtbot, canvas, studio)
-    canvas.cancel_gesture()
+    canvas.gestures.cancel()
     theme.set_reduced_motion(False)
     window.close()
     window.deleteLater()

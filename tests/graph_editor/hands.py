@@ -83,7 +83,7 @@ class Hands:
 
     @property
     def selected(self) -> list[str]:
-        return self.canvas.selected_ids()
+        return self.canvas.context.selected_ids()
 
     # -- places -----------------------------------------------------------------------------------
 

@@ -163,7 +163,7 @@ def test_document_that_may_only_be_looked_at_says_so_and_stays(hands: Hands) -> 
     hands.canvas.show_all()
     before = hands.state.content_hash
     hands.drag(hands.body("re_lu"), hands.body("re_lu") + QPointF(90, 90))
-    assert hands.canvas.gesture is None
+    assert hands.canvas.gestures.current is None
     assert hands.studio.notices.all[-1].text.endswith("saved by a newer version")
     hands.drag(hands.port("conv2d"), hands.input("dense"))
     hands.click(hands.body("re_lu"))

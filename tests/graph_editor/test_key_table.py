@@ -94,7 +94,7 @@ def test_key_does_nothing_while_a_gesture_is_open(hands: Hands, key: Qt.Key) -> 
     hands.carry(hands.port("conv2d"), hands.nowhere())
     hands.key(key)
     assert heard == []
-    assert hands.canvas.gesture is not None
+    assert hands.canvas.gestures.current is not None
     assert hands.steps == 0
     hands.key(K.Key_Escape)
     hands.release()

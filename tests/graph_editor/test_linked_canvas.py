@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QPointF, Qt
 
-from studio.graph_editor.editing.linking import CANVAS, roles_of
+from studio.graph_editor.canvas.linking import roles_of
+from studio.graph_editor.editing.context import CANVAS
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.document.document import Document

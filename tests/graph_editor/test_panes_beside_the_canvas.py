@@ -11,10 +11,10 @@ from PySide6.QtGui import QDragEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QTreeWidgetItem
 
-from studio.graph_editor.items.layer_data import layer_data, layer_in
+from studio.graph_editor.canvas import chrome
+from studio.graph_editor.editing.adding import layer_data, layer_in
 from studio.graph_editor.panes.outline import OUTLINE, OutlinePane
 from studio.graph_editor.panes.palette import PalettePane, layer_picture
-from studio.graph_editor.scene import chrome
 from studio.session.core import entities
 from studio.session.document.adding.palette import load_palette, save_palette
 from studio.session.document.adding.quick_add import Entry, entries

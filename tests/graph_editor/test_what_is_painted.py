@@ -10,8 +10,9 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QImage, QPixmap
 
-from studio.graph_editor.canvas.graph_view import GraphView
+from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.fix_offers import FixOffers
+from studio.graph_editor.scene.graph_view import GraphView
 from studio.graph_editor.scene.overview import OVERVIEW_ZOOM
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.report import DataFacts
@@ -54,12 +55,12 @@ def freshly_made(hands: Hands) -> Pixels:
     fresh.resize(canvas.size())
     fresh.graph.show_state(document.state, document.report)
     fresh.graph.use_pictures(canvas.pictures.picture)
-    fresh.marks.show_selection(canvas.bus.selection)
+    fresh.marks.show_selection(canvas.context.bus.selection)
     fresh.navigation.zoom_to(canvas.navigation.zoom)
     fresh.navigation.frame(QRectF(0, 0, 1, 1), canvas.navigation.zoom)
     for name in ("horizontalScrollBar", "verticalScrollBar"):
         getattr(fresh, name)().setValue(getattr(canvas, name)().value())
-    fixes = FixOffers(fresh.graph, fresh.overlay, lambda: document, hands.studio.fail)
+    fixes = FixOffers(CanvasContext(fresh, hands.studio))
     if canvas.fixes.chips:
         fixes.show()
         fixes.keep_within(QRectF(canvas.viewport().rect()), fresh.view_point)

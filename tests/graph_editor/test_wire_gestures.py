@@ -204,7 +204,7 @@ def test_escape_calls_a_wire_off_and_another_press_clears_the_selection(hands: H
     hands.click(hands.body("re_lu"))
     hands.carry(hands.port("conv2d"), hands.nowhere())
     hands.key(Qt.Key.Key_Escape)
-    assert hands.canvas.gesture is None
+    assert hands.canvas.gestures.current is None
     hands.release()
     assert not hands.popup_open
     assert hands.selected == ["re_lu"]
@@ -218,7 +218,7 @@ def test_undo_during_a_gesture_calls_it_off_first(hands: Hands) -> None:
     assert hands.steps == 1
     hands.carry(hands.port("conv2d"), hands.nowhere())
     hands.key(Qt.Key.Key_Z, CTRL)
-    assert hands.canvas.gesture is None
+    assert hands.canvas.gestures.current is None
     assert hands.steps == 1
     hands.key(Qt.Key.Key_Z, CTRL)
     assert hands.steps == 0

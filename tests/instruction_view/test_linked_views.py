@@ -172,7 +172,7 @@ def test_the_caret_of_the_listing_selects_for_every_action(views: Views, qtbot: 
     node = walk_to(views, qtbot, "CONV2D")
     assert views.canvas.marks.of(node).selected == "primary"
     assert {i: actions.why_not(i) for i in ON_A_LAYER} == dict.fromkeys(ON_A_LAYER, "")
-    assert views.canvas.selected_ids() == [node]
+    assert views.canvas.context.selected_ids() == [node]
     assert actions.trigger("graph.freeze")
     assert document.state.nodes[node].frozen
     assert document.history.undo_text == f"Freeze {document.state.nodes[node].name}"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import weakref
 from abc import abstractmethod
-from typing import TYPE_CHECKING
 
 import shiboken6
 from PySide6.QtCore import QObject, QPoint, QRect, QRectF
@@ -19,6 +18,7 @@ from PySide6.QtGui import (
     QWindow,
 )
 
+from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.picking import WIRE_REACH, pick_wire
 from studio.session.core import entities
 from studio.session.core.entities import Entity
@@ -26,21 +26,19 @@ from studio.session.document.finding.outline import accessible_text, accessible_
 from studio.session.document.flow import flow_of
 from studio.session.document.state import Wire
 
-if TYPE_CHECKING:
-    from studio.graph_editor.canvas.view import CanvasView
-
 
 class AccessibleThing(QAccessibleInterface):
     """Something on the canvas.
 
     Args:
-        canvas: what it is drawn on.
+        context: the canvas it is drawn on.
         entity: what it is, as the selection knows it.
     """
 
-    def __init__(self, canvas: CanvasView, entity: Entity) -> None:
+    def __init__(self, context: CanvasContext, entity: Entity) -> None:
         super().__init__()
-        self._canvas = canvas
+        self._context = context
+        self._view = context.view
         self.entity = entity
 
     @abstractmethod
@@ -56,16 +54,16 @@ class AccessibleThing(QAccessibleInterface):
         """Where it is on the canvas."""
 
     def isValid(self) -> bool:
-        return shiboken6.isValid(self._canvas) and self.is_there()
+        return shiboken6.isValid(self._view) and self.is_there()
 
     def object(self) -> QObject | None:  # type: ignore[override]
         return None
 
     def window(self) -> QWindow | None:  # type: ignore[override]
-        return self._canvas.window().windowHandle()
+        return self._view.window().windowHandle()
 
     def parent(self) -> QAccessibleInterface:
-        return QAccessible.queryAccessibleInterface(self._canvas)
+        return QAccessible.queryAccessibleInterface(self._view)
 
     def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]
         return None
@@ -83,9 +81,8 @@ class AccessibleThing(QAccessibleInterface):
         return QAccessible.Role.ListItem
 
     def rect(self) -> QRect:
-        canvas = self._canvas
-        seen = canvas.viewportTransform().mapRect(self.area()).toRect()
-        corner = canvas.viewport().mapToGlobal(seen.topLeft())
+        seen = self._view.viewportTransform().mapRect(self.area()).toRect()
+        corner = self._view.viewport().mapToGlobal(seen.topLeft())
         return QRect(corner, seen.size())
 
     def text(self, kind: QAccessible.Text) -> str:
@@ -98,9 +95,9 @@ class AccessibleThing(QAccessibleInterface):
         made = QAccessible.State()
         made.selectable = True
         made.focusable = True
-        selection = self._canvas.bus.drawn
+        selection = self._context.bus.drawn
         made.selected = self.entity in selection
-        made.focused = self.entity == selection.primary and self._canvas.hasFocus()
+        made.focused = self.entity == selection.primary and self._view.hasFocus()
         return made
 
 
@@ -108,58 +105,59 @@ class AccessibleLayer(AccessibleThing):
     """One layer, note or frame.
 
     Args:
-        canvas: what it is drawn on.
+        context: the canvas it is drawn on.
         node_id: its id.
     """
 
-    def __init__(self, canvas: CanvasView, node_id: str) -> None:
-        super().__init__(canvas, entities.node(node_id))
+    def __init__(self, context: CanvasContext, node_id: str) -> None:
+        super().__init__(context, entities.node(node_id))
         self.node_id = node_id
 
     def is_there(self) -> bool:
-        return self.node_id in self._canvas.graph.nodes
+        return self.node_id in self._context.graph.nodes
 
     def name(self) -> str:
-        graph = self._canvas.graph
+        graph = self._context.graph
         return accessible_text(graph.state, graph.report, self.node_id)
 
     def area(self) -> QRectF:
-        return self._canvas.graph.area_of([self.node_id])
+        return self._context.graph.area_of([self.node_id])
 
 
 class AccessibleWire(AccessibleThing):
     """One wire, from a layer or bend to the next.
 
     Args:
-        canvas: what it is drawn on.
+        context: the canvas it is drawn on.
         wire: which.
     """
 
-    def __init__(self, canvas: CanvasView, wire: Wire) -> None:
-        super().__init__(canvas, entities.wire(*wire))
+    def __init__(self, context: CanvasContext, wire: Wire) -> None:
+        super().__init__(context, entities.wire(*wire))
         self.wire = wire
 
     def is_there(self) -> bool:
-        return self.wire in self._canvas.graph.wires
+        return self.wire in self._context.graph.wires
 
     def name(self) -> str:
-        graph = self._canvas.graph
+        graph = self._context.graph
         return accessible_wire_text(graph.state, graph.report, self.wire)
 
     def area(self) -> QRectF:
-        return self._canvas.graph.wires[self.wire].sceneBoundingRect()
+        return self._context.graph.wires[self.wire].sceneBoundingRect()
 
 
 class AccessibleCanvas(QAccessibleObject):
     """The canvas as a list: its layers in running order, notes and frames, then the wires.
 
     Args:
-        canvas: what it stands for.
+        context: the canvas it stands for.
     """
 
-    def __init__(self, canvas: CanvasView) -> None:
-        super().__init__(canvas)
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.view)
+        self._context = context
+        self._view = context.view
         self._things: dict[Entity, AccessibleThing] = {}
 
     def thing(self, what: str | Wire) -> AccessibleThing:
@@ -168,9 +166,9 @@ class AccessibleCanvas(QAccessibleObject):
         found = self._things.get(entity)
         if found is None:
             if isinstance(what, str):
-                found = AccessibleLayer(self._canvas, what)
+                found = AccessibleLayer(self._context, what)
             else:
-                found = AccessibleWire(self._canvas, what)
+                found = AccessibleWire(self._context, what)
             self._things[entity] = found
         return found
 
@@ -183,7 +181,7 @@ class AccessibleCanvas(QAccessibleObject):
                 QAccessible.deleteAccessibleInterface(QAccessible.uniqueId(gone))
 
     def parent(self) -> QAccessibleInterface:
-        above = self._canvas.parentWidget() or self._canvas.window()
+        above = self._view.parentWidget() or self._view.window()
         return QAccessible.queryAccessibleInterface(above)
 
     def child(self, index: int) -> QAccessibleInterface | None:  # type: ignore[override]
@@ -191,13 +189,12 @@ class AccessibleCanvas(QAccessibleObject):
         return self.thing(spoken[index]) if 0 <= index < len(spoken) else None
 
     def childAt(self, x: int, y: int) -> QAccessibleInterface | None:  # type: ignore[override]
-        canvas = self._canvas
-        at = canvas.mapToScene(canvas.viewport().mapFromGlobal(QPoint(x, y)))
-        graph = canvas.graph
+        view, graph = self._view, self._context.graph
+        at = view.mapToScene(view.viewport().mapFromGlobal(QPoint(x, y)))
         for node_id in self._running():
             if graph.area_of([node_id]).contains(at):
                 return self.thing(node_id)
-        found = pick_wire(graph, at, WIRE_REACH / canvas.viewportTransform().m11())
+        found = pick_wire(graph, at, WIRE_REACH / view.viewportTransform().m11())
         if found is not None and found.wire is not None:
             return self.thing(found.wire)
         lying = (i for i in self._lying() if graph.area_of([i]).contains(at))
@@ -214,7 +211,7 @@ class AccessibleCanvas(QAccessibleObject):
         return spoken.index(child.entity)
 
     def focusChild(self) -> QAccessibleInterface | None:  # type: ignore[override]
-        primary, graph = self._canvas.bus.drawn.primary, self._canvas.graph
+        primary, graph = self._context.bus.drawn.primary, self._context.graph
         if primary is None:
             return None
         if primary.kind == "wire":
@@ -228,32 +225,32 @@ class AccessibleCanvas(QAccessibleObject):
     def state(self) -> QAccessible.State:
         made = QAccessible.State()
         made.focusable = True
-        made.focused = self._canvas.hasFocus()
+        made.focused = self._view.hasFocus()
         made.multiSelectable = True
         return made
 
     def text(self, kind: QAccessible.Text) -> str:
         if kind == QAccessible.Text.Name:
-            count = sum(1 for _ in self._canvas.graph.state.layers())
+            count = sum(1 for _ in self._context.graph.state.layers())
             return f"Canvas, {count} layer{'' if count == 1 else 's'}"
         return ""
 
     def window(self) -> QWindow | None:  # type: ignore[override]
-        return self._canvas.window().windowHandle()
+        return self._view.window().windowHandle()
 
     def _spoken(self) -> list[str | Wire]:
         """What is spoken of; bends of wires are not, only the wires between them."""
-        drawn = self._canvas.graph.wires
-        wires = (wire for wire in self._canvas.graph.state.wires() if wire in drawn)
+        drawn = self._context.graph.wires
+        wires = (wire for wire in self._context.graph.state.wires() if wire in drawn)
         return [*self._running(), *self._lying(), *wires]
 
     def _running(self) -> list[str]:
-        state = self._canvas.graph.state
+        state = self._context.graph.state
         return [i for i in flow_of(state).order if state.nodes[i].is_layer]
 
     def _lying(self) -> list[str]:
         """Notes and frames."""
-        return [i for i, node in self._canvas.graph.state.nodes.items() if not node.flows]
+        return [i for i, node in self._context.graph.state.nodes.items() if not node.flows]
 
 
 def _entity(what: str | Wire) -> Entity:
@@ -270,11 +267,12 @@ class _Factory:
         self.installed = False
 
     def __call__(self, _name: str, asked: QObject | None) -> QAccessibleInterface | None:
-        if asked is None or not getattr(asked, "speaks_of_layers", False):
+        context = getattr(asked, "context", None)
+        if asked is None or not isinstance(context, CanvasContext):
             return None
         found = self.made.get(asked)
         if found is None:
-            found = self.made[asked] = AccessibleCanvas(asked)  # type: ignore[arg-type]
+            found = self.made[asked] = AccessibleCanvas(context)
         return found
 
 
@@ -288,17 +286,17 @@ def install() -> None:
         QAccessible.installFactory(_factory)
 
 
-def changed(canvas: CanvasView) -> None:
+def changed(context: CanvasContext) -> None:
     """Layers or wires may have left the canvas."""
-    made = _factory.made.get(canvas)
+    made = _factory.made.get(context.view)
     if made is not None and shiboken6.isValid(made):
         made.forget_gone()
 
 
-def primary_changed(canvas: CanvasView) -> None:
+def primary_changed(context: CanvasContext) -> None:
     """Another layer or wire is the one that keys act on: readers say so."""
-    made = _factory.made.get(canvas)
-    if made is None or not shiboken6.isValid(made) or not canvas.hasFocus():
+    made = _factory.made.get(context.view)
+    if made is None or not shiboken6.isValid(made) or not context.view.hasFocus():
         return
     thing = made.focusChild()
     if thing is not None:

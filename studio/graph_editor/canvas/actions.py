@@ -200,7 +200,7 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
         "Make the gaps between the selected layers equal, along the longer side.",
         ("Shift+Q",), "Graph", "canvas", aliases=("space evenly",), group="arrange",
         run=lambda c: c.on_chosen("Distribute", distribute),
-        enabled=lambda c: possible.why_not_distribute(c.canvas.selected_ids()),
+        enabled=lambda c: possible.why_not_distribute(c.context.selected_ids()),
     ),
     Action(
         "graph.drop_wires", "Disconnect all wires", "Remove all wires of the selected layers.",
@@ -227,7 +227,7 @@ def _of_arrow(side: Direction) -> tuple[Action[CanvasCommands], ...]:
             f"Align the selected layers at their {edges}.",
             (f"Ctrl+Shift+{key}",), "Graph/Align", "canvas", group="align",
             run=lambda c: c.align(edge),
-            enabled=lambda c: possible.why_not_align(c.canvas.selected_ids()),
+            enabled=lambda c: possible.why_not_align(c.context.selected_ids()),
         ),
         Action(
             f"graph.nudge_{side}", f"Nudge {side}", f"Move the selection 8 pixels {side}.",
@@ -265,14 +265,14 @@ _VIEW: tuple[Action[CanvasCommands], ...] = (
         "canvas.back", "Previous view",
         "Go back to where the canvas was before it jumped.",
         ("Alt+Left",), "View", "canvas", aliases=("return", "previous place"), group="canvas",
-        run=lambda c: c.canvas.navigation.back(),
-        enabled=lambda c: _moved(c.canvas.navigation.can_go_back),
+        run=lambda c: c.context.navigation.back(),
+        enabled=lambda c: _moved(c.context.navigation.can_go_back),
     ),
     Action(
         "canvas.forward", "Next view", "Go forward to where the canvas was before going back.",
         ("Alt+Right",), "View", "canvas", aliases=("next place",), group="canvas",
-        run=lambda c: c.canvas.navigation.forward(),
-        enabled=lambda c: _moved(c.canvas.navigation.can_go_forward),
+        run=lambda c: c.context.navigation.forward(),
+        enabled=lambda c: _moved(c.context.navigation.can_go_forward),
     ),
     Action(
         "canvas.find_next", "Next match", "Go to the next search result or selected layer.",
@@ -288,17 +288,17 @@ _VIEW: tuple[Action[CanvasCommands], ...] = (
     Action(
         "canvas.zoom_100", "Zoom to 100 %", "Show the canvas at its actual size.",
         ("Ctrl+0",), "View", "canvas", aliases=("actual size", "reset zoom"), group="canvas",
-        run=lambda c: c.canvas.navigation.actual_size(),
+        run=lambda c: c.context.navigation.actual_size(),
     ),
     Action(
         "canvas.zoom_in", "Zoom in", "Show the canvas larger.",
         ("Ctrl++", "Ctrl+="), "View", "canvas", aliases=("larger",), group="canvas",
-        run=lambda c: c.canvas.navigation.step(1),
+        run=lambda c: c.context.navigation.step(1),
     ),
     Action(
         "canvas.zoom_out", "Zoom out", "Show more of the canvas.",
         ("Ctrl+-",), "View", "canvas", aliases=("smaller",), group="canvas",
-        run=lambda c: c.canvas.navigation.step(-1),
+        run=lambda c: c.context.navigation.step(-1),
     ),
 )  # fmt: skip
 
@@ -308,6 +308,6 @@ ACTIONS: ActionTable[CanvasCommands] = ActionTable(
     *_GRAPH,
     *(action for side in _DIRECTIONS for action in _of_arrow(side)),
     *_VIEW,
-    changes=lambda c: (c.canvas.bus.selected,),
+    changes=lambda c: (c.context.bus.selected,),
 )
 """Every action of canvas and graph."""

@@ -9,6 +9,7 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtGui import QGuiApplication
 
 from studio.graph_editor.canvas.actions import ACTIONS
+from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.session.core import entities
 from studio.session.document.arrange.layered import Direction as Flowing
 from studio.session.document.arrange.layered import layout
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class CanvasCommands:
-    """What the actions of `canvas_actions` do to a canvas.
+    """What the actions in `canvas/actions.py` do to a canvas.
 
     Args:
         canvas: what they act on.
@@ -39,23 +40,24 @@ class CanvasCommands:
 
     def __init__(self, canvas: CanvasView) -> None:
         self.canvas: CanvasView = canvas
-        canvas.studio.actions.attach(ACTIONS, self)
+        self.context: CanvasContext = canvas.context
+        self.context.studio.actions.attach(ACTIONS, self)
 
     # -- why not --------------------------------------------------------------------------------
 
     def why_no_undo(self) -> str:
         """A step to take back is needed."""
-        done = self.canvas.studio.document.history.undo_text
+        done = self.context.studio.document.history.undo_text
         return "" if done else "there is nothing to undo"
 
     def why_no_redo(self) -> str:
         """A step that was taken back is needed."""
-        undone = self.canvas.studio.document.history.redo_text
+        undone = self.context.studio.document.history.redo_text
         return "" if undone else "there is nothing to redo"
 
     def needs_things(self) -> str:
         """Something on the canvas has to be selected."""
-        if self.canvas.selected_ids():
+        if self.context.selected_ids():
             return ""
         return "only wires are selected" if self._wires() else possible.NOTHING
 
@@ -65,34 +67,34 @@ class CanvasCommands:
 
     def needs_a_graph(self) -> str:
         """Something has to be on the canvas."""
-        return "" if self.canvas.document.state.nodes else "the canvas is empty"
+        return "" if self.context.document.state.nodes else "the canvas is empty"
 
     def needs_a_match(self) -> str:
         """Something found or selected is needed."""
-        if self.canvas.chrome.find_bar.found or self.canvas.selected_ids():
+        if self.canvas.chrome.find_bar.found or self.context.selected_ids():
             return ""
         return "no search result and nothing selected"
 
     def asks(self, why_not: Callable[[DocumentState, list[str]], str]) -> str:
         """What a check says of the selection."""
-        return why_not(self.canvas.document.state, self.canvas.selected_ids())
+        return why_not(self.context.document.state, self.context.selected_ids())
 
     def why_not_freeze(self) -> str:
         """Layers with parameters have to be selected."""
-        document = self.canvas.document
+        document = self.context.document
         return possible.why_not_freeze(
-            document.state, self.canvas.selected_ids(), document.report
+            document.state, self.context.selected_ids(), document.report
         )  # fmt: skip
 
     def why_not_drop_wires(self) -> str:
         """Wires, or layers with wires, have to be selected."""
         return possible.why_not_drop_wires(
-            self.canvas.document.state, self.canvas.selected_ids(), len(self._wires())
+            self.context.document.state, self.context.selected_ids(), len(self._wires())
         )
 
     def needs_any_layer(self) -> str:
         """A layer has to be on the canvas."""
-        return "" if any(self.canvas.document.state.layers()) else "there is no layer"
+        return "" if any(self.context.document.state.layers()) else "there is no layer"
 
     def needs_repairs(self) -> str:
         """An error with a repair is needed."""
@@ -100,31 +102,31 @@ class CanvasCommands:
 
     def needs_anything(self) -> str:
         """Something has to be selected, at least a wire."""
-        return "" if self.canvas.selected_ids() or self._wires() else possible.NOTHING
+        return "" if self.context.selected_ids() or self._wires() else possible.NOTHING
 
     def _layers(self) -> list[str]:
-        nodes = self.canvas.document.state.nodes
-        return [i for i in self.canvas.selected_ids() if nodes[i].is_layer]
+        nodes = self.context.document.state.nodes
+        return [i for i in self.context.selected_ids() if nodes[i].is_layer]
 
     def _wires(self) -> list[Wire]:
-        chosen = self.canvas.bus.drawn.entities
+        chosen = self.context.bus.drawn.entities
         found = [Wire(*entities.wire_ends(e)) for e in chosen if e.kind == "wire"]
-        return [wire for wire in found if wire in self.canvas.graph.wires]
+        return [wire for wire in found if wire in self.context.graph.wires]
 
     # -- history and clipboard ------------------------------------------------------------------
 
     def undo(self) -> None:
         """Call the gesture off, or take back the last step."""
-        if not self.canvas.cancel_gesture():
-            self.canvas.document.undo()
+        if not self.canvas.gestures.cancel():
+            self.context.document.undo()
 
     def redo(self) -> None:
         """Do the last step again."""
-        self.canvas.document.redo()
+        self.context.document.redo()
 
     def copy(self) -> None:
         """Put the selection on the clipboard, as our own format and as text."""
-        text = copy_text(self.canvas.document.state, self.canvas.selected_ids())
+        text = copy_text(self.context.document.state, self.context.selected_ids())
         data = QMimeData()
         data.setData(MIME, text.encode())
         data.setText(text)
@@ -144,136 +146,135 @@ class CanvasCommands:
         data = QGuiApplication.clipboard().mimeData()
         raw = bytes(data.data(MIME).data())
         text = raw.decode("utf-8", "replace") if raw else data.text()
-        at = self.canvas.paste_place()
+        at = self.context.new_place()
         made = paste_mapped(
-            self.canvas.document.state, text, (at.x(), at.y()), keep_inputs=keep_inputs
+            self.context.document.state, text, (at.x(), at.y()), keep_inputs=keep_inputs
         )
-        self.canvas.document.apply(f"Paste {len(made.ids)} items", made.state)
+        self.context.document.apply(f"Paste {len(made.ids)} items", made.state)
         self._select(made.ids.values())
 
     def duplicate(self) -> None:
         """Copy the selection in place."""
-        chosen = self.canvas.selected_ids()
-        made = duplicate_mapped(self.canvas.document.state, chosen)
-        self.canvas.document.apply(self._named("Duplicate", chosen), made.state)
+        chosen = self.context.selected_ids()
+        made = duplicate_mapped(self.context.document.state, chosen)
+        self.context.document.apply(self._named("Duplicate", chosen), made.state)
         self._select(made.ids.values())
 
     # -- selection ------------------------------------------------------------------------------
 
     def select_all(self) -> None:
         """Select everything on the canvas."""
-        self._select(self.canvas.document.state.nodes)
+        self._select(self.context.document.state.nodes)
 
     def _select(self, node_ids: Iterable[str]) -> None:
-        chosen = [entities.node(node_id) for node_id in node_ids]
-        self.canvas.bus.select(chosen, source=self.canvas.source)
+        self.context.select(node_ids)
 
     def walk(self, side: Direction, *, extend: bool = False) -> None:
         """Select the next thing that way."""
-        canvas, state = self.canvas, self.canvas.document.state
-        primary = canvas.bus.drawn.primary
+        context, state = self.context, self.context.document.state
+        primary = context.bus.drawn.primary
         at = primary.key if primary is not None and primary.key in state.nodes else ""
         found = walk(state, at, side) if at else first_layer(state)
         if found:
             mode: Literal["add", "replace"] = "add" if extend else "replace"
-            canvas.bus.select([entities.node(found)], source=canvas.source, mode=mode)
-            canvas.navigation.reveal(canvas.graph.area_of([found]))
+            context.bus.select([entities.node(found)], source=CANVAS, mode=mode)
+            context.navigation.reveal(context.graph.area_of([found]))
 
     def next_match(self, step: int) -> None:
         """Go to the next layer found; without a search, to the next of those selected."""
-        canvas, bar = self.canvas, self.canvas.chrome.find_bar
-        selection = canvas.bus.drawn
-        chosen = self.canvas.selected_ids()
+        context, bar = self.context, self.canvas.chrome.find_bar
+        selection = context.bus.drawn
+        chosen = self.context.selected_ids()
         if bar.found and (bar.isVisible() or len(chosen) < 2):
             bar.step(step)
             return
         if selection.primary is not None and selection.primary.key in chosen:
             at = chosen.index(selection.primary.key) + step
             primary = entities.node(chosen[at % len(chosen)])
-            canvas.bus.select(selection.entities, primary, canvas.source)
-            canvas.navigation.reveal(canvas.graph.area_of([primary.key]))
+            context.bus.select(selection.entities, primary, CANVAS)
+            context.navigation.reveal(context.graph.area_of([primary.key]))
 
     def frame_selection(self) -> None:
         """Bring the selection into sight; of a wire, what it joins."""
         ends = [end for wire in self._wires() for end in (wire.source, wire.target)]
-        chosen = [*self.canvas.selected_ids(), *ends]
-        self.canvas.navigation.frame(self.canvas.graph.area_of(chosen))
+        chosen = [*self.context.selected_ids(), *ends]
+        self.context.navigation.frame(self.context.graph.area_of(chosen))
 
     # -- edits ----------------------------------------------------------------------------------
 
     def delete(self, *, heal: bool, verb: str = "Delete") -> None:
         """Remove the selected things and wires, and say how to get them back."""
-        canvas, chosen, wires = self.canvas, self.canvas.selected_ids(), self._wires()
-        found = delete_counted(cut_wires(canvas.document.state, wires), chosen, heal=heal)
+        context, chosen, wires = self.context, self.context.selected_ids(), self._wires()
+        found = delete_counted(cut_wires(context.document.state, wires), chosen, heal=heal)
         if not chosen:
             count = f"{len(wires)} wire{'' if len(wires) == 1 else 's'}"
-            canvas.document.apply(f"{verb} {count}", found.state)
+            context.document.apply(f"{verb} {count}", found.state)
             return
-        canvas.document.apply(self._named(verb, chosen), found.state)
+        context.document.apply(self._named(verb, chosen), found.state)
         # The next step settles it: as long as it is offered, what it takes back is the last one.
-        canvas.studio.notify(found.text, "info", ("Undo", canvas.document.undo), about=UNDO)
+        context.studio.notify(found.text, "info", ("Undo", context.document.undo), about=UNDO)
 
     def next_repair(self) -> None:
         """Show on the canvas what the next repair would do; Enter makes it, Esc does not."""
-        canvas, primary = self.canvas, self.canvas.bus.drawn.primary
-        chip = canvas.fixes.step("" if primary is None else primary.key)
+        context, primary = self.context, self.context.bus.drawn.primary
+        chip = self.canvas.fixes.step("" if primary is None else primary.key)
         if chip is not None:
             # Enter and Esc are the canvas's, wherever the keyboard was.
-            canvas.setFocus()
-            canvas.navigation.reveal(canvas.graph.area_of([chip.node_id]))
+            self.canvas.setFocus()
+            context.navigation.reveal(context.graph.area_of([chip.node_id]))
 
     def drop_wires(self) -> None:
         """Remove the selected wires and all those of selected layers."""
-        chosen = set(self.canvas.selected_ids())
-        state = self.canvas.document.state
+        chosen = set(self.context.selected_ids())
+        state = self.context.document.state
         wires = [w for w in state.wires() if w.source in chosen or w.target in chosen]
-        self.canvas.apply("Disconnect wires", lambda now: cut_wires(now, [*wires, *self._wires()]))
+        self.context.apply("Disconnect wires", lambda now: cut_wires(now, [*wires, *self._wires()]))
 
     def add_note(self) -> None:
         """Put a note at the pointer and write in it."""
-        at = self.canvas.paste_place()
+        at = self.context.new_place()
         self._add_comment("Add a note", lambda state: add_note(state, at.x(), at.y()))
 
     def add_frame(self) -> None:
         """Put a frame around the selection, and give it a title."""
-        chosen = self.canvas.selected_ids()
+        chosen = self.context.selected_ids()
         self._add_comment("Add a frame", lambda state: add_frame(state, chosen))
 
     def _add_comment(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> None:
-        before = set(self.canvas.document.state.nodes)
-        if self.canvas.apply(text, edit):
-            made = [i for i in self.canvas.document.state.nodes if i not in before]
+        before = set(self.context.document.state.nodes)
+        if self.context.apply(text, edit):
+            made = [i for i in self.context.document.state.nodes if i not in before]
             self._select(made)
             self.canvas.writing.write(made[0])
 
     def mark_output(self) -> None:
         """Mark the selected layer as output, or not any more."""
         node_id = self._layers()[-1]
-        name = self.canvas.document.state.nodes[node_id].name
-        self.canvas.apply(f"Mark {name} as output", lambda state: mark_output(state, node_id))
+        name = self.context.document.state.nodes[node_id].name
+        self.context.apply(f"Mark {name} as output", lambda state: mark_output(state, node_id))
 
     def own_layer(self) -> None:
         """End the sharing of the selected layer's parameters."""
         node_id = self._layers()[-1]
-        name = self.canvas.document.state.nodes[node_id].name
-        self.canvas.apply(f"Stop sharing parameters of {name}",
+        name = self.context.document.state.nodes[node_id].name
+        self.context.apply(f"Stop sharing parameters of {name}",
                            lambda state: give_own_layer(state, node_id))  # fmt: skip
 
     def next_preview(self) -> None:
         """Step what the selected layers show of their output; of all, with none selected."""
-        state = self.canvas.document.state
+        state = self.context.document.state
         layers = self._layers() or [node.id for node in state.layers()]
         now = state.nodes[layers[-1]].preview
         mode = PREVIEW_MODES[(PREVIEW_MODES.index(now) + 1) % len(PREVIEW_MODES)]
         if mode in ("thumbnail", "full"):
-            self.canvas.studio.preferences.set("previews", True)
-        self.canvas.apply(f"Preview: {mode}", lambda state: set_preview(state, layers, mode))
+            self.context.studio.preferences.set("previews", True)
+        self.context.apply(f"Preview: {mode}", lambda state: set_preview(state, layers, mode))
 
     def layout_selection(self) -> None:
         """Arrange the selection; of one layer, everything downstream of it."""
-        chosen = self.canvas.selected_ids()
+        chosen = self.context.selected_ids()
         if len(chosen) == 1:
-            chosen = sorted(downstream(self.canvas.document.state, chosen))
+            chosen = sorted(downstream(self.context.document.state, chosen))
         self._arrange(self._named("Lay out", chosen), chosen)
 
     def layout_all(self) -> None:
@@ -282,22 +283,27 @@ class CanvasCommands:
 
     def layout_down(self) -> None:
         """Arrange from top to bottom."""
-        chosen = self.canvas.selected_ids() or None
-        self.canvas.arrange("Lay out from top to bottom",
+        chosen = self.context.selected_ids() or None
+        self.arrange("Lay out from top to bottom",
                              lambda state: _laid_out(state, chosen, "down"))  # fmt: skip
 
     def _arrange(self, text: str, chosen: Iterable[str] | None) -> None:
-        self.canvas.arrange(text, lambda state: _laid_out(state, chosen, "right"))
+        self.arrange(text, lambda state: _laid_out(state, chosen, "right"))
+
+    def arrange(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> None:
+        """Make an edit of places as one step; what it moves slides there."""
+        nodes = self.context.document.state.nodes
+        before = {node_id: (node.x, node.y) for node_id, node in nodes.items()}
+        if self.context.apply(text, edit):
+            self.canvas.sliding.begin(before)
 
     def align(self, edge: Edge) -> None:
         """Bring the selection to a common line."""
-        self.canvas.arrange(
-            f"Align {edge}", lambda state: align(state, self.canvas.selected_ids(), edge)
-        )
+        self.arrange(f"Align {edge}", lambda state: align(state, self.context.selected_ids(), edge))
 
     def nudge(self, dx: float, dy: float) -> None:
         """Move the selection a little."""
-        document, chosen = self.canvas.document, self.canvas.selected_ids()
+        document, chosen = self.context.document, self.context.selected_ids()
         made = move_by(document.state, chosen, dx, dy)
         document.apply(self._named("Nudge", chosen), made, merge_key=f"nudge {sorted(chosen)}")
 
@@ -306,18 +312,18 @@ class CanvasCommands:
     ) -> None:
         """Edit the selected layers."""
         chosen = self._layers()
-        self.canvas.apply(self._named(text, chosen), lambda state: edit(state, chosen))
+        self.context.apply(self._named(text, chosen), lambda state: edit(state, chosen))
 
     def on_chosen(
         self, text: str, edit: Callable[[DocumentState, Iterable[str]], DocumentState]
     ) -> None:
         """Move what is selected to other places."""
-        chosen = self.canvas.selected_ids()
-        self.canvas.arrange(self._named(text, chosen), lambda state: edit(state, chosen))
+        chosen = self.context.selected_ids()
+        self.arrange(self._named(text, chosen), lambda state: edit(state, chosen))
 
     def _named(self, verb: str, chosen: Iterable[str]) -> str:
         """A step's name: what is done to what."""
-        nodes = self.canvas.document.state.nodes
+        nodes = self.context.document.state.nodes
         names = [nodes[node_id].name for node_id in chosen if node_id in nodes]
         return f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} items"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import (
     QContextMenuEvent,
@@ -20,42 +18,38 @@ from PySide6.QtGui import (
     QResizeEvent,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QApplication, QToolTip, QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
-from studio.engine.core.errors import StudioError
 from studio.graph_editor.canvas import accessible
+from studio.graph_editor.canvas.chrome import Chrome
 from studio.graph_editor.canvas.commands import CanvasCommands
-from studio.graph_editor.canvas.graph_view import GraphView
+from studio.graph_editor.canvas.hovering import Hovering
 from studio.graph_editor.canvas.keys import CanvasKeys
+from studio.graph_editor.canvas.lens import Lens
+from studio.graph_editor.canvas.linking import Linking
 from studio.graph_editor.canvas.menu import entries_for, open_canvas_menu
+from studio.graph_editor.canvas.presses import Presses
+from studio.graph_editor.editing.context import CANVAS, CanvasContext, Pointer
 from studio.graph_editor.editing.fix_offers import FixOffers
-from studio.graph_editor.editing.interactions.beginning import gesture_for
 from studio.graph_editor.editing.interactions.drop_layer import Drops
-from studio.graph_editor.editing.interactions.interaction import Interaction, Pointer
-from studio.graph_editor.editing.interactions.look_around import LookAround
-from studio.graph_editor.editing.linking import CANVAS, Linking
-from studio.graph_editor.editing.picking import EMPTY, Target, pick
+from studio.graph_editor.editing.interactions.interaction import Gestures, Interaction
+from studio.graph_editor.editing.interactions.pan import LookAround
+from studio.graph_editor.editing.picking import EMPTY, Target
+from studio.graph_editor.editing.searches import Searches
 from studio.graph_editor.editing.writing import Writing
+from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CommentItem
-from studio.graph_editor.items.marks import PortKey
-from studio.graph_editor.scene.chrome import Chrome
-from studio.graph_editor.scene.edge_scrolling import EdgeScrolling
-from studio.graph_editor.scene.following import Following
-from studio.graph_editor.scene.held_keys import HeldKeys
-from studio.graph_editor.scene.hovering import Hovering
-from studio.graph_editor.scene.lens import Lens
+from studio.graph_editor.scene.graph_view import GraphView
+from studio.graph_editor.scene.navigation import scroll_of
 from studio.graph_editor.scene.node_pictures import NodePictures
-from studio.graph_editor.scene.searches import Searches
 from studio.graph_editor.scene.sliding import Sliding
-from studio.graph_editor.scene.wheel import scroll_of
-from studio.session.compile.selection import SelectionBus
-from studio.session.core import entities
+from studio.session.compile.selection import Selection
+from studio.session.document.change import Change
 from studio.session.document.document import Document
 from studio.session.document.edits.wires import add_dot
-from studio.session.document.state import DocumentState, Wire
-from studio.session.notices.settling import EDIT
+from studio.session.document.state import Wire
 from studio.session.studio import Studio
-from studio.widgets import contexts
+from studio.widgets import binding, contexts, theme
 
 _MODIFIERS = (Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 
@@ -68,181 +62,127 @@ class CanvasView(GraphView):
         parent: owner.
     """
 
-    source = CANVAS
-    speaks_of_layers = True
     _is_made = False
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.context: CanvasContext = CanvasContext(self, studio)
+        self.studio = studio
         self.setObjectName("canvas")
         self.setAccessibleName("Canvas")
-        self.studio = studio
-        self.fixes = FixOffers(self.graph, self.overlay, lambda: self.document, studio.fail)
-        self.hovering = Hovering(self.bus, self.graph, self.fixes, self.viewport())
-        self.linking = Linking(
-            self.bus, lambda: studio.compilation.provenance, self.graph, self.marks, self.navigation
-        )
-        self._held = HeldKeys()
-        self._gesture: Interaction | None = None
-        self._pointer = QPointF()
-        self._edges = EdgeScrolling(self)
+        self.gestures = Gestures(self.context)
+        self.fixes = FixOffers(self.context)
+        self.hovering = Hovering(self.context, self.fixes)
+        self.gestures.began.connect(self.hovering.leave)
+        self.linking = Linking(self.context)
         self.sliding = Sliding(self.graph, lambda: self.navigation.zoom, self)
-        self.searches: Searches = Searches(self)
-        self.writing: Writing = Writing(self)
-        self.keys = CanvasKeys(self)
+        self.searches: Searches = Searches(self.context)
+        self.writing: Writing = Writing(self.context)
         self.pictures = NodePictures(
             studio.previews, studio.preferences, self.graph, self.navigation, self
         )
         self.graph.use_pictures(self.pictures.picture)
         self.lens = Lens(self.graph, self.pictures, self)
-        self.chrome: Chrome = Chrome(
-            self, self.graph, self.fixes, self.navigation, self.bus, studio.preferences,
-            studio.actions,
+        self.chrome: Chrome = Chrome(self.context, self.fixes)
+        self.keys = CanvasKeys(
+            self.context, self.hovering, self.fixes, self.lens, self.searches.popup,
+            self.chrome.find_bar,
         )  # fmt: skip
-        self.drops = Drops(self)
-        self.commands = CanvasCommands(self)
-        self._following = Following(self)
+        self.presses = Presses(
+            self.gestures, self.fixes, self.searches.add_from_port, self._open_menu
+        )
+        self.drops = Drops(self.context)
+        self.commands: CanvasCommands = CanvasCommands(self)
+        self._deliveries: list[binding.Delivery] = []
+        self._follow()
         contexts.register("canvas", self)
         accessible.install()
         self._is_made = True
 
     # -- what it shows --------------------------------------------------------------------------
 
-    @property
-    def document(self) -> Document:
-        """The document that is open."""
-        return self.studio.document
+    def _follow(self) -> None:
+        """Keep in step with the document, its checks, the program, theme and preferences."""
+        studio = self.studio
+        binding.connect(self, studio.document_replaced, self._document_replaced)
+        binding.connect(self, studio.compilation.changed, self.linking.refresh)
+        binding.connect(self, studio.culprit.changed, self._show_report)
+        binding.connect(self, studio.preferences.changed, self._preferred)
+        binding.connect(self, theme.changed, self._themed)
+        binding.connect(self, studio.bus.selected, self._selected)
+        self.graph.set_wire_style(studio.preferences.text("wire_style"))
+        self._document_replaced(studio.document)
 
-    @property
-    def bus(self) -> SelectionBus:
-        """The one selection."""
-        return self.studio.bus
+    def _document_replaced(self, document: Document) -> None:
+        self.gestures.cancel()
+        # What is asked or written is about the document before.
+        self.searches.popup.close_search()
+        self.writing.field.close_field(keep=False)
+        self.sliding.finish()
+        for delivery in self._deliveries:
+            delivery.stop()
+        self._deliveries = [
+            binding.connect(self, document.changed, self._document_changed),
+            binding.connect(self, document.report_changed, self._report_changed),
+        ]
+        self.graph.show_state(document.state, self.studio.culprit.report)
+        accessible.changed(self.context)
+        self.linking.refresh()
+        self.fixes.ask()
+        self.show_beginning()
 
-    def selected_ids(self) -> list[str]:
-        """The selected layers, dots, notes and frames that exist, in the order of selection."""
-        nodes = self.document.state.nodes
-        return [key for key in self.bus.drawn.of_kind("node") if key in nodes]
+    def _document_changed(self, change: Change) -> None:
+        self.sliding.finish()
+        self.graph.apply(change)
+        accessible.changed(self.context)
+        self.fixes.place()
+        if change.added or change.removed:
+            self.writing.forget(change.removed)
+            self.linking.refresh()
+        self.studio.actions.refresh("edit.undo", "edit.redo")
 
-    def apply(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
-        """Make an edit as one step; tells the user why where it is refused. Whether it was made."""
-        try:
-            change = self.document.apply(text, edit(self.document.state))
-        except StudioError as error:
-            self.studio.fail(error, EDIT)
-            return False
-        return not change.is_empty
+    def _report_changed(self) -> None:
+        self._show_report()
+        self.fixes.ask()
 
-    def apply_in_gesture(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
-        """Make an edit while a button is down; the gesture ends where it is refused."""
-        try:
-            self.document.apply(text, edit(self.document.state))
-        except StudioError as error:
-            self.cancel_gesture()
-            self.studio.fail(error, EDIT)
-            return False
-        return True
+    def _show_report(self) -> None:
+        self.graph.show_report(self.studio.culprit.report)
 
-    # -- gestures -------------------------------------------------------------------------------
+    def _selected(self, _selection: Selection, _source: str) -> None:
+        accessible.primary_changed(self.context)
 
-    @property
-    def gesture(self) -> Interaction | None:
-        """The gesture going on."""
-        return self._gesture
+    def _preferred(self, name: str) -> None:
+        if name == "wire_style":
+            self.graph.set_wire_style(self.studio.preferences.text(name))
 
-    def is_held(self, key: int) -> bool:
-        """Whether a key with a meaning while it is held is down."""
-        return key in self._held
+    def _themed(self) -> None:
+        colours = CanvasColours(theme.current())
+        self.graph.show_colours(colours)
+        self.overlay.show_colours(colours)
+        self.fixes.show_colours()
+        self.viewport().update()
 
-    def take_over(self, gesture: Interaction) -> None:
-        """A gesture goes on from here, in place of the one before."""
-        if self._gesture is not None:
-            gesture.button = self._gesture.button
-        self._gesture = gesture
-        self.hovering.leave()
-        if gesture.cursor is not None:
-            self.viewport().setCursor(gesture.cursor)
+    # -- menu and double click ------------------------------------------------------------------
 
-    def end_gesture(self) -> None:
-        """The gesture is over: its marks and drawings go."""
-        self._gesture = None
-        self._edges.stop()
-        self.marks.end_gesture()
-        self.overlay.clear()
-        self.viewport().unsetCursor()
-
-    def cancel_gesture(self) -> bool:
-        """Call the gesture off; whether there was one."""
-        gesture = self._gesture
-        if gesture is None:
-            return False
-        gesture.cancel()
-        self.end_gesture()
-        return True
-
-    def end_blink(self) -> None:
-        """A port that showed itself for a moment is as before."""
-        if self._gesture is None:
-            self.marks.show_ports({})
-
-    def repeat_move(self) -> None:
-        """What is dragged follows the pointer after the ground moved under it."""
-        if self._gesture is not None:
-            self._gesture.move(self.pointer())
-
-    def pointer(self) -> Pointer:
-        """Where the pointer is, and the modifier keys."""
-        return self.pointer_at(self._pointer, QApplication.keyboardModifiers())
-
-    def searches_on_release(self, *, shift: bool) -> bool:
-        """Whether a wire dropped on nothing asks what to add."""
-        wanted = self.studio.preferences.text("search_on_release")
-        return not shift if wanted == "always" else shift and wanted == "with shift"
-
-    def pointer_or_middle(self) -> QPointF:
-        """Where the pointer is, or the middle of the canvas when it is elsewhere."""
-        if self.viewport().rect().contains(self._pointer.toPoint()) and self.underMouse():
-            return self._pointer
-        return QPointF(self.viewport().rect().center())
-
-    def paste_place(self) -> QPointF:
-        """The point of the graph where new things go."""
-        return self.navigation.scene_at(self.pointer_or_middle())
-
-    def search_at(self, at: QPointF, node_id: str, key: PortKey) -> None:
-        """Ask what to add at the end of a wire that was dropped on nothing."""
-        self.searches.add_from_port(at, node_id, key)
-
-    def leave_by_keys(self, *, backward: bool) -> bool:
-        """Give the focus to the widget before or behind; whether there is one."""
-        return super().focusNextPrevChild(not backward)
-
-    def open_menu(self, target: Target, at: Pointer) -> None:
+    def _open_menu(self, target: Target, at: Pointer) -> None:
         """Show what can be done with what was clicked; it becomes the selection."""
         entity = target.entity
-        if entity is not None and entity not in self.bus.selection:
-            self.bus.select([entity], source=self.source)
+        if entity is not None and entity not in self.context.bus.selection:
+            self.context.bus.select([entity], source=CANVAS)
         item = self.graph.nodes.get(target.node)
         entries = entries_for(target, is_comment=isinstance(item, CommentItem))
         place = self.viewport().mapToGlobal(at.view.toPoint())
         open_canvas_menu(self.studio.actions, entries, place, self)
 
-    def arrange(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
-        """Make an edit of places as `apply` does; what it moves slides there."""
-        before = {i: (node.x, node.y) for i, node in self.document.state.nodes.items()}
-        made = self.apply(text, edit)
-        if made:
-            self.sliding.begin(before)
-        return made
-
     def _menu_by_keys(self) -> None:
         """The menu of the selection, beside it."""
-        chosen = self.selected_ids()
+        chosen = self.context.selected_ids()
         area = self.graph.area_of(chosen)
         seen = QPointF(self.viewport().rect().center())
         if not area.isEmpty():
             seen = self.view_point(area.center())
         target = Target("body", chosen[-1]) if chosen else EMPTY
-        self.open_menu(target, Pointer(self.navigation.scene_at(seen), seen))
+        self._open_menu(target, Pointer(self.navigation.scene_at(seen), seen))
 
     def _double_click(self, target: Target, at: Pointer) -> None:
         item = self.graph.nodes.get(target.node)
@@ -256,65 +196,54 @@ class CanvasView(GraphView):
             self.studio.actions.trigger("graph.edit_options")
 
     def _add_dot(self, wire: Wire, at: QPointF) -> None:
-        before = set(self.document.state.nodes)
-        if self.apply("Bend a wire", lambda state: add_dot(state, wire, at.x(), at.y())):
-            made = [i for i in self.document.state.nodes if i not in before]
-            self.bus.select([entities.node(i) for i in made], source=self.source)
+        context = self.context
+        before = set(context.document.state.nodes)
+        if context.apply("Bend a wire", lambda state: add_dot(state, wire, at.x(), at.y())):
+            context.select(i for i in context.document.state.nodes if i not in before)
 
-    def pointer_at(self, place: QPointF, modifiers: Qt.KeyboardModifier) -> Pointer:
-        """A place of the viewport as gestures take it; it is where the pointer is from now on."""
-        self._pointer = place
-        return Pointer(self.navigation.scene_at(place), place, modifiers)
-
-    def target_at(self, at: Pointer) -> Target:
-        """What is under a place."""
-        return pick(self.graph, at.scene, self.viewportTransform())
-
-    # -- hands ----------------------------------------------------------------------------------
+    # -- mouse and drops ------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        at = self.pointer_at(event.position(), event.modifiers())
+        at = self.context.pointer_at(event.position(), event.modifiers())
         event.accept()
-        if self._gesture is not None:
+        if self.gestures.current is not None:
             return
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         self.navigation.stop()
         self.sliding.finish()
-        self._held.use()
-        on_map = event.button() == Qt.MouseButton.LeftButton and self.chrome.takes(at.view)
+        self.keys.use()
+        button = event.button()
         gesture: Interaction | None
-        if on_map:
-            gesture = LookAround(self, at)
+        if button == Qt.MouseButton.LeftButton and self.chrome.takes(at.view):
+            gesture = LookAround(self.gestures, at, self.chrome.minimap)
         else:
-            gesture = gesture_for(self, event.button(), self.target_at(at), at)
+            target = self.context.target_at(at)
+            gesture = self.presses.gesture_for(button, target, at, self.keys.held)
         if gesture is not None:
-            gesture.button = event.button()
-            self.take_over(gesture)
+            self.gestures.begin(gesture, button)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = self.pointer_at(event.position(), event.modifiers())
+        at = self.context.pointer_at(event.position(), event.modifiers())
         event.accept()
-        if self._gesture is None:
-            self.hovering.over(EMPTY if self.chrome.takes(at.view) else self.target_at(at))
-            if self.is_held(Qt.Key.Key_Z):
-                self.keys.held(Qt.Key.Key_Z)
+        if self.gestures.current is not None:
+            self.gestures.move(at)
             return
-        self._gesture.move(at)
-        if self._gesture is not None and self._gesture.scrolls:
-            self._edges.follow(at.view)
+        self.hovering.over(EMPTY if self.chrome.takes(at.view) else self.context.target_at(at))
+        self.keys.pointer_moved()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        at = self.pointer_at(event.position(), event.modifiers())
+        at = self.context.pointer_at(event.position(), event.modifiers())
         event.accept()
-        if self._gesture is not None and self._gesture.button == event.button():
-            self._gesture.release(at)
-            self.hovering.over(self.target_at(at))
+        gesture = self.gestures.current
+        if gesture is not None and gesture.button == event.button():
+            gesture.release(at)
+            self.hovering.over(self.context.target_at(at))
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        at = self.pointer_at(event.position(), event.modifiers())
+        at = self.context.pointer_at(event.position(), event.modifiers())
         event.accept()
-        if event.button() == Qt.MouseButton.LeftButton and self._gesture is None:
-            self._double_click(self.target_at(at), at)
+        if event.button() == Qt.MouseButton.LeftButton and self.gestures.current is None:
+            self._double_click(self.context.target_at(at), at)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
@@ -326,17 +255,17 @@ class CanvasView(GraphView):
             # With Alt held, some platforms turn the wheel's direction sideways.
             turn = event.angleDelta().y() or event.angleDelta().x()
             self.navigation.wheel(turn, None if on_map else event.position())
-        self.repeat_move()
+        self.gestures.follow_view()
 
     def leaveEvent(self, event: QEvent) -> None:
-        if self._gesture is None:
+        if self.gestures.current is None:
             self.hovering.leave()
         super().leaveEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         # The mouse's menu comes when its button is released: before that it may become a cut.
         event.accept()
-        if event.reason() != QContextMenuEvent.Reason.Mouse and self._gesture is None:
+        if event.reason() != QContextMenuEvent.Reason.Mouse and self.gestures.current is None:
             self._menu_by_keys()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -355,26 +284,33 @@ class CanvasView(GraphView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.accept()
-        key = event.key()
-        if self._gesture is not None:
-            self._key_in_gesture(event)
-        elif self._held.press(key) if not event.isAutoRepeat() else key in self._held:
-            self.keys.held(key)
-        elif not self.keys.key(event):
+        gesture, key = self.gestures.current, event.key()
+        control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if gesture is not None:
+            if key == Qt.Key.Key_Escape or (control and key == Qt.Key.Key_Z):
+                self.gestures.cancel()
+            elif key in _MODIFIERS:
+                gesture.move(self.context.pointer(event.modifiers()))
+            else:
+                gesture.key(key, self.context.pointer())
+        elif control and key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+            # Plain Tab adds a layer, so this is how the keyboard leaves the canvas.
+            backward = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            if not super().focusNextPrevChild(not backward):
+                event.ignore()
+        elif not self.keys.press(event):
             event.ignore()
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         if event.isAutoRepeat():
             return
-        if self._gesture is not None and event.key() in _MODIFIERS:
-            self._gesture.move(self.pointer_at(self._pointer, event.modifiers()))
-        if self._held.release(event.key()):
-            self.keys.tapped(event.key())
-        self.keys.released(event.key())
+        gesture = self.gestures.current
+        if gesture is not None and event.key() in _MODIFIERS:
+            gesture.move(self.context.pointer(event.modifiers()))
+        self.keys.release(event.key(), in_gesture=self.gestures.current is not None)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._held.clear()
-        self.keys.released(Qt.Key.Key_Z)
+        self.keys.release_all()
         super().focusOutEvent(event)
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002
@@ -385,11 +321,7 @@ class CanvasView(GraphView):
         if (
             isinstance(event, QKeyEvent)
             and event.type() == QEvent.Type.ShortcutOverride
-            and (
-                self._gesture is not None
-                or event.key() in self._held
-                or self.keys.wants(event.key())
-            )
+            and (self.gestures.current is not None or self.keys.wants(event.key()))
         ):
             event.accept()
             return True
@@ -405,18 +337,6 @@ class CanvasView(GraphView):
             QToolTip.showText(event.globalPos(), self.hovering.tip(), self.viewport())
             return True
         return super().viewportEvent(event)
-
-    def _key_in_gesture(self, event: QKeyEvent) -> None:
-        gesture, key = self._gesture, event.key()
-        if gesture is None:
-            return
-        undo = event.modifiers() & Qt.KeyboardModifier.ControlModifier and key == Qt.Key.Key_Z
-        if key == Qt.Key.Key_Escape or undo:
-            self.cancel_gesture()
-        elif key in _MODIFIERS:
-            gesture.move(self.pointer_at(self._pointer, event.modifiers()))
-        else:
-            gesture.key(key, self.pointer())
 
     # -- what lies over the graph ---------------------------------------------------------------
 

@@ -1,13 +1,17 @@
-"""Adds a layer after the selected one, and selects it, so that the next one follows it."""
+"""Layers from the palette: dragged as data, or added after the selection."""
 
 from __future__ import annotations
 
+from PySide6.QtCore import QMimeData
+
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
-from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place
+from studio.session.document.adding.quick_add import NOWHERE, Entry, Place, add_at_place, entries
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.state import DocumentState, Wire
 from studio.session.studio import Studio
+
+MIME = "application/x-glassbox-layer"
 
 
 def place_of(selection: Selection, state: DocumentState) -> Place:
@@ -41,3 +45,22 @@ def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
     studio.palette.used(layer.type_name)
     studio.bus.select([entities.node(made.ids[-1])], source=source)
     return made.ids[-1]
+
+
+def layer_data(entry: Entry) -> QMimeData:
+    """An entry of the palette as something that can be dragged."""
+    data = QMimeData()
+    data.setData(MIME, entry.title.encode())
+    data.setText(entry.title)
+    return data
+
+
+def layer_in(data: QMimeData) -> NewLayer | None:
+    """The layer that is dragged; None for anything else."""
+    if not data.hasFormat(MIME):
+        return None
+    title = bytes(data.data(MIME).data()).decode("utf-8", "replace")
+    for entry in entries():
+        if entry.title == title:
+            return NewLayer(entry.type_name, entry.config)
+    return None

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QToolButton
 
-from studio.graph_editor.editing.linking import CANVAS
+from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.text_keys import claim_keys
-from studio.graph_editor.scene.navigation import Navigation
-from studio.graph_editor.scene.scene import GraphScene
-from studio.session.compile.selection import SelectionBus
-from studio.session.core import entities
-from studio.session.core.actions import ActionRegistry
 from studio.session.document.finding.outline import find_layers
 from studio.widgets import binding, theme
 from studio.widgets.labels.tool_button import tool_button
@@ -24,28 +19,15 @@ class FindBar(QFrame):
     """A field, a count, and buttons to walk from match to match.
 
     Args:
-        graph: the drawing that is searched.
-        bus: selects the match.
-        navigation: shows the match.
-        actions: tells which keys are the window's.
-        parent: the canvas.
+        context: what it works with; its view is the parent.
     """
 
-    def __init__(
-        self,
-        graph: GraphScene,
-        bus: SelectionBus,
-        navigation: Navigation,
-        actions: ActionRegistry,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.view)
         self.setObjectName("find_bar")
         self.setAccessibleName("Find on the canvas")
-        self._graph = graph
-        self._bus = bus
-        self._navigation = navigation
-        self._actions = actions
+        self._context = context
+        self._graph = context.graph
         self._found: tuple[str, ...] = ()
         self._at = -1
         self.field = QLineEdit(self)
@@ -117,7 +99,7 @@ class FindBar(QFrame):
         if watched is not self.field or not isinstance(event, QKeyEvent):
             return False
         if event.key() != Qt.Key.Key_F3:
-            claim_keys(event, self._actions)
+            claim_keys(event, self._context.studio.actions)
         if event.type() == QEvent.Type.KeyPress:
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
                 back = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
@@ -143,10 +125,10 @@ class FindBar(QFrame):
             return
         self._at = place % len(self._found)
         node_id = self._found[self._at]
-        self._bus.select([entities.node(node_id)], source=CANVAS)
+        self._context.select([node_id])
         area = self._graph.area_of([node_id])
         if not area.isEmpty():
-            self._navigation.reveal(area)
+            self._context.navigation.reveal(area)
         self._show_count()
 
     def _show_count(self) -> None:

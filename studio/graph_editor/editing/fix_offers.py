@@ -9,11 +9,9 @@ from PySide6.QtCore import QPointF, QRectF, QTimer
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
+from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.fix_chips import MOST_CHIPS, FixChip
-from studio.graph_editor.scene.overlay import Overlay
-from studio.graph_editor.scene.scene import GraphScene
 from studio.session.document.checks.validation import validate
-from studio.session.document.document import Document
 from studio.session.document.report import Fix, Problem
 
 _REST_MS = 150
@@ -25,24 +23,13 @@ class FixOffers:
     """Keeps the chips in step with the problems of a document.
 
     Args:
-        graph: where they are drawn.
-        overlay: shows the ghosts.
-        document: the document open now.
-        failed: hears why a repair could not be made.
+        context: what it works with.
     """
 
-    def __init__(
-        self,
-        graph: GraphScene,
-        overlay: Overlay,
-        document: Callable[[], Document],
-        failed: Callable[[StudioError], object],
-    ) -> None:
+    def __init__(self, context: CanvasContext) -> None:
         self.changed: Signal[[]] = Signal()
-        self._graph = graph
-        self._overlay = overlay
-        self._document = document
-        self._failed = failed
+        self._context = context
+        self._graph = graph = context.graph
         # Repairs are looked for when the document has rested; the timer ends with the drawing.
         self._rested = QTimer(graph)
         self._rested.setSingleShot(True)
@@ -101,7 +88,7 @@ class FixOffers:
         """Show the repairs of the layers with errors."""
         self.clear()
         offered: set[str] = set()
-        for problem in self._document().report.errors:
+        for problem in self._context.document.report.errors:
             if len(offered) == _MOST_LAYERS:
                 break
             if problem.node in self._graph.nodes and problem.node not in offered:
@@ -149,26 +136,27 @@ class FixOffers:
             return
         if self._hovered is not None:
             self._hovered.set_hovered(False)
-            self._overlay.hide_ghost()
+            self._context.overlay.hide_ghost()
         self._hovered = chip
         if chip is None:
             return
         chip.set_hovered(True)
-        document = self._document()
+        document = self._context.document
         try:
             after = chip.fix.apply(document.state)
         except StudioError:
             return
-        self._overlay.show_ghost(document.state, after, validate(after, document.data_facts))
+        report = validate(after, document.data_facts)
+        self._context.overlay.show_ghost(document.state, after, report)
 
     def apply(self, node_id: str, fix: Fix) -> None:
         """Make the repair, as one step."""
-        document = self._document()
+        document = self._context.document
         self.clear()
         try:
             document.apply(fix.text, fix.apply(document.state))
         except StudioError as error:
-            self._failed(error)
+            self._context.studio.fail(error)
 
     def _offer(self, problem: Problem) -> None:
         area = self._graph.nodes[problem.node].scene_area

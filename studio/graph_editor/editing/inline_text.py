@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 
 from studio.engine.core.errors import StudioError
+from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.text_keys import claim_keys
-from studio.session.core.actions import ActionRegistry
 
 _LEAST_WIDTH, _LEAST_HEIGHT = 120, 26
 
@@ -21,21 +21,13 @@ class InlineText(QObject):
     In a field of several lines Enter begins a line, and Ctrl+Enter keeps it.
 
     Args:
-        canvas: where it opens.
-        failed: hears why a text was refused.
-        actions: tells which keys are the window's.
+        context: what it works with; its view is the parent.
     """
 
-    def __init__(
-        self,
-        canvas: QWidget,
-        failed: Callable[[StudioError], object],
-        actions: ActionRegistry,
-    ) -> None:
-        super().__init__(canvas)
-        self._canvas = canvas
-        self._failed = failed
-        self._actions = actions
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.view)
+        self._view = context.view
+        self._studio = context.studio
         self._keep: Callable[[str], object] | None = None
         self.field: QLineEdit | QPlainTextEdit | None = None
 
@@ -46,14 +38,14 @@ class InlineText(QObject):
 
     def open_line(self, area: QRect, text: str, keep: Callable[[str], object]) -> None:
         """Write one line."""
-        field = QLineEdit(text, self._canvas)
+        field = QLineEdit(text, self._view)
         field.setMaxLength(200)
         field.selectAll()
         self._open(field, area, keep)
 
     def open_lines(self, area: QRect, text: str, keep: Callable[[str], object]) -> None:
         """Write several lines."""
-        field = QPlainTextEdit(text, self._canvas)
+        field = QPlainTextEdit(text, self._view)
         field.setTabChangesFocus(True)
         self._open(field, area, keep)
 
@@ -67,7 +59,7 @@ class InlineText(QObject):
             try:
                 kept(text)
             except StudioError as error:
-                self._failed(error)
+                self._studio.fail(error)
                 field.setProperty("wrong", True)
                 field.style().polish(field)
                 field.setToolTip(error.message)
@@ -78,7 +70,7 @@ class InlineText(QObject):
         field.hide()
         field.deleteLater()
         if had_focus:
-            self._canvas.setFocus(Qt.FocusReason.OtherFocusReason)
+            self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is not self.field:
@@ -88,7 +80,7 @@ class InlineText(QObject):
             if self.field is not None:
                 # A refused text cannot stay open without the focus.
                 self.close_field(keep=False)
-        claim_keys(event, self._actions)
+        claim_keys(event, self._studio.actions)
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
             return self._key(event)
         return False

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout
 
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.editing.choice_list import ChoiceList
 from studio.graph_editor.editing.choosing import Chooser, effect_text
+from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.text_keys import claim_keys
-from studio.graph_editor.scene.overlay import Overlay
-from studio.session.core.actions import ActionRegistry
 from studio.session.document.checks.validation import validate
-from studio.session.document.document import Document
 from studio.widgets import theme
 
 WIDTH = 340
@@ -30,30 +26,16 @@ class QuickAddPopup(QFrame):
         ghost_shown: another ghost is drawn.
 
     Args:
-        document: the document open now.
-        overlay: shows the ghost.
-        failed: hears why something was refused.
-        actions: tells which keys are the window's.
-        parent: the canvas.
+        context: what it works with; its view is the parent.
     """
 
     ghost_shown = Signal()
 
-    def __init__(
-        self,
-        document: Callable[[], Document],
-        overlay: Overlay,
-        failed: Callable[[StudioError], object],
-        actions: ActionRegistry,
-        parent: QWidget,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.view)
         self.setObjectName("quick_add")
         self.setAccessibleName("Add a layer")
-        self._document = document
-        self._overlay = overlay
-        self._failed = failed
-        self._actions = actions
+        self._context = context
         self._chooser: Chooser | None = None
         self._at = QPoint()
         self._clear = 0
@@ -116,7 +98,7 @@ class QuickAddPopup(QFrame):
         if self._chooser is None:
             return
         self._chooser = None
-        self._overlay.hide_ghost()
+        self._context.overlay.hide_ghost()
         had_focus = self.isAncestorOf(self.focusWidget() or self) or self.field.hasFocus()
         self.hide()
         parent = self.parentWidget()
@@ -128,11 +110,11 @@ class QuickAddPopup(QFrame):
         chooser, row = self._chooser, self.list.row
         if chooser is None:
             return
-        self._overlay.hide_ghost()
+        self._context.overlay.hide_ghost()
         try:
             taken = chooser.take(max(row, 0))
         except StudioError as error:
-            self._failed(error)
+            self._context.studio.fail(error)
             taken = True
         if taken:
             self.close_search()
@@ -143,7 +125,7 @@ class QuickAddPopup(QFrame):
         left = event.type() == QEvent.Type.FocusOut and self._chooser is not None
         if left and self.window().focusWidget() is not self.field:
             self.close_search()
-        claim_keys(event, self._actions)
+        claim_keys(event, self._context.studio.actions)
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             return self._key(event)
         return False
@@ -187,16 +169,16 @@ class QuickAddPopup(QFrame):
 
     def _show_outcome(self) -> None:
         """Draw the ghost of the current row and say what would come of it."""
-        chooser, document = self._chooser, self._document()
+        chooser, document = self._chooser, self._context.document
         if chooser is None:
             return
         after = chooser.outcome(self.list.row)
         remark, wrong = chooser.remark(), True
         if after is None:
-            self._overlay.hide_ghost()
+            self._context.overlay.hide_ghost()
         else:
             report = validate(after, document.data_facts)
-            self._overlay.show_ghost(document.state, after, report)
+            self._context.overlay.show_ghost(document.state, after, report)
             self.ghost_shown.emit()
         if not remark:
             rows, row = self.list.entries.rows, self.list.row

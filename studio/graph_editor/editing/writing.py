@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QRect, QRectF
 
+from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.inline_text import InlineText
 from studio.graph_editor.items.items import CommentItem, FrameItem
 from studio.graph_editor.items.node_item import NodeItem
 from studio.session.document.edits.comments import set_text
 from studio.session.document.edits.layers import rename
 
-if TYPE_CHECKING:
-    from studio.graph_editor.canvas.view import CanvasView
-
 
 class Writing:
     """The ways to the field.
 
     Args:
-        canvas: where it opens.
+        context: what it works with.
     """
 
-    def __init__(self, canvas: CanvasView) -> None:
-        self._canvas = canvas
-        self.field = InlineText(canvas, canvas.studio.fail, canvas.studio.actions)
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
+        self.field = InlineText(context)
         self._node = ""
 
     def rename_selected(self) -> None:
         """Rename the primary layer, or write in the primary note or frame."""
-        primary = self._canvas.bus.drawn.primary
+        primary = self._context.bus.drawn.primary
         if primary is not None:
             self.write(primary.key)
 
@@ -39,8 +36,8 @@ class Writing:
         """Rename a layer, or write in a note or frame."""
         self.field.close_field(keep=True)
         self._node = node_id
-        item = self._canvas.graph.nodes.get(node_id)
-        document = self._canvas.document
+        item = self._context.graph.nodes.get(node_id)
+        document = self._context.document
         if isinstance(item, NodeItem):
             area = item.title_area().adjusted(-4, 0, 20, 4)
 
@@ -68,6 +65,6 @@ class Writing:
             self.field.close_field(keep=False)
 
     def _seen(self, area: QRectF) -> QRect:
-        corner = self._canvas.view_point(area.topLeft())
-        zoom = self._canvas.navigation.zoom
+        corner = self._context.view.view_point(area.topLeft())
+        zoom = self._context.navigation.zoom
         return QRectF(corner.x(), corner.y(), area.width() * zoom, area.height() * zoom).toRect()

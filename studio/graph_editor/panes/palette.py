@@ -15,9 +15,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.graph_editor.editing.adding import add_after_selection
+from studio.graph_editor.editing.adding import add_after_selection, layer_data
 from studio.graph_editor.items.colours import CanvasColours
-from studio.graph_editor.items.layer_data import layer_data
 from studio.graph_editor.items.node_item import NodeItem
 from studio.session.document.adding.quick_add import Entry, no_match_text
 from studio.session.document.cards.card import NodeCard

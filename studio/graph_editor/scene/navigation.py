@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEasingCurve, QPoint, QPointF, QRectF, QVariantAnimation
-from PySide6.QtGui import QTransform
+from PySide6.QtCore import QEasingCurve, QPoint, QPointF, QRectF, Qt, QVariantAnimation
+from PySide6.QtGui import QTransform, QWheelEvent
 from PySide6.QtWidgets import QGraphicsView
 
 from studio.engine.core.signal import Signal
@@ -21,6 +21,8 @@ NOTCH_DEGREES = 120
 _SLIDE_MS = 140
 _MARGIN = 48.0
 _PLACES = 50
+_PIXELS_A_DEGREE = 0.5
+"""Pixels for an eighth of a degree, so that a notch of the wheel moves by sixty."""
 
 
 class Navigation:
@@ -208,3 +210,21 @@ class Navigation:
 
 def _clamped(zoom: float, smallest: float) -> float:
     return min(LARGEST, max(smallest, zoom))
+
+
+def scroll_of(event: QWheelEvent, wanted: str) -> QPoint | None:
+    """How far to scroll; None where the event zooms.
+
+    Args:
+        event: what the wheel, or two fingers on a touchpad, did.
+        wanted: the preference: ``zoom``, ``scroll``, or ``automatic``, which scrolls for touchpads
+            as far as they can be told from wheels.
+    """
+    touchpad = event.phase() != Qt.ScrollPhase.NoScrollPhase and not event.pixelDelta().isNull()
+    scrolls = wanted == "scroll" or (wanted == "automatic" and touchpad)
+    if not scrolls or event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+        return None
+    by = event.pixelDelta() if touchpad else event.angleDelta() * _PIXELS_A_DEGREE
+    if event.modifiers() & Qt.KeyboardModifier.ShiftModifier and not by.x():
+        return QPoint(by.y(), 0)
+    return by

@@ -5,15 +5,13 @@ Over a wire it goes into the wire, on a layer behind it, elsewhere it stands by 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 
 from studio.engine.core.errors import StudioError
+from studio.graph_editor.editing.adding import layer_in
+from studio.graph_editor.editing.context import CanvasContext, Pointer
 from studio.graph_editor.editing.interactions.move_nodes import INSERT_REACH
-from studio.graph_editor.items.layer_data import layer_in
-from studio.session.core import entities
 from studio.session.document.adding.preview import preview_chain
 from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place
 from studio.session.document.cards.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
@@ -24,10 +22,6 @@ from studio.session.document.flow import flow_of
 from studio.session.document.state import DocumentState
 from studio.session.notices.settling import EDIT
 
-if TYPE_CHECKING:
-    from studio.graph_editor.canvas.view import CanvasView
-    from studio.graph_editor.editing.interactions.interaction import Pointer
-
 _TIP_AWAY = QPointF(16, 10)
 """So that the tip stands under the ghost and not on it."""
 
@@ -36,11 +30,11 @@ class Drops:
     """Handles the drag events of a canvas.
 
     Args:
-        canvas: where things are dropped.
+        context: what it works with.
     """
 
-    def __init__(self, canvas: CanvasView) -> None:
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext) -> None:
+        self._context = context
         self._carried: DropLayer | None = None
 
     def enter(self, event: QDragEnterEvent) -> None:
@@ -49,7 +43,7 @@ class Drops:
         if layer is None:
             event.ignore()
             return
-        self._carried = DropLayer(self._canvas, layer)
+        self._carried = DropLayer(self._context, layer)
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
 
@@ -58,7 +52,7 @@ class Drops:
         if self._carried is None:
             event.ignore()
             return
-        self._carried.move(self._canvas.pointer_at(event.position(), event.modifiers()))
+        self._carried.move(self._context.pointer_at(event.position(), event.modifiers()))
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
 
@@ -75,7 +69,7 @@ class Drops:
         if carried is None:
             event.ignore()
             return
-        carried.drop(self._canvas.pointer_at(event.position(), event.modifiers()))
+        carried.drop(self._context.pointer_at(event.position(), event.modifiers()))
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
 
@@ -84,12 +78,12 @@ class DropLayer:
     """A layer carried over the canvas.
 
     Args:
-        canvas: where it is carried.
+        context: what it works with.
         layer: what is carried.
     """
 
-    def __init__(self, canvas: CanvasView, layer: NewLayer) -> None:
-        self._canvas = canvas
+    def __init__(self, context: CanvasContext, layer: NewLayer) -> None:
+        self._context = context
         self._layer = layer
         self._shown: tuple[Place, tuple[float, float]] | None = None
 
@@ -99,54 +93,54 @@ class DropLayer:
         if (place, corner) == self._shown:
             return
         self._shown = place, corner
-        canvas = self._canvas
-        state = canvas.document.state
-        canvas.marks.show_wires({} if place.wire is None else {place.wire: "target"})
-        canvas.marks.show_caught([place.source] if place.source else [])
+        context = self._context
+        state = context.document.state
+        context.marks.show_wires({} if place.wire is None else {place.wire: "target"})
+        context.marks.show_caught([place.source] if place.source else [])
         try:
             made = add_at_place(state, [self._layer], place, corner)
         except StudioError as error:
-            canvas.overlay.hide_ghost()
-            canvas.overlay.show_tip(error.message, at.view)
+            context.overlay.hide_ghost()
+            context.overlay.show_tip(error.message, at.view)
             return
-        canvas.overlay.show_ghost(
-            state, made.state, validate(made.state, canvas.document.data_facts)
+        context.overlay.show_ghost(
+            state, made.state, validate(made.state, context.document.data_facts)
         )
-        below = canvas.view_point(canvas.overlay.ghost.area().bottomLeft()) - _TIP_AWAY
-        canvas.overlay.show_tip(self._words(state, made.state, made.ids[0], place), below)
+        below = context.view.view_point(context.overlay.ghost.area().bottomLeft()) - _TIP_AWAY
+        context.overlay.show_tip(self._words(state, made.state, made.ids[0], place), below)
 
     def drop(self, at: Pointer) -> None:
         """Add it there, as one step, and select it."""
         place, corner = self._place(at), _corner(at.scene)
         self.leave()
-        canvas = self._canvas
-        document = canvas.document
+        context = self._context
+        document = context.document
         try:
             made = add_at_place(document.state, [self._layer], place, corner)
             document.apply(f"Add {made.ids[0]}", made.state)
         except StudioError as error:
-            canvas.studio.fail(error, EDIT)
+            context.studio.fail(error, EDIT)
             return
-        canvas.studio.palette.used(self._layer.type_name)
-        canvas.studio.quick_add.took(document.state, self._layer.type_name, place)
-        canvas.bus.select([entities.node(made.ids[0])], source=canvas.source)
-        canvas.setFocus()
+        context.studio.palette.used(self._layer.type_name)
+        context.studio.quick_add.took(document.state, self._layer.type_name, place)
+        context.select(made.ids[:1])
+        context.view.setFocus()
 
     def leave(self) -> None:
         """It is carried away: nothing is shown any more."""
         self._shown = None
-        self._canvas.marks.end_gesture()
-        self._canvas.overlay.clear()
+        self._context.marks.end_gesture()
+        self._context.overlay.clear()
 
     def _place(self, at: Pointer) -> Place:
-        graph, state = self._canvas.graph, self._canvas.document.state
-        reach = INSERT_REACH / self._canvas.navigation.zoom
+        graph, state = self._context.graph, self._context.document.state
+        reach = INSERT_REACH / self._context.navigation.zoom
         if not at.alt:
             for wire, _ in graph.wires_within(at.scene, reach):
                 place = Place(wire=wire)
                 if not preview_chain(state, [self._layer], wire=wire).message:
                     return place
-        target = self._canvas.target_at(at)
+        target = self._context.target_at(at)
         node = state.nodes.get(target.node)
         if node is not None and node.flows and target.part != "fix":
             return Place(source=node.id)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QPointF, Qt
 
 from studio.engine.core.errors import GraphError
-from studio.graph_editor.editing.interactions.interaction import Interaction, Pointer
+from studio.graph_editor.editing.context import Pointer
+from studio.graph_editor.editing.interactions.interaction import Gestures, Interaction
 from studio.session.document.cards.geometry import GRID
 from studio.session.document.edits.comments import inside_frame
 from studio.session.document.edits.insertion import (
@@ -19,9 +18,6 @@ from studio.session.document.edits.insertion import (
 from studio.session.document.edits.places import frames_around, move
 from studio.session.document.state import DocumentState, Wire
 
-if TYPE_CHECKING:
-    from studio.graph_editor.canvas.view import CanvasView
-
 INSERT_REACH = 16.0
 """How near a wire must be, on the screen, for what is dragged to go into it."""
 
@@ -32,20 +28,20 @@ class MoveNodes(Interaction):
     T turns round which way neighbours make room, Alt keeps wires as they are.
 
     Args:
-        canvas: where it happens.
+        gestures: where it begins and ends.
         at: where the button was pressed.
         held: the thing that was taken hold of.
     """
 
     cursor = Qt.CursorShape.ClosedHandCursor
 
-    def __init__(self, canvas: CanvasView, at: Pointer, held: str) -> None:
-        super().__init__(canvas)
-        state = canvas.document.state
+    def __init__(self, gestures: Gestures, at: Pointer, held: str) -> None:
+        super().__init__(gestures)
+        state = self.context.document.state
         self._before = state
         self._start = at.scene
         self._held = held
-        self._chosen = [i for i in canvas.selected_ids() if i in state.nodes] or [held]
+        self._chosen = [i for i in self.context.selected_ids() if i in state.nodes] or [held]
         moved = dict.fromkeys(self._chosen)
         for node_id in self._chosen:
             if state.nodes[node_id].kind == "frame":
@@ -58,7 +54,7 @@ class MoveNodes(Interaction):
         count = len(self._chosen)
         name = state.nodes[held].name
         self._text = f"Move {name}" if count == 1 else f"Move {count} items"
-        canvas.document.begin_gesture(self._text)
+        self.context.document.begin_gesture(self._text)
 
     def move(self, at: Pointer) -> None:
         """Follow the pointer, in steps of the grid, and look for a wire to go into."""
@@ -67,7 +63,7 @@ class MoveNodes(Interaction):
         dx = _snapped(own_x + by.x()) - own_x
         dy = _snapped(own_y + by.y()) - own_y
         places = {i: (x + dx, y + dy) for i, (x, y) in self._from.items()}
-        if not self.canvas.apply_in_gesture(self._text, lambda state: move(state, places)):
+        if not self.gestures.apply(self._text, lambda state: move(state, places)):
             return
         self._show_wire(None if at.alt or not self._fits else self._nearest(at.scene))
 
@@ -81,7 +77,7 @@ class MoveNodes(Interaction):
 
     def release(self, at: Pointer) -> None:
         """Stay there, or go into the wire."""
-        document, wire = self.canvas.document, None if at.alt else self._wire
+        document, wire = self.context.document, None if at.alt else self._wire
         text = self._text
         if wire is not None:
             state = document.state
@@ -92,15 +88,15 @@ class MoveNodes(Interaction):
         held = frames_around(self._before, document.state, may_leave=wire is None)
         document.apply(text, held)
         document.commit_gesture(text)
-        self.canvas.end_gesture()
+        self.gestures.end()
 
     def cancel(self) -> None:
         """Go back."""
-        self.canvas.document.cancel_gesture()
+        self.context.document.cancel_gesture()
 
     def _nearest(self, at: QPointF) -> Wire | None:
         """The nearest wire within reach of the pointer or of the middle of what is dragged."""
-        graph, zoom = self.canvas.graph, self.canvas.navigation.zoom
+        graph, zoom = self.context.graph, self.context.navigation.zoom
         middle = graph.area_of(self._chosen).center()
         reach = INSERT_REACH / zoom
         found: list[tuple[float, Wire]] = []
@@ -109,7 +105,7 @@ class MoveNodes(Interaction):
                 if wire not in self._refused:
                     found.append((away, wire))
         for _, wire in sorted(found):
-            if not can_insert(self.canvas.document.state, self._chosen, wire):
+            if not can_insert(self.context.document.state, self._chosen, wire):
                 return wire
             self._refused.add(wire)
         return None
@@ -117,11 +113,11 @@ class MoveNodes(Interaction):
     def _show_wire(self, wire: Wire | None) -> None:
         if wire != self._wire:
             self._wire = wire
-            self.canvas.marks.show_wires({} if wire is None else {wire: "target"})
+            self.context.marks.show_wires({} if wire is None else {wire: "target"})
 
     def _say(self, at: Pointer) -> None:
         side = "downstream" if self._push == "right" else "upstream"
-        self.canvas.overlay.show_tip(f"Move layers {side} to make room", at.view)
+        self.context.overlay.show_tip(f"Move layers {side} to make room", at.view)
 
 
 def _has_free_ends(state: DocumentState, chosen: list[str]) -> bool:

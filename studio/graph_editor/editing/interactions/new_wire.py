@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, Qt, QTimer
+from PySide6.QtCore import QPointF, Qt
 
-from studio.graph_editor.editing.interactions.interaction import Interaction, Pointer
+from studio.graph_editor.editing.context import Pointer
+from studio.graph_editor.editing.interactions.interaction import Gestures, Interaction
 from studio.graph_editor.editing.interactions.wire_end import WireEnd, WireEnds
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.wire_paths import loose_path
@@ -20,45 +21,48 @@ from studio.session.document.edits.link_offers import (
 from studio.session.document.edits.wires import disconnect, move_outputs
 from studio.session.document.state import DocumentState, Wire
 
-if TYPE_CHECKING:
-    from studio.graph_editor.canvas.view import CanvasView
-
-_BLINK_MS = 350
-
 
 class NewWire(Interaction):
     """A wire from a port to where the pointer is.
 
-    Released at a port or on a layer it connects, beside a port it springs back, on nothing it asks
-    what to add there; with Shift held nothing happens.
+    Released at a port or on a layer it connects; just beside a port it springs back; on empty
+    canvas it asks what to add there. With Shift held nothing happens, or it asks, by preference.
 
     Args:
-        canvas: where it happens.
+        gestures: where it begins and ends.
         node_id: the layer or dot it begins at.
         key: the port it begins at.
-        existing: a wire that was taken off its input, and is to end elsewhere.
+        add_at: asks what to add at a point, connected to a port of a layer.
+        existing: a wire that was taken off its input, to end elsewhere.
     """
 
     cursor = Qt.CursorShape.CrossCursor
 
     def __init__(
-        self, canvas: CanvasView, node_id: str, key: PortKey, existing: Wire | None = None
+        self,
+        gestures: Gestures,
+        node_id: str,
+        key: PortKey,
+        add_at: Callable[[QPointF, str, PortKey], object],
+        existing: Wire | None = None,
     ) -> None:
-        super().__init__(canvas)
+        super().__init__(gestures)
         self.node_id = node_id
         self.port = key
+        self._add_at = add_at
         self._existing = existing
-        self._base = canvas.document.state
+        graph = self.context.graph
+        self._base = self.context.document.state
         if existing is not None:
             self._base = disconnect(self._base, existing.target, existing.slot)
-            canvas.graph.wires[existing].setOpacity(0.0)
-            canvas.graph.wires[existing].chip.setOpacity(0.0)
-        self._start = canvas.graph.port_place(node_id, key)
+            graph.wires[existing].setOpacity(0.0)
+            graph.wires[existing].chip.setOpacity(0.0)
+        self._start = graph.port_place(node_id, key)
         if self.forward:
-            self._ends = WireEnds(canvas.graph, "in", offers_from(self._base, node_id))
+            self._ends = WireEnds(graph, "in", offers_from(self._base, node_id))
         else:
             slot = key.slot if key.slot < len(self._base.nodes[node_id].inputs) else None
-            self._ends = WireEnds(canvas.graph, "out", offers_into(self._base, node_id, slot))
+            self._ends = WireEnds(graph, "out", offers_into(self._base, node_id, slot))
         self._end = WireEnd()
         self._shown: WireEnd | None = None
 
@@ -70,24 +74,24 @@ class NewWire(Interaction):
     def move(self, at: Pointer) -> None:
         """Lead the wire to the pointer, or to the port it snaps to."""
         self._end = self._found(at)
-        end, overlay = self._end, self.canvas.overlay
+        end, overlay = self._end, self.context.overlay
         place = at.scene
         if end.place == "port" and end.port is not None and end.offer.accepted:
-            place = self.canvas.graph.port_place(end.node, end.port)
-        style = self.canvas.graph.wire_style
+            place = self.context.graph.port_place(end.node, end.port)
+        style = self.context.graph.wire_style
         refused = end.place in ("port", "body") and not end.offer.accepted
         overlay.show_wires([loose_path(self._start, place, style, self.forward)], refused=refused)
         overlay.show_tip(end.offer.reason if end.place in ("port", "body") else "", at.view)
         if end != self._shown:
             self._shown = end
-            self.canvas.marks.show_ports(*self._ends.marks(end))
+            self.context.marks.show_ports(*self._ends.marks(end))
 
     def release(self, at: Pointer) -> None:
         """Connect, spring back, disconnect, or ask what to add."""
         end = self._found(at)
-        searching = self.canvas.searches_on_release(shift=at.shift)
+        searching = self._asks_on_release(shift=at.shift)
         self._restore()
-        self.canvas.end_gesture()
+        self.gestures.end()
         if at.shift and not (end.place == "empty" and searching):
             return
         if end.place == "miss" or (end.place == "port" and not end.offer.accepted):
@@ -97,7 +101,7 @@ class NewWire(Interaction):
         elif end.place == "empty" and self._existing is not None:
             self._disconnect()
         elif end.place == "empty" and searching:
-            self.canvas.search_at(at.scene, self.node_id, self.port)
+            self._add_at(at.scene, self.node_id, self.port)
 
     def cancel(self) -> None:
         """Leave everything as it was."""
@@ -105,7 +109,7 @@ class NewWire(Interaction):
 
     def _found(self, at: Pointer) -> WireEnd:
         """Where the pointer is; a port that is taken says whether its wire may be replaced."""
-        end = self._ends.at(at.scene, self.canvas.navigation.zoom)
+        end = self._ends.at(at.scene, self.context.navigation.zoom)
         if end.place != "port" or end.port is None or not self.forward:
             return end
         if end.port.slot < len(self._base.nodes[end.node].inputs):
@@ -120,22 +124,25 @@ class NewWire(Interaction):
         if not self.forward:
             source, target = target, source
         made = linked(self._base, source, target, end.offer)
-        self.canvas.apply(f"Connect {_ends_text(made, source, target)}", lambda _state: made)
+        self.context.apply(f"Connect {_ends_text(made, source, target)}", lambda _state: made)
 
     def _disconnect(self) -> None:
         wire, made = self._existing, self._base
         if wire is not None:
             text = _ends_text(made, wire.source, wire.target)
-            self.canvas.apply(f"Disconnect {text}", lambda _state: made)
+            self.context.apply(f"Disconnect {text}", lambda _state: made)
 
     def _blink(self, end: WireEnd) -> None:
         """The port that was missed shows itself for a moment."""
-        marks = self.canvas.marks
-        marks.show_ports(*self._ends.marks(end, blink=True))
-        QTimer.singleShot(_BLINK_MS, self.canvas, self.canvas.end_blink)
+        self.gestures.show_briefly(self._ends.marks(end, blink=True)[0])
+
+    def _asks_on_release(self, *, shift: bool) -> bool:
+        """Whether a wire dropped on empty canvas asks what to add, by preference."""
+        wanted = self.context.studio.preferences.text("search_on_release")
+        return not shift if wanted == "always" else shift and wanted == "with shift"
 
     def _restore(self) -> None:
-        item = None if self._existing is None else self.canvas.graph.wires.get(self._existing)
+        item = None if self._existing is None else self.context.graph.wires.get(self._existing)
         if item is not None:
             item.setOpacity(1.0)
             item.chip.setOpacity(1.0)
@@ -145,42 +152,42 @@ class MoveOutputs(Interaction):
     """All wires of an output are led to another output.
 
     Args:
-        canvas: where it happens.
+        gestures: where it begins and ends.
         node_id: the layer whose wires they are.
     """
 
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, canvas: CanvasView, node_id: str) -> None:
-        super().__init__(canvas)
+    def __init__(self, gestures: Gestures, node_id: str) -> None:
+        super().__init__(gestures)
         self._node_id = node_id
-        state = canvas.document.state
+        state = self.context.document.state
         self._places: list[QPointF] = [
-            canvas.graph.port_place(wire.target, PortKey("in", wire.slot))
+            self.context.graph.port_place(wire.target, PortKey("in", wire.slot))
             for wire in state.wires_from(node_id)
         ]
-        self._ends = WireEnds(canvas.graph, "out", offers_to_move(state, node_id))
+        self._ends = WireEnds(self.context.graph, "out", offers_to_move(state, node_id))
 
     def move(self, at: Pointer) -> None:
         """Lead all the wires from where the pointer is."""
-        end = self._ends.at(at.scene, self.canvas.navigation.zoom)
-        style = self.canvas.graph.wire_style
+        end = self._ends.at(at.scene, self.context.navigation.zoom)
+        style = self.context.graph.wire_style
         paths = [loose_path(at.scene, place, style, forward=True) for place in self._places]
         refused = end.place in ("port", "body") and not end.offer.accepted
-        self.canvas.overlay.show_wires(paths, refused=refused)
-        self.canvas.overlay.show_tip(
+        self.context.overlay.show_wires(paths, refused=refused)
+        self.context.overlay.show_tip(
             end.offer.reason if end.place in ("port", "body") else "", at.view
         )
-        self.canvas.marks.show_ports(*self._ends.marks(end))
+        self.context.marks.show_ports(*self._ends.marks(end))
 
     def release(self, at: Pointer) -> None:
         """Move them, if the layer there takes their place."""
-        end = self._ends.at(at.scene, self.canvas.navigation.zoom)
-        self.canvas.end_gesture()
+        end = self._ends.at(at.scene, self.context.navigation.zoom)
+        self.gestures.end()
         if end.place in ("port", "body") and end.offer.accepted and not at.shift:
             source, to = self._node_id, end.node
-            text = f"Move wires of {self.canvas.document.state.nodes[source].name}"
-            self.canvas.apply(text, lambda state: move_outputs(state, source, to))
+            text = f"Move wires of {self.context.document.state.nodes[source].name}"
+            self.context.apply(text, lambda state: move_outputs(state, source, to))
 
 
 def _ends_text(state: DocumentState, source: str, target: str) -> str:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QPointF
 
+from studio.graph_editor.editing.context import Pointer
 from studio.graph_editor.editing.interactions.interaction import (
     DRAG_MS,
     DRAG_PIXELS,
+    Gestures,
     Interaction,
-    Pointer,
 )
-
-if TYPE_CHECKING:
-    from studio.graph_editor.canvas.view import CanvasView
 
 _LEAST_PIXELS = 2
 
@@ -24,7 +21,7 @@ class Press(Interaction):
     """Waits to see what a press becomes.
 
     Args:
-        canvas: where it happens.
+        gestures: where it begins and ends.
         at: where the button was pressed.
         click: what to do when it is released in place.
         drag: makes the gesture it becomes when the pointer moves; None for nothing.
@@ -34,12 +31,12 @@ class Press(Interaction):
 
     def __init__(
         self,
-        canvas: CanvasView,
+        gestures: Gestures,
         at: Pointer,
         click: Callable[[Pointer], object] | None,
         drag: Callable[[Pointer], Interaction] | None,
     ) -> None:
-        super().__init__(canvas)
+        super().__init__(gestures)
         self._start = at
         self._click = click
         self._drag = drag
@@ -53,12 +50,12 @@ class Press(Interaction):
         if self._drag is None or away < (_LEAST_PIXELS if late else DRAG_PIXELS):
             return
         gesture = self._drag(self._start)
-        self.canvas.take_over(gesture)
+        self.gestures.take_over(gesture)
         gesture.move(at)
 
     def release(self, at: Pointer) -> None:
         """It was a click."""
-        self.canvas.end_gesture()
+        self.gestures.end()
         if self._click is not None:
             self._click(at)
 

@@ -19,6 +19,7 @@ from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.layer_types import is_known
 
 MOST_RECENT = 6
+_LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=1000)
 
 
 class Group(NamedTuple):
@@ -109,9 +110,6 @@ class Palette:
         ]
         scored.sort(key=lambda item: (-item[0], item[1].title))
         return tuple(entry for _, entry in scored)
-
-
-_LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=1000)
 
 
 def load_palette(path: Path) -> Palette:

@@ -8,8 +8,8 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.errors import DataError
-from studio.graph_editor.canvas.graph_view import GraphView
 from studio.graph_editor.items.colours import CanvasColours
+from studio.graph_editor.scene.graph_view import GraphView
 from studio.graph_editor.scene.scene import GraphScene
 from studio.session.core.theme import Theme
 from studio.session.studio import Studio

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
 
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.node_paint import NEAR
-from studio.graph_editor.scene.ground import paint_ground
-from studio.graph_editor.scene.mark_book import MarkBook
+from studio.graph_editor.scene.highlights import Highlights
 from studio.graph_editor.scene.navigation import Navigation
 from studio.graph_editor.scene.overlay import Overlay
 from studio.graph_editor.scene.overview import OVERVIEW_ZOOM, Overview, paint_marks
@@ -20,6 +21,9 @@ _ROOM = 100_000.0
 _READABLE = 0.45
 _SETTLED_MS = 120
 """So long after the last turn of the wheel everything is drawn finely again."""
+_STEP = 24.0
+_LEAST_PIXELS = 20.0
+_BATCH = 16
 
 
 class GraphView(QGraphicsView):
@@ -35,7 +39,7 @@ class GraphView(QGraphicsView):
         self.setScene(self.graph)
         self._set_up()
         self.navigation = Navigation(self, lambda: theme.duration(1) == 0)
-        self.marks = MarkBook(self.graph)
+        self.marks = Highlights(self.graph)
         self.overlay = Overlay(self.graph, self, self.graph.colours)
         self._overview = Overview(self.graph)
         self._turning = QTimer(self)
@@ -141,3 +145,38 @@ class GraphView(QGraphicsView):
     def _refine(self) -> None:
         fine = self.navigation.zoom >= NEAR and not self.is_turning
         self.setRenderHint(QPainter.RenderHint.Antialiasing, fine)
+
+
+def paint_ground(painter: QPainter, area: QRectF, zoom: float, colours: CanvasColours) -> None:
+    """Fill an area of the canvas and set the dots that lie in it."""
+    painter.fillRect(area, colours.canvas)
+    step = _STEP
+    while step * zoom < _LEAST_PIXELS:
+        step *= 2
+    left = _below(area.left(), step)
+    top = _below(area.top(), step)
+    # Rounded up, so that a few sets of dots serve every zoom.
+    columns = _rounded(int((area.right() - left) / step) + 1)
+    rows = _rounded(int((area.bottom() - top) / step) + 1)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    pen = QPen(colours.grid, (2.0 if zoom >= 1.5 else 1.0) * painter.device().devicePixelRatio())
+    pen.setCosmetic(True)
+    pen.setCapStyle(Qt.PenCapStyle.SquareCap)
+    painter.setPen(pen)
+    painter.translate(left, top)
+    painter.drawPoints(_dots(columns, rows, step))
+    painter.restore()
+
+
+def _below(value: float, step: float) -> float:
+    return (value // step) * step
+
+
+def _rounded(count: int) -> int:
+    return -(-count // _BATCH) * _BATCH
+
+
+@lru_cache(maxsize=32)
+def _dots(columns: int, rows: int, step: float) -> QPolygonF:
+    return QPolygonF([QPointF(c * step, r * step) for r in range(rows) for c in range(columns)])

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
 
+from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.graph_editor.editing.fix_offers import FixOffers
-from studio.graph_editor.editing.linking import CANVAS
 from studio.graph_editor.editing.picking import EMPTY, Target
-from studio.graph_editor.scene.scene import GraphScene
-from studio.session.compile.selection import SelectionBus
 from studio.session.document.cards.card import wire_card
 
 _CURSORS = {
@@ -24,19 +21,15 @@ class Hovering:
     """Follows the pointer while no button is down.
 
     Args:
-        bus: hears what it is over.
-        graph: the drawing.
+        context: what it works with.
         fixes: show what they would do while the pointer is on one.
-        viewport: shows another cursor where something can be taken hold of.
     """
 
-    def __init__(
-        self, bus: SelectionBus, graph: GraphScene, fixes: FixOffers, viewport: QWidget
-    ) -> None:
-        self._bus = bus
-        self._graph = graph
+    def __init__(self, context: CanvasContext, fixes: FixOffers) -> None:
+        self._bus = context.bus
+        self._graph = context.graph
         self._fixes = fixes
-        self._viewport = viewport
+        self._viewport = context.view.viewport()
         self.target = EMPTY
 
     def over(self, target: Target) -> None:

@@ -1,4 +1,4 @@
-"""Keeps what is marked on the canvas, and tells the items whose marks differ."""
+"""What is marked on the canvas: by the selection, the pointer and the gesture going on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studio.session.core.entities import Entity
 from studio.session.document.state import Wire
 
 
-class MarkBook:
+class Highlights:
     """Marks of all layers and wires, from the selection, the pointer and the gesture going on.
 
     Args:

@@ -9,16 +9,11 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from studio.graph_editor.canvas.graph_view import GraphView
+from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.find_bar import FindBar
 from studio.graph_editor.editing.fix_offers import FixOffers
 from studio.graph_editor.items.wire_paths import wire_path
 from studio.graph_editor.scene.minimap import Minimap
-from studio.graph_editor.scene.navigation import Navigation
-from studio.graph_editor.scene.scene import GraphScene
-from studio.session.compile.selection import SelectionBus
-from studio.session.core.actions import ActionRegistry
-from studio.session.core.preferences import Preferences
 from studio.widgets import binding, theme
 
 _MARGIN = 12
@@ -34,42 +29,29 @@ class Chrome:
     """Makes them, shows them when they are of use, puts them where they belong.
 
     Args:
-        canvas: what they lie over.
-        graph: the drawing.
+        context: what it works with.
         fixes: repairs, which nothing covers.
-        navigation: where the canvas looks.
-        bus: the one selection.
-        preferences: whether the map is wanted.
-        actions: what the button of an empty canvas does, and which keys are the window's.
     """
 
-    def __init__(
-        self,
-        canvas: GraphView,
-        graph: GraphScene,
-        fixes: FixOffers,
-        navigation: Navigation,
-        bus: SelectionBus,
-        preferences: Preferences,
-        actions: ActionRegistry,
-    ) -> None:
-        self._canvas = canvas
-        self._graph = graph
+    def __init__(self, context: CanvasContext, fixes: FixOffers) -> None:
+        self._view = view = context.view
+        self._graph = graph = context.graph
         self._fixes = fixes
-        self._preferences = preferences
+        self._preferences = preferences = context.studio.preferences
+        navigation, actions = context.navigation, context.studio.actions
         self.minimap = Minimap(graph, navigation)
-        self.find_bar = FindBar(graph, bus, navigation, actions, canvas)
-        self.empty = EmptyCanvas(lambda: actions.trigger("canvas.quick_add"), canvas)
+        self.find_bar = FindBar(context)
+        self.empty = EmptyCanvas(lambda: actions.trigger("canvas.quick_add"), view)
         self._deliveries = [
-            binding.connect(canvas, signal, self._changed)
+            binding.connect(view, signal, self._changed)
             for signal in (graph.redrawn, graph.ghosts_changed, navigation.moved, fixes.changed)
         ]
-        self._deliveries.append(binding.connect(canvas, navigation.zoomed, self._zoomed))
-        self._deliveries.append(binding.connect(canvas, preferences.changed, self._preferred))
+        self._deliveries.append(binding.connect(view, navigation.zoomed, self._zoomed))
+        self._deliveries.append(binding.connect(view, preferences.changed, self._preferred))
 
     def arrange(self) -> None:
         """Put everything where it belongs, after the canvas got another size."""
-        room = self._canvas.rect()
+        room = self._view.rect()
         bar = self.find_bar
         bar.fit(room.width() - 2 * _MARGIN)
         bar.move(room.width() - bar.width() - _MARGIN, _MARGIN)
@@ -80,11 +62,11 @@ class Chrome:
         if self.empty.is_shown:
             self.empty.paint(painter, self._room())
         if self.minimap.is_shown:
-            self.minimap.paint(painter, self._canvas.devicePixelRatioF())
+            self.minimap.paint(painter, self._view.devicePixelRatioF())
 
     def scrolled(self, dx: int, dy: int) -> None:
         """What was painted went along: paint the map where it is, and what it left behind."""
-        area, viewport = self.minimap.area, self._canvas.viewport()
+        area, viewport = self.minimap.area, self._view.viewport()
         if not area.isEmpty():
             viewport.update(area)
             viewport.update(area.translated(dx, dy))
@@ -96,8 +78,8 @@ class Chrome:
         return self.minimap.holds(at)
 
     def _changed(self) -> None:
-        viewport, before = self._canvas.viewport(), self.minimap.area
-        taken = self._fixes.keep_within(self._room(), self._canvas.view_point)
+        viewport, before = self._view.viewport(), self.minimap.area
+        taken = self._fixes.keep_within(self._room(), self._view.view_point)
         wanted = self._preferences.flag("minimap")
         if self.minimap.place(viewport.rect(), wanted=wanted, taken=taken):
             viewport.update(before)
@@ -107,7 +89,7 @@ class Chrome:
             viewport.update()
 
     def _room(self) -> QRectF:
-        return QRectF(self._canvas.viewport().rect())
+        return QRectF(self._view.viewport().rect())
 
     def _zoomed(self, _zoom: float) -> None:
         self._changed()

@@ -1,0 +1,126 @@
+"""What gestures, fields and lists on the canvas work with: document, selection and drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtWidgets import QApplication
+
+from studio.engine.core.errors import StudioError
+from studio.graph_editor.editing.picking import Target, pick
+from studio.graph_editor.scene.graph_view import GraphView
+from studio.session.core import entities
+from studio.session.document.document import Document
+from studio.session.document.state import DocumentState
+from studio.session.notices.settling import EDIT
+from studio.session.studio import Studio
+
+CANVAS = "canvas"
+"""The canvas's name on the selection bus."""
+
+_NONE = Qt.KeyboardModifier.NoModifier
+
+
+class Pointer(NamedTuple):
+    """Where the pointer is, and which modifier keys are held with it."""
+
+    scene: QPointF
+    view: QPointF
+    modifiers: Qt.KeyboardModifier = _NONE
+
+    def has(self, modifier: Qt.KeyboardModifier) -> bool:
+        """Whether a modifier key is held."""
+        return bool(self.modifiers & modifier)
+
+    @property
+    def shift(self) -> bool:
+        """Whether Shift is held."""
+        return self.has(Qt.KeyboardModifier.ShiftModifier)
+
+    @property
+    def control(self) -> bool:
+        """Whether Ctrl is held."""
+        return self.has(Qt.KeyboardModifier.ControlModifier)
+
+    @property
+    def alt(self) -> bool:
+        """Whether Alt is held."""
+        return self.has(Qt.KeyboardModifier.AltModifier)
+
+
+class CanvasContext:
+    """The open document and the selection, with the view they are shown in.
+
+    Gestures, fields and lists get this and never the canvas itself: the canvas makes them.
+
+    Args:
+        view: shows the drawing; parent of fields and lists.
+        studio: the models of the window.
+    """
+
+    def __init__(self, view: GraphView, studio: Studio) -> None:
+        self.view = view
+        self.studio = studio
+        self.bus = studio.bus
+        self.graph = view.graph
+        self.marks = view.marks
+        self.overlay = view.overlay
+        self.navigation = view.navigation
+        self._pointer = QPointF()
+
+    @property
+    def document(self) -> Document:
+        """The document that is open."""
+        return self.studio.document
+
+    # -- selection and edits --------------------------------------------------------------------
+
+    def selected_ids(self) -> list[str]:
+        """The selected layers, dots, notes and frames that exist, in the order of selection."""
+        nodes = self.document.state.nodes
+        return [key for key in self.bus.drawn.of_kind("node") if key in nodes]
+
+    def select(self, node_ids: Iterable[str]) -> None:
+        """Select layers, dots, notes and frames in place of what was selected."""
+        self.bus.select([entities.node(node_id) for node_id in node_ids], source=CANVAS)
+
+    def apply(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
+        """Make an edit as one step; the user is told why when it is refused.
+
+        Returns:
+            Whether the document changed.
+        """
+        try:
+            change = self.document.apply(text, edit(self.document.state))
+        except StudioError as error:
+            self.studio.fail(error, EDIT)
+            return False
+        return not change.is_empty
+
+    # -- pointer --------------------------------------------------------------------------------
+
+    def pointer_at(self, place: QPointF, modifiers: Qt.KeyboardModifier) -> Pointer:
+        """The pointer at a place of the viewport, which is remembered as where it is."""
+        self._pointer = place
+        return Pointer(self.navigation.scene_at(place), place, modifiers)
+
+    def pointer(self, modifiers: Qt.KeyboardModifier | None = None) -> Pointer:
+        """The pointer where it was last, by default with the modifier keys held now."""
+        held = QApplication.keyboardModifiers() if modifiers is None else modifiers
+        return self.pointer_at(self._pointer, held)
+
+    def pointer_or_middle(self) -> QPointF:
+        """Where the pointer is in the viewport; the middle when it is outside."""
+        area = self.view.viewport().rect()
+        inside = area.contains(self._pointer.toPoint()) and self.view.underMouse()
+        return self._pointer if inside else QPointF(area.center())
+
+    def new_place(self) -> QPointF:
+        """The point of the graph where something added without a place goes."""
+        return self.navigation.scene_at(self.pointer_or_middle())
+
+    def target_at(self, at: Pointer) -> Target:
+        """What is under a place."""
+        return pick(self.graph, at.scene, self.view.viewportTransform())
