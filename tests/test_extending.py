@@ -159,7 +159,7 @@ WALKERS = (
     "tests/engine/conformance/test_kernels_exist.py",
     "tests/engine/gl/test_kernel_files.py",
     "tests/engine/isa/test_meaning.py",
-    "tests/session/test_option_rows.py",
+    "tests/session/core/test_option_rows.py",
 )
 """Go through all that the registries hold."""
 

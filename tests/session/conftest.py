@@ -1,4 +1,4 @@
-"""Documents trained on the CPU, and a profiler with a training for it to follow."""
+"""Documents trained on the CPU."""
 
 from __future__ import annotations
 
@@ -7,28 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.engine.train.devices import Opened, open_backend
-from studio.engine.train.trainer import Trainer
-from studio.session.profiling.measurement import Measurement
-from tests.session.profiling_bench import ProfilingBench
-from tests.session.training_bench import TrainingBench
-from tests.ui.fixtures import (
-    dark,
-    no_hanging_dialogs,
-    nothing_left_behind,
-    qapp_args,
-    scheduler,
-    studio,
-)
-
-__all__ = [
-    "dark",
-    "no_hanging_dialogs",
-    "nothing_left_behind",
-    "qapp_args",
-    "scheduler",
-    "studio",
-]
+from tests.session.training.bench import TrainingBench
 
 LONG = 100_000
 
@@ -51,36 +30,3 @@ def bench(tmp_path: Path, benches: list[TrainingBench]) -> TrainingBench:
 def long(tmp_path: Path, benches: list[TrainingBench]) -> TrainingBench:
     benches.append(TrainingBench(tmp_path, epochs=LONG))
     return benches[0]
-
-
-@pytest.fixture
-def profiler(tmp_path: Path) -> Iterator[ProfilingBench]:
-    made = ProfilingBench(tmp_path)
-    yield made
-    made.model.close()
-    made.tasks.close()
-    assert made.errors == []
-
-
-@pytest.fixture
-def cpu() -> Iterator[Opened]:
-    with open_backend("cpu") as opened:
-        yield opened
-
-
-@pytest.fixture
-def trainer(profiler: ProfilingBench, cpu: Opened) -> Iterator[Trainer]:
-    assert profiler.task is not None
-    with Trainer(profiler.task, cpu.backend) as made:
-        made.start()
-        yield made
-
-
-@pytest.fixture
-def measured(profiler: ProfilingBench, trainer: Trainer) -> Measurement:
-    profiler.model.follow(trainer)
-    profiler.until(lambda: profiler.samples >= 2)
-    profiler.model.unfollow()
-    found = profiler.model.measurement
-    assert found is not None
-    return found

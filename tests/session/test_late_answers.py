@@ -27,7 +27,7 @@ from studio.session.document.edits.sections import set_data, set_training
 from studio.session.export.exporting import form_named
 from studio.session.studio import Studio
 from studio.session.tensor_view.tensor_view import TensorViewModel
-from tests.session.data_files import BAD_TABLE
+from tests.session.data.files import BAD_TABLE
 
 SECONDS = 60.0
 ROOT = Path(package.__file__).parent

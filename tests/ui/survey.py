@@ -44,7 +44,7 @@ from studio.ui.shell.dialogs import key_sheet
 from studio.ui.shell.docks.dock import Dock
 from studio.ui.shell.docks.panes import PANES
 from studio.ui.shell.start.shared_context import prepare_sharing
-from tests.session.data_files import write_table
+from tests.session.data.files import write_table
 from tests.ui.pictures import Camera
 
 _ENDED = ProcessIdentity(2**22 + 1, "long ago")

@@ -19,7 +19,7 @@ from studio.session.tensor_view.live_resting import HeldWeights
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.widgets import contexts
 from tests.session.colour_vision import lab
-from tests.session.tensor_view_desk import is_settled
+from tests.session.tensor_view.desk import is_settled
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -15,7 +15,7 @@ from studio.engine.train.data import references
 from studio.engine.train.project import Project
 from studio.samples import open_copy
 from studio.ui.shell.window import MainWindow
-from tests.session.data_files import write_table
+from tests.session.data.files import write_table
 from tests.ui.shell.driving import answer, question
 
 SECONDS = 60_000

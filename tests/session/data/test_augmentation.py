@@ -1,0 +1,87 @@
+"""The preview of augmentation is what a training draws for the same sample, seed and epoch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studio.engine.compiler.lower_augment import Augmentation, Flip, Noise, Shift
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import Ref
+from studio.engine.train.data.bundled import load_digits
+from studio.engine.train.data.normalization import make_normalization
+from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.devices import open_backend
+from studio.engine.train.feed import Feed
+from studio.engine.train.network import Network
+from studio.engine.train.project import Project
+from studio.engine.train.task import Task
+from studio.session.data.augmentation import augmented
+
+SAMPLE = Path(__file__).resolve().parents[3] / "projects" / "digits-mlp" / "digits-mlp.glassbox"
+
+STEPS: tuple[Augmentation, ...] = (Shift(rows=2, cols=1), Flip(), Noise(deviation=0.05))
+
+
+def batch_of_training(seed: int, epoch: int, rows: int) -> np.ndarray:
+    """The first rows of an unshuffled epoch as they reach the network in a training."""
+    project = Project.load(SAMPLE)
+    project.data = DataSettings({"source": "digits"}, "unit", 0.2, 0, STEPS)
+    task = Task.of_project(project)
+    assert task.training is not None
+    with open_backend("cpu") as opened, Network(task, opened.backend) as network:
+        name = "input/output"
+        program = network.programs.compile(
+            "train", 0, opened.backend.target, keep=frozenset({name})
+        )
+        network.initialise(seed)
+        feed = Feed(network, "train", task.training, rows, seed, 1 << 30)
+        stretch = next(iter(feed.stretches(epoch, shuffle=False)))
+        feed.position(stretch, step=0, epoch=epoch, record=0)
+        ref = next(t.id for t in program.tensors.values() if t.name == name)
+        program = replace(program, outputs=(*program.outputs, ref))
+        executable = opened.backend.compile(program, network.session, rows)
+        executable.run()
+        values = np.array(executable.fetch(Ref(ref)).result())
+        executable.close()
+    return values
+
+
+@pytest.mark.parametrize("epoch", [0, 3])
+def test_the_preview_is_what_a_training_gets(epoch: int) -> None:
+    expected = batch_of_training(seed=11, epoch=epoch, rows=16)
+    settings = DataSettings({"source": "digits"}, "unit", 0.2, 0, STEPS)
+    digits = load_digits()
+    kept, _ = digits.parts(settings.test_fraction, settings.split_seed)
+    norm = make_normalization("unit", kept.x, kept.value_range)
+    made = augmented(kept.x[:16], range(16), STEPS, norm, seed=11, epochs=epoch + 1)
+    np.testing.assert_allclose(norm.apply(made.after[:, epoch]), expected, atol=1e-6)
+
+
+def test_flips_turn_pictures_about_and_leave_the_rest() -> None:
+    digits = load_digits()
+    norm = make_normalization("unit", digits.x, digits.value_range)
+    rows = digits.x[:24]
+    made = augmented(rows, range(24), [Flip()], norm, seed=5, epochs=3)
+    same = np.isclose(made.after, made.before[:, None], atol=1e-4).all(axis=(2, 3, 4))
+    turned = np.isclose(made.after, made.before[:, None, :, ::-1], atol=1e-4).all(axis=(2, 3, 4))
+    assert (same | turned).all()
+    assert 0.3 < turned.mean() < 0.7
+    assert not (same[:, 0] == same[:, 1]).all(), "every epoch draws anew"
+
+
+def test_what_is_drawn_depends_on_the_samples_place_not_on_its_page() -> None:
+    digits = load_digits()
+    norm = make_normalization("unit", digits.x, digits.value_range)
+    whole = augmented(digits.x[:6], range(6), STEPS, norm, seed=9, epochs=2)
+    part = augmented(digits.x[3:6], [3, 4, 5], STEPS, norm, seed=9, epochs=2)
+    np.testing.assert_array_equal(part.after, whole.after[3:])
+
+
+def test_tables_are_refused_in_the_engines_own_words() -> None:
+    rows = np.zeros((2, 4), np.float32)
+    with pytest.raises(ShapeError, match="expected pictures"):
+        augmented(rows, [0, 1], [Flip()], make_normalization("none", rows), seed=0, epochs=1)
