@@ -26,8 +26,7 @@ from studio.session.compile.compilation import Compilation
 from studio.session.compile.problems import ProblemItem, ProblemList, Repair, of_error
 from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
-from studio.session.core.actions import ActionRegistry, ActionTable
-from studio.session.core.front import Front
+from studio.session.core.actions import ActionRegistry, ActionTable, AnyAction
 from studio.session.core.preferences import Preferences
 from studio.session.core.recent import RecentFiles
 from studio.session.core.scheduling import Scheduler
@@ -41,8 +40,7 @@ from studio.session.document.adding.quick_add import QuickAdd
 from studio.session.document.document import Change, Document
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.export.exporting import ExportModel
-from studio.session.notices.log_events import LogEvents
-from studio.session.notices.logbook import Logbook
+from studio.session.notices.logbook import Logbook, LogEvents
 from studio.session.notices.notices import Notice, NoticeAction, Notices, Severity
 from studio.session.notices.remedies import Remedies
 from studio.session.notices.settling import DOCUMENT, SAVE, TRAINING, WEIGHTS, NoticeSettling
@@ -59,6 +57,9 @@ from studio.session.tensor_view.pointing import SharedPick
 from studio.session.training.device import ContextFactory
 from studio.session.training.state import Ending, State
 from studio.session.training.training import TrainingModel
+
+NO_PROJECT = "no project is open"
+COVERED = "the welcome page covers the project"
 
 _LOG = logging.getLogger(__name__)
 
@@ -95,6 +96,49 @@ class _Devices:
     def of(self, choice: str) -> Target:
         """The kind of device a choice opens, as far as it is known."""
         return self._known.get(choice, CPU)
+
+
+class Front:
+    """Whether the window shows the project or the welcome page; says why actions must wait.
+
+    There is always a document. Behind the welcome page, a document without a file and without
+    changes does not count as an open project; any other does.
+
+    Args:
+        document: gives the document there is.
+    """
+
+    def __init__(self, document: Callable[[], Document]) -> None:
+        self.changed: Signal[[]] = Signal()
+        self._document = document
+        self._is_welcoming = False
+
+    @property
+    def is_welcoming(self) -> bool:
+        """Whether the welcome page is shown."""
+        return self._is_welcoming
+
+    def set_welcoming(self, on: bool) -> None:
+        """The window shows the welcome page, or the project."""
+        if on != self._is_welcoming:
+            self._is_welcoming = on
+            self.changed.emit()
+
+    def why_no_project(self) -> str:
+        """Why there is no project to do anything with; empty when there is."""
+        document = self._document()
+        untouched = document.path is None and not document.dirty
+        return NO_PROJECT if self._is_welcoming and untouched else ""
+
+    def why_out_of_sight(self) -> str:
+        """Why the project cannot be seen; empty when it can."""
+        return self.why_no_project() or (COVERED if self._is_welcoming else "")
+
+    def why_not(self, action: AnyAction) -> str:
+        """Why an action cannot be done with the project as it stands; empty when it can."""
+        if action.needs == "sight" or action.context != "window":
+            return self.why_out_of_sight()
+        return self.why_no_project() if action.needs == "project" else ""
 
 
 class Studio:

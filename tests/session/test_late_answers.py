@@ -21,7 +21,7 @@ from studio.samples import open_copy
 from studio.session.core.entities import Entity
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import WORKERS, TaskHandle, TaskList
-from studio.session.data.changes import AugmentationPreview
+from studio.session.data.augmentation import AugmentationPreview
 from studio.session.document.document import Document
 from studio.session.document.edits.sections import set_data, set_training
 from studio.session.export.exporting import form_named

@@ -1,9 +1,10 @@
-"""What augmentation makes of samples: the same instructions a training step runs, on a few rows."""
+"""The preview of augmentation: a few samples, and what a training step would make of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,13 +12,24 @@ import numpy.typing as npt
 from studio.engine.compiler.lower_augment import Augmentation
 from studio.engine.compiler.lower_data import DataSection, DataSpec, Source
 from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import StudioError
+from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import BATCH, ROWS, Ref, Role, Tensor
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.data import STEP_WORDS, StepWord
 from studio.engine.isa.program import Program
 from studio.engine.train.data.normalization import Array, Floats, Normalization
 from studio.engine.train.devices import open_backend
+from studio.session.core.scheduling import Debounce, Scheduler
+from studio.session.core.tasks import TaskHandle, TaskList
+from studio.session.data.data import DataModel
+from studio.session.data.summary import DataSummary
+from studio.session.document.document import Document
+from studio.session.document.edits.sections import data_of, training_of
 
+SAMPLES = 4
+EPOCHS = 4
+_WAIT_SECONDS = 0.15
 _MASK = 0xFFFFFFFF
 _OWNER = "data"
 
@@ -110,3 +122,106 @@ def _resident(program: Program) -> list[Tensor]:
         for t in program.of_role(Role.DATA, Role.STEP)
         if t.shape[:1] == (ROWS,) or t.role is Role.STEP
     ]
+
+
+class _Wanted(NamedTuple):
+    summary: DataSummary
+    steps: tuple[Augmentation, ...]
+    seed: int
+    first: int
+
+
+class AugmentationPreview:
+    """Shows what the first epochs make of a few samples of the training part.
+
+    Args:
+        document: gives the document.
+        data: its data, open or not.
+        scheduler: waits until changing has paused.
+        tasks: makes the pictures.
+    """
+
+    def __init__(
+        self,
+        document: Callable[[], Document],
+        data: DataModel,
+        scheduler: Scheduler,
+        tasks: TaskList,
+    ) -> None:
+        self.changed: Signal[[]] = Signal()
+        self.result: AugmentedSamples | None = None
+        self.indices: tuple[int, ...] = ()
+        self.error: StudioError | None = None
+        self.is_busy = False
+        self._document = document
+        self._data = data
+        self._tasks = tasks
+        self._first = 0
+        self._task: TaskHandle | None = None
+        self._wanted: _Wanted | None = None
+        self._later = Debounce(scheduler, _WAIT_SECONDS, self._start)
+        data.changed.connect(self._look)
+        self._look()
+
+    def show_others(self) -> None:
+        """Show the next few samples."""
+        summary = self._data.summary
+        if summary is not None:
+            self._first = (self._first + SAMPLES) % max(1, len(summary.training))
+            self._look()
+
+    def _look(self) -> None:
+        wanted = self._what_is_wanted()
+        if wanted == self._wanted:
+            return
+        self._wanted = wanted
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        self.is_busy = wanted is not None
+        if wanted is None:
+            self._later.cancel()
+            self.result, self.error, self.indices = None, None, ()
+        else:
+            self._later.ask()
+        self.changed.emit()
+
+    def _what_is_wanted(self) -> _Wanted | None:
+        summary = self._data.summary
+        if summary is None or summary.dataset.kind != "images":
+            return None
+        settings = data_of(self._document().state)
+        if settings is None or not settings.augment:
+            return None
+        seed = training_of(self._document().state).seed
+        return _Wanted(summary, settings.augment, seed, self._first)
+
+    def _start(self) -> None:
+        wanted = self._wanted
+        if wanted is None:
+            return
+        part = wanted.summary.training
+        places = tuple((wanted.first + k) % len(part) for k in range(min(SAMPLES, len(part))))
+
+        def work(_: TaskHandle) -> AugmentedSamples:
+            rows = np.ascontiguousarray(part.dataset.x[part.indices[list(places)]])
+            return augmented(
+                rows, places, wanted.steps, wanted.summary.normalization,
+                seed=wanted.seed, epochs=EPOCHS,
+            )  # fmt: skip
+
+        def done(made: AugmentedSamples) -> None:
+            self._ended(made, None, places)
+
+        def failed(error: StudioError) -> None:
+            self._ended(None, error, ())
+
+        self._task = self._tasks.start("Preview augmentation", work, done, failed, quiet=True)
+
+    def _ended(
+        self, made: AugmentedSamples | None, error: StudioError | None, places: tuple[int, ...]
+    ) -> None:
+        self._task = None
+        self.is_busy = False
+        self.result, self.error, self.indices = made, error, places
+        self.changed.emit()

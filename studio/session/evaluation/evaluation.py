@@ -5,32 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from threading import Lock
+from typing import Literal, TypeAlias, TypeVar
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.options import AnyOption
 from studio.engine.core.signal import Signal
 from studio.engine.train.data.image_input import RawInputs, read_inputs
+from studio.engine.train.devices import Opened, open_backend
+from studio.engine.train.runs import RunFolder
 from studio.engine.train.task import Task
 from studio.engine.train.trained import Trained
 from studio.session.compile.compilation_result import OpenData, open_data
 from studio.session.core.held_out import SHARED_NAME, is_shared_in
 from studio.session.core.preferences import Preferences
 from studio.session.core.tasks import TaskHandle, TaskList
-from studio.session.evaluation.answers import Answer, answer
+from studio.session.evaluation.answers import Answer, Plane, answer, ask_plane, is_plane
 from studio.session.evaluation.drawing import Sheet, sheet_of
-from studio.session.evaluation.evidence import Choice, Indices
 from studio.session.evaluation.form import form_of, row_of
 from studio.session.evaluation.measures import Array
-from studio.session.evaluation.networks import Network, RecordedNetwork
-from studio.session.evaluation.plane import Plane, ask_plane, is_plane
-from studio.session.evaluation.results import PartName, Results, measure, parts_of
+from studio.session.evaluation.results import Choice, Indices, PartName, Results, measure, parts_of
 from studio.session.runs.runs import RunList
 from studio.session.training.network import SharedNetwork
 from studio.session.training.state import Ending, State
 from studio.session.training.training import TrainingModel
 
+T = TypeVar("T")
 Status: TypeAlias = Literal["nothing", "waiting", "measuring", "ready", "failed"]
 
 LATEST = ""
@@ -73,6 +74,58 @@ class Subject:
 class _Measured:
     subject: Subject
     results: Results
+
+
+class RecordedNetwork:
+    """The network of a recorded run, opened when it is first asked, on a device of its own.
+
+    Args:
+        run: which one.
+        choice: the device: ``auto``, ``gl`` or ``cpu``.
+        dataset: opens data sets, or has them open.
+    """
+
+    def __init__(self, run: RunFolder, choice: str, dataset: OpenData) -> None:
+        self._run = run
+        self._choice = choice
+        self._dataset = dataset
+        self._lock = Lock()
+        self._opened: Opened | None = None
+        self._trained: Trained | None = None
+        self._closed = False
+
+    def use(self, work: Callable[[Trained], T]) -> T:
+        """What ``work`` makes of it.
+
+        Raises:
+            StudioError: its files, data or the device refuse.
+        """
+        with self._lock:
+            if self._closed:
+                raise DataError("another run was chosen", who=self._run.name)
+            if self._trained is None:
+                self._trained = self._open()
+            return work(self._trained)
+
+    def close(self) -> None:
+        """Give it back; waits for whoever asks it."""
+        with self._lock:
+            self._closed = True
+            if self._trained is not None:
+                self._trained.close()
+                self._trained = None
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    def _open(self) -> Trained:
+        project = self._run.project()
+        if project.data is None:
+            raise DataError("the run names no data", who=self._run.name)
+        task = Task.of_project(project, self._dataset(project.data, project.folder))
+        if self._opened is None:
+            self._opened = open_backend(self._choice)
+        return Trained.of_run(self._run, self._opened.backend, task)
 
 
 class EvaluationModel:
@@ -291,10 +344,9 @@ class EvaluationModel:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    def _network(self) -> Network | None:
+    def _network(self) -> SharedNetwork | RecordedNetwork | None:
         if self._run == LATEST:
-            network: SharedNetwork | None = self._training.network
-            return network if self._training.has_weights else None
+            return self._training.network if self._training.has_weights else None
         record = self._runs.run(self._run)
         if record is None or not record.has_weights:
             return None

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from studio.session.plots.series_columns import Floats, Values
+from studio.session.plots.columns import Floats, Values
 
 DEFAULT_WEIGHT = 0.6
 MOST_DECADES = 3.0

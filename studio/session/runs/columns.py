@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.optim.metrics import metric_logged_as
 from studio.session.core.held_out import SHARED_PART
-from studio.session.runs.record_order import in_order, sortable
+from studio.session.core.record_order import in_order, sortable
 from studio.session.runs.records import RunRecord
 
 Kind: TypeAlias = Literal["text", "number", "share", "count", "duration", "date", "star"]

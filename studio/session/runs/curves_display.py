@@ -10,11 +10,19 @@ import numpy as np
 from studio.engine.core.signal import Signal
 from studio.engine.train.step_log import RATE
 from studio.session.core.held_out import SHARED_PART
+from studio.session.plots.axes import AXES, Axis
 from studio.session.plots.curves import Part, RunCurves, Segment
-from studio.session.plots.curves_scale import ValueScale
-from studio.session.plots.series import Curve, EvenSteps, ListedSteps, Series, Smoothed
-from studio.session.plots.series_axes import AXES, Axis
-from studio.session.plots.series_thinning import Line, range_between, thin
+from studio.session.plots.scale import ValueScale
+from studio.session.plots.series import (
+    Curve,
+    EvenSteps,
+    Line,
+    ListedSteps,
+    Series,
+    Smoothed,
+    range_between,
+    thin,
+)
 from studio.session.plots.smoothing import DEFAULT_WEIGHT, position_of, weight_at
 from studio.session.runs.runs import RunList
 from studio.session.training.training import TrainingModel

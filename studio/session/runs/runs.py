@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,10 +15,9 @@ from studio.engine.train.runs import RunFolder
 from studio.session.core.run_notes import RunNotes, write_notes
 from studio.session.core.scheduling import Debounce, Handle, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
-from studio.session.plots.curves import RunCurves
-from studio.session.plots.curves_recorded import load_curves
+from studio.session.core.theme import SERIES
+from studio.session.plots.curves import RunCurves, load_curves
 from studio.session.runs.bin import KEPT_SECONDS, Binned, empty, put_away, take_back
-from studio.session.runs.overlay import Overlay
 from studio.session.runs.records import RunRecord, read_record, stamp_of
 from studio.session.training.state import Ending, State
 from studio.session.training.training import TrainingModel
@@ -26,6 +25,73 @@ from studio.session.training.training import TrainingModel
 _LIVE_SECONDS = 0.5
 _REFRESH_SECONDS = 0.1
 _SHOWN_AT_ONCE = 24
+
+
+DASHES = 4
+"""Patterns of lines: whole, dashed, dotted, dash and dot."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a run is drawn.
+
+    Attributes:
+        series: number of its colour among ``series.0`` to ``series.7``.
+        dash: number of its pattern, 0 for a whole line.
+    """
+
+    series: int
+    dash: int
+
+
+class Overlay:
+    """The runs drawn besides the one that trains, in the order they were chosen."""
+
+    def __init__(self) -> None:
+        self.changed: Signal[[]] = Signal()
+        self._chosen: dict[str, None] = {}
+        self._slots: dict[str, int] = {}
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Names of the runs."""
+        return tuple(self._chosen)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._chosen
+
+    def style(self, name: str) -> Style:
+        """How a run is drawn; the same for as long as the window is open."""
+        if name not in self._slots:
+            taken = set(self._slots.values())
+            self._slots[name] = next(n for n in range(len(taken) + 1) if n not in taken)
+        slot = self._slots[name]
+        return Style(slot % SERIES, (slot + slot // SERIES) % DASHES)
+
+    def choose(self, name: str, on: bool = True) -> None:
+        """Draw a run, or not any more."""
+        if on == (name in self._chosen):
+            return
+        if on:
+            self._chosen[name] = None
+            self.style(name)
+        else:
+            del self._chosen[name]
+        self.changed.emit()
+
+    def only(self, *names: str) -> None:
+        """Draw these runs and no others."""
+        wanted = dict.fromkeys(names)
+        if list(wanted) != list(self._chosen):
+            self._chosen = wanted
+            for name in names:
+                self.style(name)
+            self.changed.emit()
+
+    def forget(self, name: str) -> None:
+        """The run is gone."""
+        self._slots.pop(name, None)
+        self.choose(name, on=False)
 
 
 class RunList:

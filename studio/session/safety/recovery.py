@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.process_identity import own_identity
 from studio.engine.core.signal import Signal
+from studio.engine.formats.atomic import write_atomic
+from studio.engine.train.project import SUFFIX as PROJECT_SUFFIX
 from studio.session.core.scheduling import Handle, Scheduler, Throttle
 from studio.session.core.tasks import TaskList
+from studio.session.data.data import DataModel
 from studio.session.document.document import Change, Document
+from studio.session.document.files.project_file import project_of_state
 from studio.session.document.state import DocumentState
-from studio.session.safety.autosaves import copies_of, sweep_copies, write_copy
 from studio.session.safety.document_locks import DocumentLocks, Holder
 from studio.session.safety.journal import SUFFIX, Journal, JournalOwner
 from studio.session.safety.recovery_sessions import (
@@ -33,6 +38,13 @@ MERGED_SECONDS = 0.1
 AUTOSAVE_SECONDS = 300.0
 JOURNAL_BYTES = 8 << 20
 """Length at which a journal begins anew with a whole state."""
+
+KEPT = 20
+"""Copies kept of each document; the oldest go first."""
+
+UNTITLED_DAYS = 30
+_UNTITLED = "untitled-"
+_DAY = 86_400.0
 
 _LOG = logging.getLogger(__name__)
 
@@ -276,6 +288,36 @@ class Recovery:
         """
         return write_copy(self._copies, document.path, document.uuid, document.state)
 
+    def save(
+        self, document: Document, data: DataModel | None = None, path: Path | None = None
+    ) -> Path:
+        """Save a document, to where it came from unless told; where that is.
+
+        Args:
+            document: what is saved.
+            data: keeps the data within reach when the folder changes.
+            path: another place.
+
+        Raises:
+            StudioError: it cannot be saved. The document stays unsaved; a copy is kept in the
+                user's own folder, and the hint says where.
+        """
+        try:
+            if data is not None and path is not None:
+                data.before_save(path)
+            return document.save(path)
+        except StudioError as error:
+            error.hint = "; ".join(
+                part for part in (error.hint, self._saved_copy(document)) if part
+            )
+            raise
+
+    def _saved_copy(self, document: Document) -> str:
+        try:
+            return f"a copy is kept in {self.keep_copy(document)}"
+        except StudioError as error:
+            return f"no copy could be kept either: {error.message}"
+
     def copies(self, document: Document) -> tuple[Path, ...]:
         """Autosaves of a document, the newest first."""
         return copies_of(self._copies, document.path, document.uuid)
@@ -348,3 +390,57 @@ class _Flusher:
             with self._wake:
                 self._busy = None
                 self._wake.notify_all()
+
+
+def write_copy(folder: Path, path: Path | None, uuid: str, state: DocumentState) -> Path:
+    """Write a state as a project file of its own; where it is.
+
+    Args:
+        folder: where copies of all documents are kept.
+        path: the document's file, by which its copies stay together from window to window.
+        uuid: of the document, for one without a file.
+        state: what is written.
+
+    Raises:
+        StudioError: it cannot be written.
+    """
+    into = _folder_of(folder, path, uuid)
+    with suppress(OSError):
+        # Where the folder cannot be made, the write below says why.
+        into.mkdir(parents=True, exist_ok=True)
+    target = into / f"{_stamp()}{PROJECT_SUFFIX}"
+    write_atomic(target, project_of_state(state).text().encode("utf-8"))
+    for old in sorted(into.glob(f"*{PROJECT_SUFFIX}"), reverse=True)[KEPT:]:
+        with suppress(OSError):
+            old.unlink()
+    return target
+
+
+def copies_of(folder: Path, path: Path | None, uuid: str) -> tuple[Path, ...]:
+    """The copies of a document, the newest first."""
+    into = _folder_of(folder, path, uuid)
+    return tuple(sorted(into.glob(f"*{PROJECT_SUFFIX}"), reverse=True)) if into.is_dir() else ()
+
+
+def sweep_copies(folder: Path) -> None:
+    """Delete copies of documents that never had a file, after a month."""
+    limit = time.time() - UNTITLED_DAYS * _DAY
+    for into in folder.glob(f"{_UNTITLED}*") if folder.is_dir() else ():
+        with suppress(OSError):
+            for copy in into.glob(f"*{PROJECT_SUFFIX}"):
+                if copy.stat().st_mtime < limit:
+                    copy.unlink()
+            if not any(into.iterdir()):
+                into.rmdir()
+
+
+def _folder_of(folder: Path, path: Path | None, uuid: str) -> Path:
+    if path is None:
+        return folder / f"{_UNTITLED}{uuid}"
+    mark = sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return folder / f"{path.stem[:40]}-{mark}"
+
+
+def _stamp() -> str:
+    now = time.time()
+    return f"{time.strftime('%Y-%m-%d_%H-%M-%S', time.gmtime(now))}-{int(now * 1e6) % 10**6:06d}"

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.core.signal import Signal
@@ -20,12 +19,17 @@ from studio.session.core.preferences import Preferences
 from studio.session.core.scheduling import Debounce, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.document.change import Change
-from studio.session.document.state import DocumentState
+from studio.session.document.document import Document
 from studio.session.plots.curves import RunCurves
 from studio.session.training.device import ContextFactory, Device
 from studio.session.training.network import SharedNetwork
-from studio.session.training.preparation import Plan, Prepared, runs_folder
-from studio.session.training.session import NEWS_SECONDS, TrainingSession
+from studio.session.training.session import (
+    NEWS_SECONDS,
+    Plan,
+    Prepared,
+    TrainingSession,
+    runs_folder,
+)
 from studio.session.training.staleness import GraphDifference, Lineage, graph_difference
 from studio.session.training.state import BUSY, WORDS, Compiling, Ending, Standing, State
 
@@ -33,42 +37,6 @@ _LOG = logging.getLogger(__name__)
 
 NO_DATA = "no data is chosen"
 _COMPARE_SECONDS = 0.15
-
-
-class _Report(Protocol):
-    @property
-    def is_valid(self) -> bool: ...
-
-    @property
-    def errors(self) -> tuple[object, ...]: ...
-
-
-class TrainingDocument(Protocol):
-    """What a training needs to know of the document."""
-
-    @property
-    def uuid(self) -> str:
-        """Names a document that has no file."""
-        ...
-
-    @property
-    def path(self) -> Path | None:
-        """Its file, if it has one."""
-        ...
-
-    @property
-    def state(self) -> DocumentState:
-        """The document as it is now."""
-        ...
-
-    @property
-    def report(self) -> _Report:
-        """What checks say of it."""
-        ...
-
-    def project(self) -> Project:
-        """What runs, as a project of its own."""
-        ...
 
 
 def _no_context() -> None:
@@ -95,7 +63,7 @@ class TrainingModel:
 
     def __init__(
         self,
-        document: Callable[[], TrainingDocument],
+        document: Callable[[], Document],
         scheduler: Scheduler,
         tasks: TaskList,
         preferences: Preferences,
@@ -472,7 +440,7 @@ class TrainingModel:
 
 
 def _difference(
-    trained: Project, document: TrainingDocument, replaced: frozenset[str], *, is_busy: bool
+    trained: Project, document: Document, replaced: frozenset[str], *, is_busy: bool
 ) -> tuple[GraphDifference | None, str]:
     """What differs between what was trained and the document, and the same as a sentence."""
     whose = "weights belong to an older graph"

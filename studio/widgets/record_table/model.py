@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Signal,
 )
 
-from studio.session.runs.record_order import in_order
+from studio.session.core.record_order import in_order
 from studio.widgets import theme
 from studio.widgets.record_table.columns import Column
 

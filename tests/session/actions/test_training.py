@@ -10,11 +10,11 @@ import pytest
 
 from studio.session.actions.training import ACTIONS
 from studio.session.core.actions import ActionRegistry
-from studio.session.core.front import Front
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.runs.runs import RunList
+from studio.session.studio import Front
 from tests.session.training.bench import TrainingBench
 from tests.ui.stand_ins import shows
 

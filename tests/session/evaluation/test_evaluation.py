@@ -18,7 +18,6 @@ from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import MeanAbsoluteError, MeanSquaredError
 from studio.session.core.held_out import SHARED_NAME
 from studio.session.evaluation.evaluation import LATEST, EvaluationModel
-from studio.session.evaluation.evidence import Choice
 from studio.session.evaluation.measures import (
     Classification,
     Regression,
@@ -26,7 +25,7 @@ from studio.session.evaluation.measures import (
     classify,
     regress,
 )
-from studio.session.evaluation.results import part_of
+from studio.session.evaluation.results import Choice, part_of
 from studio.session.runs.runs import RunList
 from tests.engine.train.small_tasks import DIGITS, SPIRALS
 from tests.session.training.bench import TrainingBench

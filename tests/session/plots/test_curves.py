@@ -19,8 +19,7 @@ from studio.engine.train.step_log import (
     StepsHeader,
     read_steps,
 )
-from studio.session.plots.curves import RunCurves
-from studio.session.plots.curves_recorded import load_curves
+from studio.session.plots.curves import RunCurves, load_curves
 from tests.engine.train.small_tasks import project
 
 SIZE = EpochSize(10, 32, 310)

@@ -8,10 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studio.engine.train.step_log import EpochSize
-from studio.session.plots.series import EvenSteps, ListedSteps, Series, Smoothed
-from studio.session.plots.series_axes import AXES, Axis, Clock, Horizontal
-from studio.session.plots.series_columns import AT_ONCE, Column, Extremes
-from studio.session.plots.series_thinning import Line, range_between, thin
+from studio.session.plots.axes import AXES, Axis, Clock, Horizontal
+from studio.session.plots.columns import AT_ONCE, Column, Extremes
+from studio.session.plots.series import (
+    EvenSteps,
+    Line,
+    ListedSteps,
+    Series,
+    Smoothed,
+    range_between,
+    thin,
+)
 
 STEP = Horizontal("step", None, Clock())
 

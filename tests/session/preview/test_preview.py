@@ -29,8 +29,7 @@ from studio.session.document.edits.places import move_by
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data, set_training
 from studio.session.preview.network import content_hashes, run_part, samples_of, working_part
-from studio.session.preview.picture import SIZE, thumbnail
-from studio.session.preview.preview import INITIAL, NodePreviews, origin_of
+from studio.session.preview.preview import INITIAL, SIZE, NodePreviews, origin_of, thumbnail
 from studio.session.tensor_view.colours import colour_map
 from studio.session.tensor_view.live import LiveTensors
 from studio.session.tensor_view.live_resting import NetworkAtRest

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from studio.session.core.record_order import in_order, sortable
 from studio.session.profiling.columns import BY_ID, COLUMNS, RowFilter
-from studio.session.runs.record_order import in_order, sortable
 
 
 @pytest.mark.parametrize("column", [column.id for column in COLUMNS])

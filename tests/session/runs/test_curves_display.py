@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from studio.engine.train.step_log import NAME, RATE
 from studio.session.core.held_out import SHARED_PART
-from studio.session.plots.curves_export import HEADER, csv_text
-from studio.session.plots.curves_scale import (
+from studio.session.plots.axes import AXES
+from studio.session.plots.curves import HEADER, csv_text
+from studio.session.plots.scale import (
     ValueScale,
     linear_ticks,
     place_text,
     place_ticks,
     short_count,
 )
-from studio.session.plots.series_axes import AXES
 from studio.session.plots.smoothing import smooth
 from studio.session.runs.curves_display import CurveKey, CurvesDisplay, LineStyle
 from studio.session.runs.runs import RunList

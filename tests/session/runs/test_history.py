@@ -7,7 +7,7 @@ import math
 import pytest
 
 from studio.engine.train.marks import Mark, MarkKind
-from studio.session.runs.history import history_of, parts_of
+from studio.session.runs.records import history_of, parts_of
 
 
 def marks(*found: tuple[MarkKind, int] | tuple[MarkKind, int, float]) -> list[Mark]:

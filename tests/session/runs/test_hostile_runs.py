@@ -11,7 +11,7 @@ from studio.engine.train.marks import MARKS, read_marks
 from studio.engine.train.runs import RunFolder
 from studio.engine.train.step_log import FORMAT, NAME, VERSION, read_steps
 from studio.session.core.run_notes import NOTES
-from studio.session.plots.curves_recorded import load_curves
+from studio.session.plots.curves import load_curves
 from studio.session.runs.records import read_record
 from tests import hostile
 from tests.engine.train.small_tasks import project

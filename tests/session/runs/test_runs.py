@@ -25,9 +25,8 @@ from studio.session.runs import runs
 from studio.session.runs.bin import FOLDER, empty, put_away
 from studio.session.runs.columns import RunArrangement, columns_of
 from studio.session.runs.differences import differences
-from studio.session.runs.overlay import DASHES, Overlay
 from studio.session.runs.records import RunRecord, read_record
-from studio.session.runs.runs import RunList
+from studio.session.runs.runs import DASHES, Overlay, RunList
 from tests.engine.train.small_tasks import mlp, project
 from tests.session.training.bench import TrainingBench
 

@@ -22,7 +22,7 @@ from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data, set_notes
 from studio.session.document.state import DocumentState
-from studio.session.safety import autosaves, recovery, saving
+from studio.session.safety import recovery
 from studio.session.safety.document_locks import DocumentLocks
 from studio.session.safety.journal import (
     Journal,
@@ -307,7 +307,6 @@ from studio.session.document.document import Document
 from studio.session.document.edits.sections import set_notes
 from studio.engine.core.errors import StudioError
 from studio.session.safety.recovery import Recovery
-from studio.session.safety.saving import save_document
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList
 home = Path(sys.argv[1])
@@ -323,11 +322,11 @@ import random
 noise = "".join(random.choice("abcdefghijklmnopqrstuvwxyz0123456789") for _ in range(20000))
 document.apply("Note", set_notes(document.state, noise))
 try:
-    save_document(document, recovery)
+    recovery.save(document)
 except StudioError as error:
     sys.stdout.write(f"{error.message}|{error.hint}|{document.dirty}|{len(told)}\\n")
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-save_document(document, recovery)
+recovery.save(document)
 sys.stdout.write(f"{document.dirty}|{len(document.state.notes)}\\n")
 recovery.close()
 """
@@ -365,7 +364,7 @@ def test_a_folder_that_may_not_be_written_keeps_the_document_dirty_and_a_copy(
     data = DataModel(desk.current, desk.tasks)
     target = Path("/proc/none/p.glassbox")
     with pytest.raises(StudioError) as caught:
-        saving.save_document(desk.document, desk.recovery, data, target)
+        desk.recovery.save(desk.document, data, target)
     assert "cannot write the file" in caught.value.message
     assert "a copy is kept in" in caught.value.hint
     assert desk.document.dirty
@@ -378,7 +377,7 @@ def test_a_folder_that_may_not_be_written_keeps_the_document_dirty_and_a_copy(
 def test_autosaves_rotate_and_skip_what_is_saved(
     desk: RecoveryDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(autosaves, "KEPT", 4)
+    monkeypatch.setattr(recovery, "KEPT", 4)
     for units in range(1, 8):
         desk.add(units)
         desk.scheduler.advance(recovery.AUTOSAVE_SECONDS + 1)

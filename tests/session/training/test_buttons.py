@@ -7,7 +7,7 @@ import pytest
 
 from studio.engine.core.errors import ParameterError
 from studio.engine.train.step_log import RATE
-from studio.session.plots.curves_recorded import load_curves
+from studio.session.plots.curves import load_curves
 from tests.session.training.bench import TrainingBench
 
 

@@ -12,7 +12,7 @@ from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.run_lock import RunLock
 from studio.engine.train.trained import Trained
 from studio.session.document.document import Document
-from studio.session.plots.curves_recorded import load_curves
+from studio.session.plots.curves import load_curves
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, project
 from tests.session.training.bench import TrainingBench
 

@@ -13,7 +13,7 @@ from studio.engine.train.runs import list_runs
 from studio.engine.train.step_log import RATE, read_steps
 from studio.engine.train.trained import Trained
 from studio.session.document.edits.sections import set_training
-from studio.session.plots.curves_recorded import load_curves
+from studio.session.plots.curves import load_curves
 from studio.session.training.state import BUSY, STATES, WORDS
 from tests.engine.train.small_tasks import equal_bytes
 from tests.session.training.bench import TrainingBench

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from studio.session.data.changes import EPOCHS, AugmentationPreview
+from studio.session.data.augmentation import EPOCHS, AugmentationPreview
 from studio.session.data.samples import picture
 from studio.ui.panes.data.pixels import image_of, paint_pixels
 from studio.widgets import binding, theme

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from studio.engine.core.options import Plain
 from studio.session.core.held_out import SHARED_PART
-from studio.session.data.changes import AugmentationPreview
-from studio.session.data.fields import (
+from studio.session.data.augmentation import AugmentationPreview
+from studio.session.data.sources import (
     NORMALIZATIONS,
     augmentation_row,
     normalization_row,

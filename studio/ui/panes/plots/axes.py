@@ -9,7 +9,7 @@ import pyqtgraph as pg  # type: ignore[import-untyped]
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 
-from studio.session.plots.curves_scale import Tick
+from studio.session.plots.scale import Tick
 from studio.widgets import theme
 
 LEFT_WIDTH = 46

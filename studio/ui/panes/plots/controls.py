@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.session.core.actions import ActionRegistry
-from studio.session.plots.series_axes import AXES, AXIS_TEXT
+from studio.session.plots.axes import AXES, AXIS_TEXT
 from studio.session.plots.smoothing import position_of, weight_at
 from studio.session.runs.curves_display import CurvesDisplay
 from studio.widgets import icons, theme

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFocusEvent, QFontMetricsF, QPainter, QPixmap
 from PySide6.QtWidgets import QGraphicsRectItem, QLabel, QSizePolicy, QWidget
 
-from studio.session.plots.curves_scale import Tick, place_text, place_ticks
+from studio.session.plots.scale import Tick, place_text, place_ticks
 from studio.session.runs.columns import is_share
 from studio.session.runs.curves_display import Content, CurvesDisplay, Drawn, Stroke
 from studio.ui.panes.plots import strokes

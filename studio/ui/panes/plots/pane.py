@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from studio.engine.formats.atomic import write_atomic
 from studio.session.core.tasks import TaskHandle
-from studio.session.plots.curves_export import csv_text
+from studio.session.plots.curves import csv_text
 from studio.session.runs.curves_display import CurvesDisplay, View
 from studio.session.studio import Studio
 from studio.session.training.staleness import foreign_graph

@@ -9,10 +9,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
 
+from studio.session.core.record_order import sortable
 from studio.session.profiling.columns import BY_ID, COLUMNS
 from studio.session.profiling.columns import Column as KernelColumn
 from studio.session.profiling.table import KernelRow
-from studio.session.runs.record_order import sortable
 from studio.ui.panes.profiler.cell_text import shown_text
 from studio.widgets import theme
 from studio.widgets.record_table.columns import Column

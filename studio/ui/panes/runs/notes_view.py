@@ -6,8 +6,7 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import NumericError
-from studio.session.runs.history import history_of, parts_of
-from studio.session.runs.records import RunRecord
+from studio.session.runs.records import RunRecord, history_of, parts_of
 from studio.widgets import numbers, theme
 from studio.widgets.labels.elided_label import ElidedLabel
 

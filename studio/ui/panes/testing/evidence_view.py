@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.session.evaluation.evaluation import EvaluationModel
-from studio.session.evaluation.evidence import ORDERS, Order
 from studio.session.evaluation.measures import Classification, Regression
+from studio.session.evaluation.results import ORDERS, Order
 from studio.ui.panes.testing.errors_view import ErrorsView
 from studio.ui.panes.testing.matrix_view import Cell, MatrixView
 from studio.ui.panes.testing.samples_view import SamplesView

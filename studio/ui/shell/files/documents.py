@@ -27,7 +27,6 @@ from studio.session.document.change import Change
 from studio.session.document.document import Document
 from studio.session.notices.settling import OPEN, SAVE
 from studio.session.safety.recovery_sessions import RecoverableSession, described
-from studio.session.safety.saving import save_document
 from studio.session.studio import Studio
 from studio.ui.shell.dialogs.questions import Answer, ask
 from studio.ui.shell.files.thumbnails import thumbnail
@@ -384,7 +383,7 @@ class Documents:
 
     def _write(self, path: Path | None) -> None:
         studio = self._studio
-        written = save_document(studio.document, studio.recovery, studio.data, path)
+        written = studio.recovery.save(studio.document, studio.data, path)
         studio.recent.add(written, studio.document.title, thumbnail(studio.document.state))
         studio.notify(f"Saved {written.name}", "ok")
 

@@ -9,8 +9,8 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QMenu, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.session.core.front import COVERED, NO_PROJECT
 from studio.session.document.edits.comments import add_note
+from studio.session.studio import COVERED, NO_PROJECT
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press
 

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from studio.engine.train.step_log import EpochSize
-from studio.session.plots.series_columns import Column, Floats
+from studio.session.plots.columns import Column, Floats
 
 Axis: TypeAlias = Literal["step", "epoch", "items", "relative", "wall"]
 

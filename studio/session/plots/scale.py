@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from studio.session.plots.series_axes import Axis
-from studio.session.plots.series_columns import Floats
+from studio.session.plots.axes import Axis
+from studio.session.plots.columns import Floats
 
 ScaleKind: TypeAlias = Literal["linear", "log", "symmetric"]
 
