@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(executable: GlExecutable, top: int) -> None:
     executable.run(20)
     executable.finish()
-    call = executable._work.engine.call
+    call = executable.work.engine.call
     names = call(_names, executable)
     order = executable.issued
     levels: list[list[Dispatch]] = []
@@ -72,12 +72,12 @@ def _report(executable: GlExecutable, top: int) -> None:
 def _names(executable: GlExecutable) -> dict[int, str]:
     """Kernels by the driver's program; on the engine thread."""
     sources = [one.source for _, planned in executable.planned for one in planned]
-    return {executable._work.compiled(source): source.name for source in sources}
+    return {executable.work.compiled(source): source.name for source in sources}
 
 
 def _times(executable: GlExecutable, parts: Sequence[Sequence[Dispatch]]) -> list[float]:
     """Median microseconds of each part; on the engine thread."""
-    work = executable._work
+    work = executable.work
     timer = step_timer(work.gl, work.engine.info)
     spinner = None if work.caps.is_software else work.spinner
     samples = []

@@ -196,7 +196,7 @@ def torn_frames(backend: GlBackend, contexts: SharedContexts, side: int, frames:
 def live_source(executable: GlExecutable, backend: GlBackend) -> Source:
     """The buffer the training itself writes: what must never be drawn."""
     ref = Ref(executable.program.tensors.named(PICTURE).id)
-    where = backend._work.engine.call(executable._storages.where, ref)
+    where = backend.work.engine.call(executable._storages.where, ref)
     descriptor = executable._storages.descriptor(ref)
     return Source(where.buffer.name, where.offset, where.nbytes, descriptor)
 

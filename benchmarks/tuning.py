@@ -27,10 +27,11 @@ from benchmarks.ours import network_of, ready_to_train
 from benchmarks.timing import machine
 from benchmarks.workloads import WORKLOADS, Workload
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices.table import Table, keep_rows
 from studio.engine.gl.kernels.specs import SHIPPED
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.tuning.findings import Tuning
-from studio.engine.gl.tuning.table import Table, keep_rows
+from studio.engine.gl.tuning.tuner import tune_kernels
 from studio.engine.gl.tuning.whole_steps import in_turn
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.network import Network
@@ -58,7 +59,7 @@ def choose_kernels(backend: Backend, work: Workload, batch: int, seconds: float)
     network, _ = network_of(work, batch, backend)
     with network:
         mode = "train" if work.optimizer else "infer"
-        found = device.tune([(network.program(mode), batch)], seconds)
+        found = tune_kernels(device, [(network.program(mode), batch)], seconds)
     device.choose_by(Table(found.rows))
     return f"{len(found.rows)} of {len(found.findings)} choices of kernels measured to be better"
 
@@ -136,7 +137,7 @@ def compare(
     backend.choose_by(SHIPPED)
     with ready(work, batch, backend) as steps:
         shipped = steps.executable
-        found = backend.tune([(shipped.program, batch)], seconds())
+        found = tune_kernels(backend, [(shipped.program, batch)], seconds())
         backend.choose_by(Table(found.rows))
         with steps.again(backend) as tuned:
             losses, tuned_losses = steps.losses(shipped), steps.losses(tuned)

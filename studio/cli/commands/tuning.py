@@ -12,9 +12,10 @@ from rich.markup import escape
 from studio.cli import console
 from studio.cli.options import BackendOption, JsonOption, open_project
 from studio.engine.core.errors import ParameterError
+from studio.engine.gl.choices.table import forget as forget_table
+from studio.engine.gl.choices.table import keep_rows, require_path, table_path
 from studio.engine.gl.tuning.findings import Finding, Tuning
-from studio.engine.gl.tuning.table import forget as forget_table
-from studio.engine.gl.tuning.table import keep_rows, require_path, table_path
+from studio.engine.gl.tuning.tuner import tune_kernels
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.devices import open_backend
@@ -93,7 +94,7 @@ def _measured(task: Task, backend: Backend, why: str, seconds: int) -> tuple[Tun
         def hear(done: int, total: int, name: str) -> None:
             status.update(f"kernel {done + 1} of {total}: {escape(name)}")
 
-        return device.tune(jobs, seconds, hear), device.device
+        return tune_kernels(device, jobs, seconds, hear), device.device
 
 
 def _forget(as_json: bool) -> None:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from studio.engine.compiler.target import GL, GL_SOFTWARE
+from studio.engine.gl.choices.table import load_choices
 from studio.engine.gl.device.binary_cache import BinaryCache, default_folder
 from studio.engine.gl.device.buffer_pool import BufferPool
 from studio.engine.gl.device.engine_thread import EngineThread
 from studio.engine.gl.device.program_cache import ProgramCache
-from studio.engine.gl.run.constant_tensors import write_constants
-from studio.engine.gl.run.device_work import DeviceWork
+from studio.engine.gl.record.device_work import DeviceWork
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.run.session import GlSession
-from studio.engine.gl.tuning.table import load_choices
-from studio.engine.gl.tuning.tuner import tune_programs
-from studio.engine.gl.tuning.whole_steps import hold_against_steps
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import MemoryReport
 from studio.engine.runtime.requirements import (
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from studio.engine.gl.device.context import ContextProvider
     from studio.engine.gl.device.device import DeviceInfo
     from studio.engine.gl.kernels.specs import Choices
-    from studio.engine.gl.tuning.findings import Tuning
-    from studio.engine.gl.tuning.tuner import Hear, Job
     from studio.engine.isa.program import Program
 
 
@@ -46,6 +42,9 @@ class GlBackend:
             default. Another one runs, too: results are the same, the speed is not.
         in_order: run kernels one after another, as the program has them, which takes the least
             memory; else side by side where data flow allows it.
+
+    Attributes:
+        work: what sessions and executables share of the device.
 
     Raises:
         BackendError: there is no usable OpenGL here; one sentence says why.
@@ -60,10 +59,12 @@ class GlBackend:
     ) -> None:
         engine = EngineThread(provider).start()
         try:
-            self._work = engine.call(_open, engine, target, in_order)
+            self.work = engine.call(_open, engine, target, in_order)
         except BaseException:
             engine.close()
             raise
+        self._sessions: WeakSet[GlSession] = WeakSet()
+        self._executables: WeakSet[GlExecutable] = WeakSet()
 
     @property
     def name(self) -> str:
@@ -73,7 +74,7 @@ class GlBackend:
     @property
     def info(self) -> DeviceInfo:
         """Names, limits and extensions of the device."""
-        return self._work.engine.info
+        return self.work.engine.info
 
     @property
     def device(self) -> str:
@@ -94,17 +95,17 @@ class GlBackend:
     @property
     def chosen_by(self) -> Choices:
         """What is asked before the shipped tables."""
-        return self._work.choices
+        return self.work.choices
 
     @property
     def target(self) -> Target:
         """What passes may know about OpenGL devices."""
-        return self._work.target
+        return self.work.target
 
     def open_session(self) -> GlSession:
         """A session with nothing in it."""
-        session = GlSession(self._work)
-        self._work.sessions.add(session)
+        session = GlSession(self.work)
+        self._sessions.add(session)
         return session
 
     def compile(
@@ -126,11 +127,11 @@ class GlBackend:
         tensors = persistent_tensors(program)
         fresh = [t for t in tensors if not session.has(t.name)]
         session.ensure(tensors, rows)
-        write_constants(session, fresh)
-        executable = self._work.engine.call(
-            GlExecutable, self._work, program, session, batch, rows, progress
+        session.write_constants(fresh)
+        executable = self.work.engine.call(
+            GlExecutable, self.work, program, session, batch, rows, progress
         )
-        self._work.executables.add(executable)
+        self._executables.add(executable)
         return executable
 
     def prefer(self, variants: Mapping[str, str]) -> None:
@@ -138,37 +139,21 @@ class GlBackend:
 
         Elsewhere, and where the named one does not apply, the shipped table chooses.
         """
-        self._work.wanted_variants = dict(variants)
+        self.work.wanted_variants = dict(variants)
 
     def choose_by(self, choices: Choices) -> None:
         """What to ask before the shipped tables in what is compiled from now on.
 
         A backend begins with what ``tune`` kept for its device, where it did.
         """
-        self._work.choices = choices
-
-    def tune(self, jobs: Sequence[Job], seconds: float, hear: Hear | None = None) -> Tuning:
-        """Measure the kernels programs leave a choice of; changes nothing by itself.
-
-        What is found then runs whole steps beside the shipped choice, and what makes one slower is
-        dropped.
-
-        Args:
-            jobs: programs with the batch each runs in.
-            seconds: when to stop looking; whole steps are run after that.
-            hear: told (kernels decided, kernels in all, the one under way), on another thread.
-        """
-        found = self._work.engine.call(tune_programs, self._work, tuple(jobs), seconds, hear)
-        found = hold_against_steps(self, jobs, found)
-        self._work.engine.call(self._work.pool.trim)
-        return found
+        self.work.choices = choices
 
     def memory(self) -> MemoryReport:
         """What is held now."""
-        counters = self._work.pool.counters()
+        counters = self.work.pool.counters()
         return MemoryReport(
-            persistent_bytes=sum(s.nbytes for s in list(self._work.sessions)),
-            transient_bytes=sum(e.nbytes for e in list(self._work.executables)),
+            persistent_bytes=sum(s.nbytes for s in list(self._sessions)),
+            transient_bytes=sum(e.nbytes for e in list(self._executables)),
             pooled_bytes=counters.bytes_allocated - counters.bytes_in_use,
             buffers=counters.allocated,
             peak_bytes=counters.bytes_high_water,
@@ -178,12 +163,12 @@ class GlBackend:
 
     def clocks(self) -> tuple[ThreadClock, ...]:
         """The processor clock of the thread that makes the calls."""
-        clock = self._work.engine.call(ThreadClock.of_this_thread)
+        clock = self.work.engine.call(ThreadClock.of_this_thread)
         return () if clock is None else (clock,)
 
     def close(self) -> None:
         """Release the device; sessions and executables are void after this."""
-        self._work.engine.close()
+        self.work.engine.close()
 
 
 def _open(engine: EngineThread, target: Target | None, in_order: bool) -> DeviceWork:

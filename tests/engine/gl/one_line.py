@@ -120,12 +120,12 @@ class OneLine:
 @contextmanager
 def planned_for(backend: GlBackend, target: Target) -> Iterator[None]:
     """Have what is compiled meanwhile planned for another kind of device than the renderer is."""
-    before = backend._work.target
-    backend._work.target = target
+    before = backend.work.target
+    backend.work.target = target
     try:
         yield
     finally:
-        backend._work.target = before
+        backend.work.target = before
 
 
 def run_line(

@@ -120,7 +120,7 @@ void main() {
 def test_no_place_of_a_row_is_read_behind_its_end(
     backend: GlBackend, classes: int, lanes: int
 ) -> None:
-    work, words = backend._work, bytes(4 * lanes)
+    work, words = backend.work, bytes(4 * lanes)
     defines = {"CLASSES": classes, "LANES": lanes}
     source = assemble("probe", EVERY_PLACE, [], local=(lanes, 1, 1), constants=FARTHEST,
                       defines=defines, from_file=False)  # fmt: skip

@@ -15,7 +15,7 @@ from studio.engine.gl.kernels.matmul.products import affordable
 from studio.engine.gl.kernels.product import Factor, Product
 from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
-from studio.engine.gl.run.device_work import DeviceWork
+from studio.engine.gl.record.device_work import DeviceWork
 from tests.engine.gl.naive import Array, Window, close, conv, conv_gradients, draw
 from tests.engine.gl.one_line import OneLine, planned_for, run_line
 

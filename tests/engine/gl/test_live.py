@@ -239,7 +239,7 @@ def test_every_stored_tensor_is_seen_although_its_bytes_are_shared(backend: GlBa
 
 def test_taps_come_and_go_between_runs_without_compiling(backend: GlBackend) -> None:
     session, executable = compiled(backend, scaled())
-    compiled_before = backend._work.programs.counters()
+    compiled_before = backend.work.programs.counters()
     executable.feed(0, np.ones((4, 3), np.float32))
     tap = session.tap("t1")
     executable.run(3)
@@ -255,7 +255,7 @@ def test_taps_come_and_go_between_runs_without_compiling(backend: GlBackend) -> 
     assert tap.captures == 1
     found = executable.fetch(Ref(executable.program.outputs[0])).result(20)
     assert (found == 32.0).all()
-    after = backend._work.programs.counters()
+    after = backend.work.programs.counters()
     assert (after.compiled, after.loaded) == (compiled_before.compiled, compiled_before.loaded)
     tap.close()
     executable.close()
@@ -354,7 +354,7 @@ def test_buffers_are_used_again_and_given_back(backend: GlBackend) -> None:
     tap = session.tap("count")
     executable.attach(tap, StepClock())
     names = set()
-    pool = backend._work.pool
+    pool = backend.work.pool
     for _ in range(6):
         tap.request()
         executable.run()
@@ -366,7 +366,7 @@ def test_buffers_are_used_again_and_given_back(backend: GlBackend) -> None:
     assert len(names) == 1
     in_use = pool.counters().in_use
     tap.close()
-    backend._work.engine.call(lambda: None)
+    backend.work.engine.call(lambda: None)
     assert pool.counters().in_use == in_use - 1
     executable.close()
     session.close()
@@ -378,9 +378,9 @@ def test_short_memory_is_told_and_runs_go_on(
     session, executable = compiled(backend, counting((64, 64)))
     tap = session.tap("count")
     executable.attach(tap, StepClock())
-    pool = backend._work.pool
+    pool = backend.work.pool
     monkeypatch.setattr(pool._counters, "budget_bytes", 0)
-    backend._work.engine.call(pool.trim)
+    backend.work.engine.call(pool.trim)
     tap.request()
     assert executable.run(2) == 2
     failure = tap.failure()

@@ -267,7 +267,7 @@ def test_drawing_from_snapshots_never_tears_and_from_the_live_buffer_does(
     session, executable, tap, there = stepping(backend, banded(shape))
     stop = threading.Event()
     ref = Ref(executable.program.tensors.named("count").id)
-    where = backend._work.engine.call(executable._storages.where, ref)
+    where = backend.work.engine.call(executable._storages.where, ref)
     live = Source(
         where.buffer.name, where.offset, where.nbytes, executable._storages.descriptor(ref)
     )  # fmt: skip

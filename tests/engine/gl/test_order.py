@@ -85,7 +85,7 @@ def test_sums_taken_along_and_patience_change_next_to_nothing(
     values["train/rates"] = np.full(256, 0.01)
     by_level, barriers = trained(hardware, program, values)
     with monkeypatch.context() as patch:
-        patch.setattr(hardware._work, "target", replace(hardware.target, in_order=True))
+        patch.setattr(hardware.work, "target", replace(hardware.target, in_order=True))
         in_order, _ = trained(hardware, program, values)
     for key, value in by_level.items():
         np.testing.assert_array_equal(value, in_order[key], err_msg=key)
@@ -104,7 +104,7 @@ def test_order_by_level_changes_no_bit(
     values["train/rates"] = np.full(256, 0.01)
     by_level, barriers = trained(backend, program, values)
 
-    monkeypatch.setattr(backend._work, "target", replace(backend.target, in_order=True))
+    monkeypatch.setattr(backend.work, "target", replace(backend.target, in_order=True))
     in_order, more = trained(backend, program, values)
     assert by_level.keys() == in_order.keys()
     for key, value in by_level.items():

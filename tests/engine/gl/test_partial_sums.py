@@ -16,7 +16,7 @@ from studio.engine.core.tensor import BATCH, Ref, Tensor
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.families import norm
 from studio.engine.gl.plan.planner import Planner
-from studio.engine.gl.run.device_work import DeviceWork
+from studio.engine.gl.record.device_work import DeviceWork
 from studio.engine.gl.shader.accessors import Use
 from studio.engine.gl.shader.planned import StorageBinding
 from studio.engine.isa.program import Program
@@ -457,7 +457,7 @@ def test_few_storages_leave_the_statistics_to_a_dispatch_more(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, results, size, channels = small_chain()
-    monkeypatch.setattr(DeviceWork, "caps", replace(backend._work.caps, offered_blocks=8))
+    monkeypatch.setattr(DeviceWork, "caps", replace(backend.work.caps, offered_blocks=8))
     found = kernels(backend, program, 5)
     assert not COLUMNS & {*found}
     assert {"batchnorm_statistics", "batchnorm_elements"} <= {*found}
@@ -544,7 +544,7 @@ def test_parts_take_no_more_room_than_the_plan_gives_them(
     program = fused(lines.program(y))
     (stats,) = partial_tensors(program)
     storage = program.storage(stats.ref)
-    planner = Planner(program, batch, 0, backend._work.caps, lambda ref: (0, 0))
+    planner = Planner(program, batch, 0, backend.work.caps, lambda ref: (0, 0))
     for entry in entries(program):
         planner.plan(entry)
     room = storage_bytes(program, storage, batch, 0, GL)
@@ -565,7 +565,7 @@ def test_sums_by_themselves_take_no_more_room_either(
     lines.add("forward", "COLUMN_PRODUCTS", dy=x, x=x, mean=mean, y=found[1])
     program = lines.program()
     verify(program)
-    caps = replace(backend._work.caps, is_software=target.is_software)
+    caps = replace(backend.work.caps, is_software=target.is_software)
     planner = Planner(program, batch, 0, caps, lambda ref: (0, 0))
     for ref, entry in zip(found, entries(program), strict=True):
         (one,) = planner.plan(entry)

@@ -100,7 +100,7 @@ def started(network: Network, work: Work) -> GlExecutable:
 def check_recorded(backend: GlBackend, work: Work) -> None:
     with Network(task(work.name), backend) as network:
         executable = started(network, work)
-        device = executable._work
+        device = executable.work
         step = plan_step(executable.program, device.target, work.batch, work.rows, device.caps)
         planned = step.dispatches
         assert [entry for entry, _ in executable.planned] == [entry for entry, _ in step.entries]

@@ -14,10 +14,10 @@ from studio.engine.compiler.target import GL, GL_SOFTWARE
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device.timers import Sample
+from studio.engine.gl.record import spinner as spinners
+from studio.engine.gl.record.spinner import Spinner
 from studio.engine.gl.run import profile_run
 from studio.engine.gl.run.executable import GlExecutable
-from studio.engine.gl.tuning import spinner as spinners
-from studio.engine.gl.tuning.spinner import Spinner
 from studio.engine.profiler.events import Profile
 from tests.engine.gl.gl_programs import Lines
 

@@ -52,7 +52,7 @@ def poisoned(backend: GlBackend, executable: GlExecutable) -> MemoryPlan:
     storages = executable._storages
     plan: MemoryPlan = storages.plan
     assert len(plan.buffers) == 1
-    arena, pool = storages._arena[0], backend._work.pool
+    arena, pool = storages._arena[0], backend.work.pool
     begins = [0, *(end for _, _, end in plan.to_clear())]
     ends = [*(begin for _, begin, _ in plan.to_clear()), plan.total_bytes]
 
@@ -61,7 +61,7 @@ def poisoned(backend: GlBackend, executable: GlExecutable) -> MemoryPlan:
             count = max(end - begin, 0) // 4
             pool.upload(arena.slice(begin, 4 * count), np.full(count, np.nan, np.float32))
 
-    backend._work.engine.call(poison)
+    backend.work.engine.call(poison)
     return plan
 
 

@@ -111,7 +111,7 @@ def test_the_step_block_moves_on_beside_the_updates(backend: GlBackend) -> None:
     executable = backend.compile(training(), session, 3)
     assert isinstance(executable, GlExecutable)
     levels, level = {}, -1
-    work = executable._work
+    work = executable.work
     names = {
         work.engine.call(work.compiled, one.source): one.source.name
         for _, planned in executable.planned

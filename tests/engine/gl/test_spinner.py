@@ -11,8 +11,8 @@ import pytest
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.device.timers import Sample
-from studio.engine.gl.tuning import spinner as spinners
-from studio.engine.gl.tuning.spinner import Spinner
+from studio.engine.gl.record import spinner as spinners
+from studio.engine.gl.record.spinner import Spinner
 
 pytestmark = pytest.mark.gl
 
@@ -25,7 +25,7 @@ def backend() -> Iterator[GlBackend]:
 
 
 def test_spinner_lasts_longer_for_more(backend: GlBackend) -> None:
-    work = backend._work
+    work = backend.work
 
     def steps() -> list[int]:
         asked: list[int] = []
@@ -66,7 +66,7 @@ class StandingClock:
 
 
 def test_spinner_spins_no_longer_than_a_launch_can_say(backend: GlBackend) -> None:
-    work = backend._work
+    work = backend.work
     asked: list[int] = []
 
     def cover() -> None:
@@ -83,12 +83,12 @@ def test_spinner_says_that_there_is_no_clock(backend: GlBackend) -> None:
         patch.object(spinners, "step_timer", lambda *_: StandingClock()),
         pytest.raises(BackendError, match="no time"),
     ):
-        backend._work.engine.call(Spinner, backend._work)
-    assert backend._work.pool.counters().in_use == 0
+        backend.work.engine.call(Spinner, backend.work)
+    assert backend.work.pool.counters().in_use == 0
 
 
 def test_spinner_waits_for_the_clock_but_not_for_ever(backend: GlBackend) -> None:
-    work = backend._work
+    work = backend.work
     now = iter(range(10**6))
 
     def settled(spinner: Spinner, *steps: float) -> int:

@@ -12,12 +12,13 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices.signatures import product_signature
+from studio.engine.gl.choices.table import Measured, Table
 from studio.engine.gl.kernels.specs import SHIPPED
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.run.storages import Storages
 from studio.engine.gl.tuning.findings import Finding, Tuning
-from studio.engine.gl.tuning.signatures import product_signature
-from studio.engine.gl.tuning.table import Measured, Table
+from studio.engine.gl.tuning.tuner import tune_kernels
 from studio.engine.gl.tuning.whole_steps import hold_against_steps
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
@@ -39,7 +40,7 @@ Arrays = Mapping[str, np.ndarray]
 
 def limit(backend: GlBackend, nbytes: int = GL.max_storage_bytes) -> None:
     """Let no buffer of an arena be longer than so many bytes."""
-    backend._work.target = replace(GL, max_storage_bytes=nbytes)
+    backend.work.target = replace(GL, max_storage_bytes=nbytes)
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +150,7 @@ def test_training_in_several_buffers_has_the_same_bits(backend: GlBackend) -> No
     assert all(np.isfinite(whole.watched[name]).all() for name in both)
     assert [n for n in both if whole.watched[n].tobytes() != parts.watched[n].tobytes()] == []
     assert {m for m, _ in whole.kernels} == {m for m, _ in parts.kernels}
-    assert backend._work.pool.counters().in_use == 0
+    assert backend.work.pool.counters().in_use == 0
 
 
 def branches() -> tuple[Program, list[Ref]]:
@@ -230,9 +231,9 @@ def test_other_kernels_are_held_against_steps_in_several_buffers(backend: GlBack
     assert found.passed_over == ()
     # Which is faster is the device's to say: the step ran by both.
     assert len(found.steps) + len(found.dropped) == 1
-    tried = backend.tune([(line.program, line.batch)], 1.0)
+    tried = tune_kernels(backend, [(line.program, line.batch)], 1.0)
     assert len(tried.findings) + tried.left == 1
-    assert backend._work.pool.counters().in_use == 0
+    assert backend.work.pool.counters().in_use == 0
 
 
 def test_more_than_the_device_has_is_refused_before_anything_is_made(
@@ -240,8 +241,8 @@ def test_more_than_the_device_has_is_refused_before_anything_is_made(
 ) -> None:
     program, _ = branches()
     limit(backend, MIB)
-    pool = backend._work.pool
-    backend._work.engine.call(pool.trim)
+    pool = backend.work.pool
+    backend.work.engine.call(pool.trim)
     monkeypatch.setattr(pool._counters, "budget_bytes", 4 * MIB)
     session = backend.open_session()
     with pytest.raises(BackendError, match=r"the arena of probe .* needs 5\.9 MiB .*4\.0 MiB"):
@@ -255,8 +256,8 @@ def test_buffers_before_one_the_driver_refuses_are_given_back(
 ) -> None:
     program, _ = branches()
     limit(backend, MIB)
-    pool = backend._work.pool
-    backend._work.engine.call(pool.trim)
+    pool = backend.work.pool
+    backend.work.engine.call(pool.trim)
     real = pool._reserve
     asked: list[int] = []
 

@@ -45,7 +45,7 @@ def trained(
     """The parameters after some steps."""
     session, executable = begun(backend, program, values, ROWS)
     if compiled:
-        executable._work.engine.call(executable._step.compile)
+        executable.work.engine.call(executable._step.compile)
     assert executable._step.compiled is compiled
     executable.run(STEPS)
     found = {t.name: session.read(t.name).result(60) for t in program.of_role(Role.PARAM)}
@@ -79,7 +79,7 @@ def test_the_loop_is_compiled_on_fast_devices_once_it_pays(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch, fast: bool
 ) -> None:
     from_python = FakeList(monkeypatch)
-    step = StepIssue(backend._work.gl, (), fast=fast)
+    step = StepIssue(backend.work.gl, (), fast=fast)
     for _ in range(WORTHWHILE):
         assert not step.compiled
         step.step()
@@ -93,7 +93,7 @@ def test_without_a_compiler_python_goes_on(
 ) -> None:
     from_python = FakeList(monkeypatch)
     monkeypatch.setattr(step_issue, "send_rows", lambda: None)
-    step = StepIssue(backend._work.gl, (), fast=True)
+    step = StepIssue(backend.work.gl, (), fast=True)
     for _ in range(WORTHWHILE + 3):
         step.step()
     assert from_python.sent == WORTHWHILE + 3
@@ -123,7 +123,7 @@ def test_only_a_step_that_follows_itself_begins_without_a_barrier(
     session, executable = begun(backend, program, values, ROWS)
     sent: list[bool] = []
     if compiled:
-        executable._work.engine.call(executable._step.compile)
+        executable.work.engine.call(executable._step.compile)
         executable._step._send = lambda _, rows: sent.append(bool(rows[0, 0]))
     else:
         monkeypatch.setattr(step_issue, "issue", lambda _, found: sent.append(found[0].barrier))

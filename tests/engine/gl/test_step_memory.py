@@ -12,8 +12,8 @@ from studio.engine.compiler.target import GL, Target
 from studio.engine.core.tensor import Role
 from studio.engine.gl.device.buffers import size_class
 from studio.engine.gl.kernels.reference_devices import reference_traits
+from studio.engine.gl.plan.persistent_buffers import persistent_buffers
 from studio.engine.gl.plan.planned_step import PlannedStep, plan_step
-from studio.engine.gl.run.session import rooms
 from studio.engine.runtime.requirements import asked_in_turn
 from studio.engine.train.programs import Programs
 
@@ -30,9 +30,8 @@ def held(step: PlannedStep) -> int:
     """Bytes of its buffers: arena, scratch storage, tables, and what stays but for the samples."""
     kept = [[t for t in tensors if t.role is not Role.DATA]
             for tensors in asked_in_turn(step.memory.program)]  # fmt: skip
-    sizes = [
-        nbytes for tensors in kept for _, nbytes in rooms((t, t.descriptor(1)) for t in tensors)
-    ]
+    wanted = [[(t, t.descriptor(1)) for t in tensors] for tensors in kept]
+    sizes = [nbytes for together in wanted for _, nbytes in persistent_buffers(together)]
     sizes += [*step.memory.buffers, step.order.scratch.nbytes]
     sizes += [entry.nbytes for entry in step.calls.host]
     return sum(size_class(nbytes) for nbytes in sizes if nbytes)

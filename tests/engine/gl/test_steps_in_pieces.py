@@ -78,7 +78,7 @@ def plainly(session: GlSession, executable: GlExecutable) -> None:
 
 
 def from_machine_code(executable: GlExecutable) -> None:
-    executable._work.engine.call(executable._step.compile)
+    executable.work.engine.call(executable._step.compile)
     assert executable._step.compiled
 
 

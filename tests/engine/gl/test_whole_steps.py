@@ -9,12 +9,12 @@ import pytest
 
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices.signatures import product_signature
+from studio.engine.gl.choices.table import Measured
 from studio.engine.gl.kernels.specs import SHIPPED
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.tuning import whole_steps
 from studio.engine.gl.tuning.findings import Finding, Tuning
-from studio.engine.gl.tuning.signatures import product_signature
-from studio.engine.gl.tuning.table import Measured
 from studio.engine.gl.tuning.whole_steps import hold_against_steps, in_turn
 from tests.engine.gl.one_line import OneLine
 from tests.engine.gl.tuning.tuned_lines import (
@@ -102,7 +102,7 @@ def test_steps_are_run_by_both_choices_where_they_differ(
     assert (step.program, step.batch) == (line.program.name, line.batch)
     (times,) = found
     assert min(times) > 0
-    assert backend._work.pool.counters().in_use == 0
+    assert backend.work.pool.counters().in_use == 0
 
 
 @pytest.mark.gl

@@ -233,7 +233,7 @@ def test_clears_and_uploads_of_a_recording_are_listed(monkeypatch: pytest.Monkey
             network.initialise(0)
             heard = Heard(monkeypatch)
             program = network.executable("train", batch).program
-            work = backend._work
+            work = backend.work
             found = listed(backend, task, program)
             host = plan_step(program, work.target, batch, rows, work.caps).calls.host
     finally:

@@ -25,7 +25,7 @@ from studio.engine.runtime.live_statistics import BINS, Statistics
 if TYPE_CHECKING:
     from studio.engine.core.descriptor import ShapeDescriptor
     from studio.engine.gl.device.buffers import PoolBuffer, Slice
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
 
 _LOCAL = 64
 _FOLDED = 64

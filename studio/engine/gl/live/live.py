@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from studio.engine.core.descriptor import ShapeDescriptor
     from studio.engine.gl.device.buffers import PoolBuffer, Slice
     from studio.engine.gl.device.device import DeviceInfo
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
 
 SHARED = "shared with the window"
 """How a context was made in which the window's own contexts see buffers; see ``DeviceInfo``."""

@@ -11,9 +11,9 @@ from studio.engine.compiler.lifetimes import inner_gradients, transient
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.gl.device.device import SLICE_ALIGNMENT
 from studio.engine.gl.plan.issue_order import IssueOrder, order_dispatches
+from studio.engine.gl.plan.persistent_buffers import persistent_buffers
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.plan.scratch import spare_room
-from studio.engine.gl.run.session import rooms
 from studio.engine.gl.shader.planned import TableBinding, TicketsBinding
 from studio.engine.runtime.entries import Entry, entries
 from studio.engine.runtime.kernel_calls import ONCE, HostEntry, KernelCall, StepCalls
@@ -67,9 +67,9 @@ class SymbolicStorages:
         return (f"arena {number}", offset, offset + slot.nbytes)
 
     def _hold(self, tensors: Sequence[Tensor], rows: int) -> None:
-        for room, _ in rooms((t, t.descriptor(1, rows)) for t in tensors):
-            name = room[0][0].name
-            for tensor, descriptor, begin in room:
+        for group, _ in persistent_buffers((t, t.descriptor(1, rows)) for t in tensors):
+            name = group[0][0].name
+            for tensor, descriptor, begin in group:
                 end = begin + max(descriptor.device_nbytes, 4)
                 self._held[tensor.name] = (name, begin, end)
 

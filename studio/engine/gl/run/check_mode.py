@@ -27,7 +27,7 @@ from studio.engine.runtime.entries import Entry, unfused
 from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked, written
 
 if TYPE_CHECKING:
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
     from studio.engine.gl.run.session import GlSession
     from studio.engine.isa.program import Program
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.device.fences import StepThrottle
-from studio.engine.gl.device.reads import read_later
+from studio.engine.gl.device.readback import read_later
 from studio.engine.gl.device.transfer import from_device, padded_to_device, to_device
 from studio.engine.gl.live.live import GlTap
 from studio.engine.gl.plan.planned_step import recorded_calls
@@ -33,7 +33,7 @@ from studio.engine.runtime.transfers import checked_values, failed, fed_tensor
 
 if TYPE_CHECKING:
     from studio.engine.gl.kernels.specs import DeviceCaps
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
     from studio.engine.gl.run.session import GlSession
     from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.isa.program import Program
@@ -59,6 +59,10 @@ class GlExecutable:
         batch: rows of the batch symbol.
         rows: rows of the resident data set.
         progress: hears (kernels compiled, kernels in all).
+
+    Attributes:
+        work: the device and what compiles for it.
+        planned: what the program runs as one, with the dispatches of each, in order.
     """
 
     def __init__(
@@ -70,7 +74,7 @@ class GlExecutable:
         rows: int,
         progress: Progress | None = None,
     ) -> None:
-        self._work = work
+        self.work = work
         self._program = program
         self._session = session
         self._batch = batch
@@ -103,7 +107,9 @@ class GlExecutable:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held: arena, tables, scratch."""
+        """Bytes held: arena, tables, scratch; 0 once closed."""
+        if self._closed:
+            return 0
         own = self._recording.nbytes if self._recording is not None else 0
         return self._storages.nbytes + own
 
@@ -115,7 +121,7 @@ class GlExecutable:
     @property
     def caps(self) -> DeviceCaps:
         """What the device is like, as far as the choice of kernels depends on it."""
-        return self._work.caps
+        return self.work.caps
 
     @property
     def calls(self) -> StepCalls:
@@ -136,7 +142,7 @@ class GlExecutable:
         array = checked_values(name, values, descriptor.shape, descriptor.dtype)
         padded = descriptor.padded
         data = padded_to_device(array, descriptor) if padded else to_device(array, descriptor.dtype)
-        self._call(lambda: self._work.pool.upload(self._storages.where(ref), data.reshape(-1)))
+        self._call(lambda: self.work.pool.upload(self._storages.where(ref), data.reshape(-1)))
 
     def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
         """Queue whole runs; returns how many were queued. ``stop`` is asked before each."""
@@ -150,8 +156,8 @@ class GlExecutable:
         except BackendError as error:
             return failed(error)
         return read_later(
-            self._work.engine,
-            self._work.pool,
+            self.work.engine,
+            self.work.pool,
             lambda: self._storages.where(ref),
             lambda raw: from_device(raw, descriptor),
         )
@@ -184,24 +190,23 @@ class GlExecutable:
         """Give the arena back; more than once does nothing."""
         if not self._closed:
             self._closed = True
-            if self._work.engine.is_alive:
-                self._work.engine.call(self._release)
-            self._work.forget(self)
+            if self.work.engine.is_alive:
+                self.work.engine.call(self._release)
 
     # -- on the engine thread -------------------------------------------------------------------
 
     def _call(self, work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         if self._closed:
             raise BackendError("the executable has been closed", who=self._program.name)
-        return self._work.engine.call(work, *arguments, **named)
+        return self.work.engine.call(work, *arguments, **named)
 
     def _planner(self, storages: Storages) -> Planner:
-        wanted: Mapping[str, str] = self._work.wanted_variants
+        wanted: Mapping[str, str] = self.work.wanted_variants
         return Planner(
             storages.program,
             self._batch,
             self._rows,
-            self._work.caps,
+            self.work.caps,
             storages.place,
             storages.inner,
             wanted,
@@ -219,13 +224,13 @@ class GlExecutable:
         flat = [one for _, planned in self.planned for one in planned]
         # The first touch of much memory takes a driver long; its threads compile meanwhile.
         self._storages.make_zero()
-        self._work.compile_all([one.source for one in flat], progress)
+        self.work.compile_all([one.source for one in flat], progress)
         self._recording = self._new_recording(self._storages)
         self._recording.record(flat)
-        fast = not self._work.engine.info.is_software
+        fast = not self.work.engine.info.is_software
         recorded = self._recording
         self._step = StepIssue(
-            self._work.gl, recorded.ordered, fast=fast, seamless=recorded.seamless
+            self.work.gl, recorded.ordered, fast=fast, seamless=recorded.seamless
         )
         self._parts = (-1, [])
         self._costs = None
@@ -233,10 +238,10 @@ class GlExecutable:
 
     def _hand_over(self, one: PlannedDispatch) -> None:
         """Have a kernel compiled while the next are planned."""
-        self._work.request(one.source)
+        self.work.request(one.source)
 
     def _new_recording(self, storages: Storages) -> Recording:
-        work = self._work
+        work = self.work
         return Recording(
             work.pool,
             work.engine.info,
@@ -257,7 +262,7 @@ class GlExecutable:
 
     def _issue_steps(self, steps: int, stop: Callable[[], bool] | None) -> int:
         recording = self._ready()
-        stopping = self._work.engine.stopping
+        stopping = self.work.engine.stopping
         follows = False
         for done in range(steps):
             if stopping.is_set() or (stop is not None and stop()):
@@ -270,7 +275,7 @@ class GlExecutable:
                 self._step.step(follows=follows)
                 follows = True
             self._throttle.step_issued(stopping, more=done + 1 < steps)
-        self._work.gl.check("running a step")
+        self.work.gl.check("running a step")
         return steps
 
     def _issue_watched(self, recording: Recording) -> None:
@@ -279,7 +284,7 @@ class GlExecutable:
         if self._parts[0] != version:
             self._parts = (version, self._cut(recording))
         for dispatches, hook in self._parts[1]:
-            issue(self._work.gl, dispatches)
+            issue(self.work.gl, dispatches)
             if hook is not None:
                 hook()
         self._board.end_run()
@@ -302,8 +307,8 @@ class GlExecutable:
         return tap.copy(self._storages.where(ref), self._storages.descriptor(ref), moment)
 
     def _drain(self) -> None:
-        self._throttle.drain(self._work.engine.stopping)
-        self._work.gl.check("running a step")
+        self._throttle.drain(self.work.engine.stopping)
+        self.work.gl.check("running a step")
 
     def _profile(self, steps: int, amid_work: bool) -> Profile:
         recording = self._ready()
@@ -311,17 +316,17 @@ class GlExecutable:
         if self._costs is None:
             found = [entry for entry, _ in self.planned]
             self._costs = entry_costs(self._program, found, self._batch, self._rows)
-        return profile_steps(self._work, self.planned, self._costs, recording.dispatches, steps,
+        return profile_steps(self.work, self.planned, self._costs, recording.dispatches, steps,
                              amid_work=amid_work)  # fmt: skip
 
     def _check(self, keep: Collection[Ref]) -> dict[Ref, Array]:
         self._drain()
-        return check_step(self._work, self._program, self._session, self._batch, self._rows,
+        return check_step(self.work, self._program, self._session, self._batch, self._rows,
                           self._storages, keep)  # fmt: skip
 
     def _release(self) -> None:
         self._board.drop_pending()
-        self._throttle.drain(self._work.engine.stopping)
+        self._throttle.drain(self.work.engine.stopping)
         self._throttle.release()
         if self._recording is not None:
             self._recording.release()

@@ -16,7 +16,7 @@ from studio.engine.gl.record.recorder import Dispatch, issue
 from studio.engine.profiler.events import KernelEvent, Profile
 
 if TYPE_CHECKING:
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
     from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.runtime.entries import Entry
     from studio.engine.runtime.recorder import EntryCost

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role, Tensor
-from studio.engine.gl.device.device import SLICE_ALIGNMENT
-from studio.engine.gl.device.reads import read_later
+from studio.engine.gl.device.readback import read_later
 from studio.engine.gl.device.transfer import from_device, to_device
 from studio.engine.gl.live.live import GlTap
+from studio.engine.gl.plan.persistent_buffers import BufferGroup, persistent_buffers
 from studio.engine.runtime.live import After
 from studio.engine.runtime.requirements import check_ensured, is_held, too_large
 from studio.engine.runtime.transfers import checked_rows, checked_values, failed
@@ -25,19 +25,12 @@ if TYPE_CHECKING:
     from studio.engine.core.descriptor import ShapeDescriptor
     from studio.engine.core.tensor import Shape
     from studio.engine.gl.device.buffers import PoolBuffer, Slice
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
 
 Array = npt.NDArray[np.generic]
 
-_ALONE_BYTES = 16 << 20
-"""Tensors from this size on get a buffer of their own."""
-_CHUNK_BYTES = 64 << 20
-"""The most a buffer shared by several tensors holds."""
 _UNDERWAY = 4
 """Tensors that may wait to be copied while the next is made."""
-
-Room: TypeAlias = "list[tuple[Tensor, ShapeDescriptor, int]]"
-"""Tensors that share a buffer, each with its first byte there."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +132,13 @@ class GlSession:
         for upload in underway:
             upload.result()
 
+    def write_constants(self, tensors: Iterable[Tensor]) -> None:
+        """Write the values that constants among the tensors carry; others are passed over."""
+        for tensor in tensors:
+            if tensor.role is Role.CONST and tensor.value is not None:
+                values = np.asarray(tensor.value, dtype=np.float64).reshape(tensor.shape)
+                self.write(tensor.name, values.astype(tensor.dtype.np))
+
     def read(self, name: str) -> Future[Array]:
         """The contents, dense and row-major, when the device has got there."""
         try:
@@ -187,8 +187,8 @@ class GlSession:
         for tensor, descriptor in wanted:
             if descriptor.device_nbytes > self._work.target.max_storage_bytes:
                 raise too_large(tensor, descriptor.device_nbytes, self._work.target)
-        for room, nbytes in rooms(wanted):
-            self._place(room, nbytes)
+        for group, nbytes in persistent_buffers(wanted):
+            self._place(group, nbytes)
 
     def _fits(self, tensor: Tensor, rows: int) -> bool:
         """Whether the tensor is there as wanted; data of another length is given back first."""
@@ -203,7 +203,7 @@ class GlSession:
         self.generation += 1
         return False
 
-    def _place(self, group: Room, nbytes: int) -> None:
+    def _place(self, group: BufferGroup, nbytes: int) -> None:
         names = group[0][0].name if len(group) == 1 else f"{len(group)} persistent tensors"
         buffer = self._pool.acquire(nbytes, names, zero=True)
         if len(group) > 1 or group[0][0].role is not Role.DATA:
@@ -211,21 +211,3 @@ class GlSession:
         for tensor, descriptor, offset in group:
             length = max(descriptor.device_nbytes, 4)
             self._held[tensor.name] = Held(tensor, descriptor, buffer.slice(offset, length))
-
-
-def rooms(wanted: Iterable[tuple[Tensor, ShapeDescriptor]]) -> Iterator[tuple[Room, int]]:
-    """The buffers that tensors made at the same time are placed in, and the bytes of each."""
-    group: Room = []
-    filled = 0
-    for tensor, descriptor in wanted:
-        nbytes = max(descriptor.device_nbytes, 4)
-        if nbytes >= _ALONE_BYTES or tensor.role is Role.DATA:
-            yield [(tensor, descriptor, 0)], nbytes
-            continue
-        if filled + nbytes > _CHUNK_BYTES:
-            yield group, filled
-            group, filled = [], 0
-        group.append((tensor, descriptor, filled))
-        filled = -(-(filled + nbytes) // SLICE_ALIGNMENT) * SLICE_ALIGNMENT
-    if group:
-        yield group, filled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from studio.engine.gl.choices.table import tile_variant
 from studio.engine.gl.kernels.families import all_variants, choose
 from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps, Variant
@@ -18,7 +19,6 @@ from studio.engine.gl.kernels.tiles import (
     software_cost,
 )
 from studio.engine.gl.plan.scratch import ROOM
-from studio.engine.gl.tuning.table import tile_variant
 
 Cut = tuple[Tile, int]
 """A tile, and into how many parts the depth is cut."""

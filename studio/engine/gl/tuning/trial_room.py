@@ -22,7 +22,7 @@ from studio.engine.gl.shader.planned import PlannedDispatch, StorageBinding, Tab
 from studio.engine.gl.shader.source import KernelSource, assemble, kernel_text
 
 if TYPE_CHECKING:
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
     from studio.engine.isa.program import Program, Storage
 
 RELATIVE = 2e-5

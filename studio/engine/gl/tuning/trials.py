@@ -9,21 +9,21 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import BackendError
+from studio.engine.gl.choices.signatures import op_signature, product_signature
 from studio.engine.gl.device.timers import step_timer
 from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.specs import BoundInstruction, Choices
 from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.record.recorder import Recording, issue
-from studio.engine.gl.tuning.signatures import op_signature, product_signature
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
 from studio.engine.isa.instruction import Twin
 from studio.engine.runtime.entries import Entry
 
 if TYPE_CHECKING:
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
+    from studio.engine.gl.record.spinner import Spinner
     from studio.engine.gl.shader.planned import PlannedDispatch
-    from studio.engine.gl.tuning.spinner import Spinner
     from studio.engine.isa.program import Program, Storage
 
 _MARK_SECONDS = {True: 0.01, False: 0.0003}

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError, ShaderError
+from studio.engine.gl.choices.signatures import op_signature
+from studio.engine.gl.choices.table import Measured, tile_variant
 from studio.engine.gl.device.entry_points import ContextLostError
 from studio.engine.gl.device.timers import step_timer
 from studio.engine.gl.kernels.families import all_variants, choose
@@ -23,15 +25,15 @@ from studio.engine.gl.tuning.candidates import (
     other_variants,
 )
 from studio.engine.gl.tuning.findings import Finding, Tuning
-from studio.engine.gl.tuning.signatures import op_signature
-from studio.engine.gl.tuning.table import Measured, tile_variant
 from studio.engine.gl.tuning.trial_room import NumberBlock
 from studio.engine.gl.tuning.trials import HOPELESS, EntryTrials, Trial
+from studio.engine.gl.tuning.whole_steps import hold_against_steps
 from studio.engine.isa.ops.norm import ColumnSums
 from studio.engine.runtime.entries import Entry, entries
 
 if TYPE_CHECKING:
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.backend import GlBackend
+    from studio.engine.gl.record.device_work import DeviceWork
     from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.gl.shader.source import KernelSource
     from studio.engine.isa.program import Program, Storage
@@ -50,17 +52,31 @@ Hear = Callable[[int, int, str], None]
 """Hears (kernels decided, kernels in all, the one under way)."""
 
 
-def tune_programs(
-    work: DeviceWork, jobs: Sequence[Job], seconds: float, hear: Hear | None = None
+def tune_kernels(
+    backend: GlBackend, jobs: Sequence[Job], seconds: float, hear: Hear | None = None
 ) -> Tuning:
-    """Measure the choices that programs leave open; on the engine thread.
+    """Measure the kernel choices that programs leave open; changes nothing by itself.
+
+    First kernels are run alone. Then whole steps run by the choices found and by the shipped ones,
+    and choices that make a step slower are dropped.
 
     Args:
-        work: the device.
+        backend: the device.
         jobs: programs with the batch each runs in.
-        seconds: when to stop; what is then under way keeps the best found so far.
-        hear: told of every kernel as its turn comes.
+        seconds: when to stop trying kernels; whole steps are run after that.
+        hear: told (kernels decided, kernels in all, the one under way), on another thread.
     """
+    work = backend.work
+    found = work.engine.call(_measure_alone, work, tuple(jobs), seconds, hear)
+    found = hold_against_steps(backend, jobs, found)
+    work.engine.call(work.pool.trim)
+    return found
+
+
+def _measure_alone(
+    work: DeviceWork, jobs: Sequence[Job], seconds: float, hear: Hear | None
+) -> Tuning:
+    """Measure single kernels; on the engine thread."""
     return _Tuner(work, seconds, hear).run(jobs)
 
 

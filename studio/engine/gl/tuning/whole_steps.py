@@ -16,12 +16,12 @@ import numpy as np
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import ROWS
+from studio.engine.gl.choices.table import Rows, Table
 from studio.engine.gl.device.entry_points import ContextLostError
 from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.specs import SHIPPED, BoundInstruction, Choices
 from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.tuning.findings import StepTimes, Tuning
-from studio.engine.gl.tuning.table import Rows, Table
 from studio.engine.runtime.requirements import persistent_tensors
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from studio.engine.gl.choices.signatures import op_signature, product_signature
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_cuts
-from studio.engine.gl.tuning.signatures import op_signature, product_signature
 from tests.engine.gl.naive import draw
 from tests.engine.gl.one_line import OneLine
 from tests.engine.gl.tuning.tuned_lines import linear, op_of, products_of

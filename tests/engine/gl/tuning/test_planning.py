@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices.signatures import op_signature, product_signature
+from studio.engine.gl.choices.table import Measured, Table, keep_rows
 from studio.engine.gl.kernels.specs import SHIPPED
-from studio.engine.gl.tuning.signatures import op_signature, product_signature
-from studio.engine.gl.tuning.table import Measured, Table, keep_rows
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line
 from tests.engine.gl.tuning.tuned_lines import (

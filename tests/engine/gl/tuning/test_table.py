@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from studio.engine.gl.choices import table as tables
+from studio.engine.gl.choices.table import Measured, Table, keep_rows, load_choices
 from studio.engine.gl.kernels.specs import SHIPPED
-from studio.engine.gl.tuning import table as tables
-from studio.engine.gl.tuning.table import Measured, Table, keep_rows, load_choices
 
 DEVICE = "somebody|a device|driver 1.2|4.30"
 OTHER = "somebody|a device|driver 1.3|4.30"

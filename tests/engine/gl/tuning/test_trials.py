@@ -12,16 +12,17 @@ from studio.engine.compiler.passes.fuse_statistics import fuse_statistics
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices import table as tables
+from studio.engine.gl.choices.signatures import op_signature
+from studio.engine.gl.choices.table import Measured, Table
 from studio.engine.gl.device.timers import TimestampTimer
 from studio.engine.gl.kernels.families import all_variants, choose
 from studio.engine.gl.kernels.matmul.products import product_dispatches
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.kernels.tiles import REGISTER_TILES
-from studio.engine.gl.tuning import table as tables
 from studio.engine.gl.tuning import trials
-from studio.engine.gl.tuning.signatures import op_signature
-from studio.engine.gl.tuning.table import Measured, Table
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
+from studio.engine.gl.tuning.tuner import tune_kernels
 from tests.engine.gl.gl_programs import Lines
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, planned_for, run_line
@@ -38,7 +39,9 @@ from tests.engine.gl.tuning.tuned_lines import (
 def test_tuning_tries_tiles_and_keeps_only_what_is_faster(backend: GlBackend) -> None:
     line, expected = linear(rows=64, inner=48, out=40)
     heard: list[tuple[int, int, str]] = []
-    found = backend.tune([(line.program, line.batch)], 60, lambda *told: heard.append(told))
+    found = tune_kernels(
+        backend, [(line.program, line.batch)], 60, lambda *told: heard.append(told)
+    )
     (one,) = found.findings
     assert one.signature.startswith("linear 64x40x48 bias #")
     assert one.tried >= 2
@@ -60,7 +63,7 @@ def test_gradients_are_tuned_product_by_product(backend: GlBackend) -> None:
     operands = {"w": w, "b": draw(24), "x": x, "y": (40, 24)}
     old = {"y": dy, "w": draw(24, 32)}
     line = OneLine("GRADS_LINEAR", operands, old, ("x", "y"), set=("x", "b"))
-    found = backend.tune([(line.program, line.batch)], 60)
+    found = tune_kernels(backend, [(line.program, line.batch)], 60)
     kernels = {one.signature.split()[0] for one in found.findings}
     assert kernels == {"grads_linear_dw", "grads_linear_dx"}
     assert not any(one.refused for one in found.findings), "adding kernels begin alike"
@@ -79,7 +82,7 @@ def test_tail_of_a_group_is_tried_and_run_with_its_producer(backend: GlBackend, 
     line, expected = linear(rows=9, inner=64, out=24)
     (product,) = products_of(op_of(line))
     line.follow("RELU")
-    (one,) = backend.tune([(line.program, line.batch)], 60).findings
+    (one,) = tune_kernels(backend, [(line.program, line.batch)], 60).findings
     assert one.refused == ()
     tile, _ = other_tiles(backend, product)
     backend.choose_by(Table({one.signature: Measured(tile, parts, 1.0, 2.0)}))
@@ -112,11 +115,11 @@ def test_candidate_with_other_results_is_left_out(
     line, expected = linear(rows=16, inner=16, out=24)
     wrong = (Variant("forgetful", without_bias), Variant("unreadable", unreadable))
     monkeypatch.setitem(all_variants(), "LINEAR", (*all_variants()["LINEAR"], *wrong))
-    found = backend.tune([(line.program, line.batch)], 60)
+    found = tune_kernels(backend, [(line.program, line.batch)], 60)
     product, instruction = found.findings
     assert product.refused == ()
     assert instruction.signature == op_signature(op_of(line))
-    assert instruction.best.variant == choose(op_of(line, backend._work.caps)).name
+    assert instruction.best.variant == choose(op_of(line, backend.work.caps)).name
     first, second = sorted(instruction.refused)
     assert first.startswith("forgetful: its results are not those")
     assert second.startswith("unreadable: ")
@@ -134,7 +137,7 @@ def test_what_cannot_run_alone_is_named(
 
     line, _ = linear()
     monkeypatch.setattr(trials.EntryTrials, "seconds", refused)
-    found = backend.tune([(line.program, line.batch)], 60)
+    found = tune_kernels(backend, [(line.program, line.batch)], 60)
     assert found.findings == ()
     assert found.left == 0
     assert found.passed_over == ("LINEAR : memory is short",)
@@ -143,7 +146,7 @@ def test_what_cannot_run_alone_is_named(
 @pytest.mark.gl
 def test_time_that_is_up_leaves_the_rest_as_shipped(backend: GlBackend) -> None:
     line, _ = linear()
-    found = backend.tune([(line.program, line.batch)], 0)
+    found = tune_kernels(backend, [(line.program, line.batch)], 0)
     assert found.findings == ()
     assert found.left == 1
     assert found.rows == {}
@@ -152,8 +155,8 @@ def test_time_that_is_up_leaves_the_rest_as_shipped(backend: GlBackend) -> None:
 @pytest.mark.gl
 def test_room_of_trials_is_given_back(backend: GlBackend) -> None:
     line, _ = linear(rows=64, inner=48, out=40)
-    backend.tune([(line.program, line.batch)], 60)
-    counters = backend._work.pool.counters()
+    tune_kernels(backend, [(line.program, line.batch)], 60)
+    counters = backend.work.pool.counters()
     assert counters.bytes_high_water > 0
     assert counters.allocated == counters.in_use == 0
 
@@ -179,7 +182,7 @@ def test_results_are_compared_element_by_element(
     others = values.copy()
     for place, step in change.items():
         others[place] += step
-    work = backend._work
+    work = backend.work
 
     def compared() -> bool:
         numbers = NumberBlock(work)
@@ -202,7 +205,7 @@ def test_tiles_of_shared_memory_are_tuned_too(backend: GlBackend) -> None:
     # As on a GPU, whose clock is asked too; what it answers here is not looked at.
     clock = patch.object(trials, "step_timer", lambda gl, _: TimestampTimer(gl))
     with clock, planned_for(backend, GL):
-        found = backend.tune([(line.program, line.batch)], 300)
+        found = tune_kernels(backend, [(line.program, line.batch)], 300)
     (one,) = found.findings
     assert one.shipped[0].startswith("tiles_")
     assert one.tried >= 3
@@ -217,10 +220,10 @@ def test_equal_shapes_are_tried_once(backend: GlBackend) -> None:
     followed, _ = linear(rows=16, inner=32, out=24)
     followed.follow("RELU")
     jobs = [(one.program, one.batch) for one in (line, followed, line)]
-    found = backend.tune(jobs, 60)
+    found = tune_kernels(backend, jobs, 60)
     assert len(found.findings) == 1
     assert found.left == 0
-    more = backend.tune([*jobs, (line.program, 2 * line.batch)], 60)
+    more = tune_kernels(backend, [*jobs, (line.program, 2 * line.batch)], 60)
     assert [one.signature.split()[1] for one in more.findings].count("16x24x32") == 1
     assert {one.signature.split()[1] for one in more.findings} == {"16x24x32", "32x24x32"}
 
@@ -236,7 +239,7 @@ def test_sums_of_columns_are_no_part_of_a_trial(backend: GlBackend) -> None:
     plain = lines.program(y)
     fused = fuse_statistics(plain, GL)
     assert fused != plain
-    found = backend.tune([(plain, 64), (fused, 64)], 60)
+    found = tune_kernels(backend, [(plain, 64), (fused, 64)], 60)
     (one,) = found.findings
     assert one.signature.startswith("linear 64x40x48")
     assert one.refused == ()

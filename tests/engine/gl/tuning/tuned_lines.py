@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices.table import tile_variant
 from studio.engine.gl.kernels.families import all_variants
 from studio.engine.gl.kernels.matmul.products import affordable
 from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.specs import BoundInstruction, Choices, DeviceCaps
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
-from studio.engine.gl.run.device_work import DeviceWork
-from studio.engine.gl.tuning.table import tile_variant
+from studio.engine.gl.record.device_work import DeviceWork
 from tests.engine.gl.naive import Array, draw
 from tests.engine.gl.one_line import OneLine
 
@@ -55,7 +55,7 @@ def take_for_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def other_tiles(backend: GlBackend, product: Product) -> tuple[str, str]:
     """Variants of two tiles that are not the shipped one for a product."""
-    caps = backend._work.caps
+    caps = backend.work.caps
     tiles = REGISTER_TILES if caps.is_software else TILES
     fit = affordable(product, tiles, caps.shared_bytes)
     size = (product.rows, product.cols, product.depth, product.batches)
@@ -80,6 +80,6 @@ def check_parts(backend: GlBackend, texts: list[str], parts: int) -> None:
 
     A GPU's last work group adds a few parts up itself, a dispatch of its own does it elsewhere.
     """
-    joins = parts > 1 and not backend._work.caps.is_software
+    joins = parts > 1 and not backend.work.caps.is_software
     assert len(texts) == (1 if joins else parts)
     assert ("#define JOINS 1" in texts[0]) == joins

@@ -266,7 +266,7 @@ def test_a_closed_window_gives_everything_back_while_training_goes_on(window: Wi
 
     def held() -> list[object]:
         """Buffers the taps have lent or keep for later."""
-        window.backend._work.engine.call(lambda: None)
+        window.backend.work.engine.call(lambda: None)
         return [
             each
             for tap in taps

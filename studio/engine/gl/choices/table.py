@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from studio.engine.core.errors import BackendError, quoted
+from studio.engine.gl.choices.signatures import op_signature, product_signature
 from studio.engine.gl.device.binary_cache import default_folder
 from studio.engine.gl.glsl.files import glsl_files
 from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.specs import SHIPPED, BoundInstruction, Choices
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, Tile
-from studio.engine.gl.tuning.signatures import op_signature, product_signature
 
 FORMAT = "glassbox-tuning"
 VERSION = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 from studio.engine.compiler.target import GL, Target
 from studio.engine.gl.kernels.reference_devices import traits_of
 from studio.engine.gl.kernels.specs import SHIPPED, Choices
-from studio.engine.gl.tuning.spinner import Spinner
+from studio.engine.gl.record.spinner import Spinner
 
 if TYPE_CHECKING:
     from studio.engine.gl.device.buffer_pool import BufferPool
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from studio.engine.gl.device.entry_points import EntryPoints
     from studio.engine.gl.device.program_cache import ProgramCache
     from studio.engine.gl.kernels.specs import DeviceCaps
-    from studio.engine.gl.run.executable import GlExecutable
-    from studio.engine.gl.run.session import GlSession
     from studio.engine.gl.shader.source import KernelSource
 
 
@@ -36,8 +33,6 @@ class DeviceWork:
         target: what passes and memory plans may know of it.
         wanted_variants: variant by mnemonic where a measurement chose one.
         choices: what was measured on this device, asked before the shipped tables.
-        sessions: those open.
-        executables: those open.
     """
 
     engine: EngineThread
@@ -47,8 +42,6 @@ class DeviceWork:
     target: Target = GL
     wanted_variants: Mapping[str, str] = field(default_factory=dict)
     choices: Choices = SHIPPED
-    sessions: weakref.WeakSet[GlSession] = field(default_factory=weakref.WeakSet)
-    executables: weakref.WeakSet[GlExecutable] = field(default_factory=weakref.WeakSet)
 
     @property
     def caps(self) -> DeviceCaps:
@@ -83,7 +76,3 @@ class DeviceWork:
         self.programs.precompile(
             [(source, source.name) for source in sources], report, self.engine.stopping
         )
-
-    def forget(self, executable: GlExecutable) -> None:
-        """Count an executable no longer."""
-        self.executables.discard(executable)

@@ -19,7 +19,7 @@ from studio.engine.gl.shader.source import assemble, kernel_text
 if TYPE_CHECKING:
     from studio.engine.core.tensor import Ref
     from studio.engine.gl.device.buffers import Slice
-    from studio.engine.gl.run.device_work import DeviceWork
+    from studio.engine.gl.record.device_work import DeviceWork
 
 ISSUE_SECONDS = 10e-6
 """What the host takes to queue a dispatch, and some more."""

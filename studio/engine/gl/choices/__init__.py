@@ -1,0 +1,1 @@
+"""Kernel choices measured on a device: how they are named, kept and looked up."""
