@@ -26,6 +26,7 @@ SPAN = re.compile(r"`([^`\n]+)`(\*\* \(new\))?")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"python3? -m ((?:tests|tools|benchmarks|studio)[\w.]*)")
 SYMBOL = re.compile(r"`(\w+)`(?:\*\*)?\s\(`([\w/]+\.py)`\)")
+IMPORT = re.compile(r"^ *from (studio[\w.]*) import ([\w, ]+?)(?:  #.*)?$", re.MULTILINE)
 MODULE = re.compile(r"(?:studio|tests|tools|benchmarks)(?:\.(?!json\b)\w+)+")
 
 
@@ -98,7 +99,11 @@ def imported_in(module: Path) -> set[str]:
 def defined_in(module: Path) -> set[str]:
     """What a module defines at its top."""
     found: set[str] = set()
-    for node in ast.parse(text_of(module)).body:
+    body = ast.parse(text_of(module)).body
+    for node in (
+        *body,
+        *(inner for each in body if isinstance(each, ast.If) for inner in each.body),
+    ):
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -180,6 +185,20 @@ def test_the_architecture_page_shows_the_layers_that_are_checked(package: str) -
     contracts = project["tool"]["importlinter"]["contracts"]
     (layers,) = [each["layers"] for each in contracts if each.get("containers") == [package]]
     assert f"    {' → '.join(layers)}\n" in text_of(ROOT / "docs" / "architecture.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_each_import_in_an_example_works(page: Path) -> None:
+    text = text_of(page)
+    made = {path.removesuffix(".py").replace("/", ".") for path, new in SPAN.findall(text) if new}
+    assert [
+        f"{module}: {name}"
+        for block in FENCE.findall(text)
+        for module, names in IMPORT.findall(block)
+        if module not in made
+        for name in names.split(", ")
+        if not module_exists(f"{module}.{name.partition(' as ')[0]}")
+    ] == []
 
 
 def test_each_first_task_begins_at_a_path_and_symbol_that_exist() -> None:
