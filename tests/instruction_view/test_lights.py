@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.core.tensor import Ref
-from studio.instruction_view.listing.lights import (
+from studio.instruction_view.lights import (
     Light,
     entity_of,
     light_of,

@@ -11,13 +11,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.instruction_view.role_colours import ROLE_COLOURS
 from studio.instruction_view.tensor_map.pane import TensorMapPane
+from studio.instruction_view.tensor_map.role_legend import ROLE_COLOURS
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.document.document import Document
 from studio.session.document.edits.removal import delete
-from studio.session.listing.memory_picture import Box
+from studio.session.listing.tensor_map.memory_picture import Box
 from studio.session.studio import Studio
 from studio.widgets.frames.empty_state import EmptyState
 

@@ -15,13 +15,13 @@ from studio.engine.core.tensor import Ref
 from studio.instruction_view.tensor_map import table as tensor_table
 from studio.instruction_view.tensor_map.pane import TensorMapPane
 from studio.session.core import entities
-from studio.session.listing.tensor_columns import (
+from studio.session.listing.tensor_map.columns import (
     TENSOR_COLUMNS,
     Extremes,
     TensorColumnKey,
     tensor_cell,
 )
-from studio.session.listing.tensor_rows import TensorRow
+from studio.session.listing.tensor_map.rows import TensorRow
 from studio.session.studio import Studio
 from studio.widgets import theme
 from studio.widgets.frames.side_fades import FADE

@@ -6,7 +6,7 @@ import pytest
 
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.ops.activation import Swish
-from studio.instruction_view.listing.tips import opcode_tip
+from studio.instruction_view.tips import opcode_tip
 
 pytest.importorskip("PySide6")
 

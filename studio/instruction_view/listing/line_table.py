@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from PySide6.QtCore import QModelIndex, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QScrollBar,
+    QStyle,
+    QStyleOptionSlider,
+    QWidget,
+)
 
 from studio.instruction_view.listing.line_painter import (
     FOLD_LEFT,
@@ -19,20 +26,28 @@ from studio.instruction_view.listing.line_painter import (
 )
 from studio.instruction_view.listing.line_text import LineSetter
 from studio.instruction_view.listing.links import ListingLinks
-from studio.instruction_view.listing.marked_scroll_bar import MarkedScrollBar
-from studio.instruction_view.listing.table import FIRST, GUTTER, columns_of
 from studio.session.listing.arrangement import Line
-from studio.session.listing.columns import COLUMNS, Column, ColumnKey, chars_of
+from studio.session.listing.columns import COLUMNS, ColumnKey, cell_text, chars_of, title_of
+from studio.session.listing.columns import Column as ListingColumn
 from studio.session.listing.labels import Labels
 from studio.session.listing.listing import Listing
 from studio.widgets import theme
+from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordTable
+
+GUTTER = 0
+"""The first column: colour band, marks, folding."""
+
+FIRST = 1
+"""Column of the first of `COLUMNS`."""
 
 PLACES = {column.key: place for place, column in enumerate(COLUMNS, FIRST)}
 INSTRUCTION, MILLISECONDS, ORDER = PLACES["instruction"], PLACES["ms"], PLACES["order"]
 WIDEST_LINE = 64
 ROW = theme.COMPACT_ROW
+_THICK = 2.0
+_WIDTH = 4.0
 
 
 class Spot(NamedTuple):
@@ -262,7 +277,7 @@ class LineTable(RecordTable):
             return False
         return rows.section(line.row) != rows.section(above.row)
 
-    def _cells(self, row: QRectF, seen: QRect) -> Iterator[tuple[Column, QRectF]]:
+    def _cells(self, row: QRectF, seen: QRect) -> Iterator[tuple[ListingColumn, QRectF]]:
         """The cells of a line that have something in the part to paint."""
         header = self.header()
         begin, end = max(seen.left(), GUTTER_WIDTH), seen.left() + seen.width()
@@ -313,3 +328,71 @@ class LineTable(RecordTable):
         if labels is None or setter is None or self._listing.level == "layers":
             return WIDEST_LINE // 2
         return min(setter.tab + labels.widest_operands + 2, WIDEST_LINE)
+
+
+class MarkedScrollBar(QScrollBar):
+    """A vertical scroll bar with ticks beside its handle.
+
+    Args:
+        parent: owner in Qt.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Vertical, parent)
+        self.setObjectName("listing.scroll")
+        self._marks: dict[str, tuple[float, ...]] = {}
+
+    def set_marks(self, marks: Mapping[str, Iterable[float]]) -> None:
+        """Show ticks.
+
+        Args:
+            marks: for each colour role the places, 0 at the top to 1 at the bottom.
+        """
+        made = {role: tuple(places) for role, places in marks.items()}
+        if made != self._marks:
+            self._marks = made
+            self.update()
+
+    @property
+    def marks(self) -> Mapping[str, tuple[float, ...]]:
+        """The ticks shown."""
+        return self._marks
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the bar, then its ticks."""
+        super().paintEvent(event)
+        if not any(self._marks.values()):
+            return
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        groove = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ScrollBar, option, QStyle.SubControl.SC_ScrollBarGroove, self
+        )
+        painter = QPainter(self)
+        for role, places in self._marks.items():
+            colour = theme.colour(role)
+            for place in places:
+                top = groove.top() + place * (groove.height() - _THICK)
+                painter.fillRect(QRectF(self.width() - _WIDTH - 1, top, _WIDTH, _THICK), colour)
+        painter.end()
+
+
+def columns_of(listing: Listing) -> tuple[Column[Line], ...]:
+    """The gutter, and the columns with the headings they have at the level shown now."""
+
+    def spoken(line: Line) -> str:
+        return ", ".join(band.name for band in listing.bands(line) if band.name)
+
+    gutter: Column[Line] = Column(
+        "gutter", "", lambda _: "", name="Origin", spoken=spoken, is_fixed=True
+    )
+    return (gutter, *(_column(listing, column) for column in COLUMNS))
+
+
+def _column(listing: Listing, column: ListingColumn) -> Column[Line]:
+    return Column(
+        column.key, title_of(column, listing.level),
+        lambda line: cell_text(listing, line, column.key), tip=column.tip, name=column.title,
+        is_number=column.is_number, is_shown=column.is_shown,
+        is_fixed=column.key == "instruction",
+    )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Ref
-from studio.instruction_view.listing.lights import (
+from studio.instruction_view.lights import (
     NO_LIGHT,
     Light,
     entity_of,

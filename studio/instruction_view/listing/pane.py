@@ -24,17 +24,17 @@ from studio.instruction_view.listing.line_table import Spot
 from studio.instruction_view.listing.links import ListingLinks
 from studio.instruction_view.listing.search_bar import SearchBar
 from studio.instruction_view.listing.segments import Segments
-from studio.instruction_view.listing.tips import opcode_tip, plain_tip, register_tip
 from studio.instruction_view.listing.uses_panel import UsesPanel
 from studio.instruction_view.listing.view import ListingView
 from studio.instruction_view.passes.viewer import PassViewer
+from studio.instruction_view.tips import opcode_tip, plain_tip, register_tip
 from studio.session.compile.compilation_result import CompiledProgram
 from studio.session.listing.arrangement import Failure, Level, Line
 from studio.session.listing.columns import cell_text, exact_cell
 from studio.session.listing.listing import Listing
 from studio.session.listing.look_up import go_to
-from studio.session.listing.pass_steps import BASELINE, PassStep
-from studio.session.listing.tensor_rows import TensorRow
+from studio.session.listing.passes.pass_steps import BASELINE, PassStep
+from studio.session.listing.tensor_map.rows import TensorRow
 from studio.widgets import binding
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.tensor import Ref
-from studio.instruction_view.listing.lights import entity_of, ref_of
+from studio.instruction_view.lights import entity_of, ref_of
 from studio.session.core.entities import Entity
 from studio.session.listing.labels import Labels
 from studio.session.listing.rows import ProgramRows, Use

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from studio.instruction_view.inks import Inks
 from studio.session.listing.colouring import Band
-from studio.session.listing.program_diff import Change, DiffLine, Side
+from studio.session.listing.passes.program_diff import Change, DiffLine, Side
 from studio.widgets import binding, theme
 from studio.widgets.numbers import MINUS
 from studio.widgets.record_table.columns import Column

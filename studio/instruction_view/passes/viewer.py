@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 from studio.instruction_view.passes.diff_view import DiffView
 from studio.session.core.quantities import bytes_text
 from studio.session.core.tasks import TaskHandle, TaskList
-from studio.session.listing.pass_steps import Amounts, PassStep
-from studio.session.listing.program_diff import changed_count, hide_unchanged
+from studio.session.listing.passes.pass_steps import Amounts, PassStep
+from studio.session.listing.passes.program_diff import changed_count, hide_unchanged
 from studio.widgets import binding, theme
 from studio.widgets.numbers import MINUS
 from studio.widgets.record_table.columns import Column

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Ref
-from studio.instruction_view.listing.lights import entity_of, ref_of
+from studio.instruction_view.lights import entity_of, ref_of
 from studio.session.compile.provenance import Provenance
 from studio.session.compile.selection import Selection, SelectionBus
 from studio.session.core.entities import Entity

@@ -23,9 +23,9 @@ from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
 from studio.instruction_view.tensor_map.links import TensorLinks
 from studio.instruction_view.tensor_map.picture_axes import Axes
 from studio.instruction_view.tensor_map.picture_painter import LEFT, RIGHT, Margins, PicturePainter
-from studio.session.listing.memory_picture import Box, MemoryPicture
 from studio.session.listing.rows import ProgramRows
-from studio.session.listing.tensor_rows import TensorRole
+from studio.session.listing.tensor_map.memory_picture import Box, MemoryPicture
+from studio.session.listing.tensor_map.rows import TensorRole
 from studio.widgets import binding, theme
 
 _NOTCH = 1.1

@@ -17,13 +17,13 @@ from PySide6.QtWidgets import QSplitter, QToolTip, QVBoxLayout, QWidget
 
 from studio.engine.core.tensor import Ref
 from studio.engine.runtime.live_statistics import Statistics
-from studio.instruction_view.listing.tips import register_tip
 from studio.instruction_view.tensor_map.links import TensorLinks
 from studio.instruction_view.tensor_map.memory_view import MemoryView
 from studio.instruction_view.tensor_map.role_legend import RoleLegend
 from studio.instruction_view.tensor_map.table import TensorTable
-from studio.session.listing.tensor_columns import Extremes
-from studio.session.listing.tensor_rows import TensorRole, TensorRow
+from studio.instruction_view.tips import register_tip
+from studio.session.listing.tensor_map.columns import Extremes
+from studio.session.listing.tensor_map.rows import TensorRole, TensorRow
 from studio.session.tensor_view.live import LiveView
 from studio.session.tensor_view.live_channel import TensorSurvey
 from studio.session.tensor_view.live_scheduler import Repeated

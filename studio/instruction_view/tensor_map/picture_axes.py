@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from PySide6.QtCore import QPointF, QRectF
 
-from studio.session.listing.memory_picture import Box
+from studio.session.listing.tensor_map.memory_picture import Box
 
 LARGEST_ROW = 160.0
 """Pixels an instruction is wide at most."""

@@ -10,13 +10,13 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPen
 
 from studio.instruction_view.inks import Inks
-from studio.instruction_view.role_colours import role_colour
 from studio.instruction_view.tensor_map.links import TensorLinks
 from studio.instruction_view.tensor_map.picture_axes import Axes
+from studio.instruction_view.tensor_map.role_legend import role_colour
 from studio.session.core.quantities import bytes_text
-from studio.session.listing.memory_picture import Box, MemoryPicture
 from studio.session.listing.rows import ProgramRows
-from studio.session.listing.tensor_rows import TensorRole
+from studio.session.listing.tensor_map.memory_picture import Box, MemoryPicture
+from studio.session.listing.tensor_map.rows import TensorRole
 from studio.widgets import theme
 
 LEAST_BOX = 3.0

@@ -1,4 +1,4 @@
-"""What each colour of the memory picture means, with its bytes; a click keeps only that role."""
+"""The colours of tensor roles, and a legend with their bytes; a click keeps only that role."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtCore import Signal as QtSignal
-from PySide6.QtGui import QIcon, QPixmap, QWheelEvent
+from PySide6.QtGui import QColor, QIcon, QPixmap, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QToolButton, QWidget
 
-from studio.instruction_view.role_colours import role_colour
 from studio.session.core.quantities import bytes_text, exact_text
-from studio.session.listing.tensor_rows import (
+from studio.session.listing.tensor_map.rows import (
     ROLE_NOTES,
     TensorRole,
     TensorRow,
@@ -31,6 +30,22 @@ _GROUPS = (
     ("kept between runs", "Tensors with a place of their own as long as the program is loaded."),
 )
 """What the buttons after a title are of, and what to know of it."""
+ROLE_COLOURS: dict[TensorRole, str] = {
+    "activation": "series.0",
+    "gradient": "series.1",
+    "input": "series.2",
+    "target": "series.5",
+    "scratch": "series.7",
+    "partial": "family.norm",
+    "parameter": "series.3",
+    "slot": "series.6",
+    "state": "series.4",
+    "data": "family.data",
+    "constant": "text3",
+    "step": "text3",
+    "metric": "text3",
+    "register": "hairline",
+}
 
 
 class RoleLegend(QScrollArea):
@@ -121,3 +136,8 @@ def _chip(role: TensorRole) -> QIcon:
     picture = QPixmap(_CHIP, _CHIP)
     picture.fill(role_colour(role))
     return QIcon(picture)
+
+
+def role_colour(role: TensorRole, alpha: int = 255) -> QColor:
+    """The colour of a role in the theme in force."""
+    return theme.colour(ROLE_COLOURS[role], alpha)

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QAbstractItemView, QWidget
 from studio.engine.core.tensor import Ref
 from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
 from studio.instruction_view.inks import Inks
-from studio.instruction_view.role_colours import role_colour
 from studio.instruction_view.tensor_map.links import TensorLinks
-from studio.session.listing.tensor_columns import (
+from studio.instruction_view.tensor_map.role_legend import role_colour
+from studio.session.listing.tensor_map.columns import (
     TENSOR_COLUMNS,
     Extremes,
     TensorColumn,
@@ -22,7 +22,7 @@ from studio.session.listing.tensor_columns import (
     tensor_cell,
     tensor_order,
 )
-from studio.session.listing.tensor_rows import TensorRole, TensorRow
+from studio.session.listing.tensor_map.rows import TensorRole, TensorRow
 from studio.widgets import binding, theme
 from studio.widgets.frames.side_fades import SideFades
 from studio.widgets.record_table.column_widths import fit_column

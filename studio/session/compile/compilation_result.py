@@ -24,11 +24,11 @@ from studio.engine.train.task import Task
 from studio.session.compile.provenance import Provenance
 from studio.session.listing.arrangement import Arranger
 from studio.session.listing.kernels import Kernels, numpy_kernels
-from studio.session.listing.memory_picture import MemoryPicture
-from studio.session.listing.pass_steps import PassStep, pass_steps
+from studio.session.listing.passes.pass_steps import PassStep, pass_steps
 from studio.session.listing.row_changes import NO_CHANGES, row_changes
 from studio.session.listing.rows import ProgramRows
-from studio.session.listing.tensor_rows import TensorRow, tensor_rows
+from studio.session.listing.tensor_map.memory_picture import MemoryPicture
+from studio.session.listing.tensor_map.rows import TensorRow, tensor_rows
 
 ProgramMode: TypeAlias = Literal["train", "infer"]
 OpenData: TypeAlias = Callable[[DataSettings, Path], Dataset]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from studio.engine.compiler.lifetimes import Span, group_spans
 from studio.engine.core.tensor import Ref, shape_text
@@ -16,7 +16,6 @@ from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry, entries
 from studio.session.core.quantities import TIMES
 from studio.session.listing.line_spans import OperandSpan, operand_spans
-from studio.session.listing.origins import Origins, layers_of, listed_owners
 
 How: TypeAlias = Literal["writes", "reads", "changes"]
 
@@ -317,3 +316,35 @@ def _ordered(line: Instruction, chosen: frozenset[Ref]) -> tuple[Ref, ...]:
     order += [ref for spec, ref in line.named_operands() if spec.access is Access.READ]
     candidates = [r for ref in order if ref.present for r in (ref, ref.gradient)]
     return tuple(dict.fromkeys(ref for ref in candidates if ref in chosen))
+
+
+class Origins(Protocol):
+    """Keys of instructions, and the layers each came from."""
+
+    def key_of(self, index: int) -> str:
+        """The key of an instruction, the same after another compile."""
+        ...
+
+    def index_of(self, key: str) -> int | None:
+        """The running index of an instruction, None when the program has it no more."""
+        ...
+
+    def nodes_of(self, index: int) -> Sequence[tuple[str, str]]:
+        """Layer (or housekeeping owner) and role of everything an instruction came from."""
+        ...
+
+    def key_of_ref(self, ref: Ref) -> str:
+        """The key of the tensor an operand names."""
+        ...
+
+
+def layers_of(origins: Origins, index: int) -> tuple[str, ...]:
+    """The layers with an instruction, housekeeping owners left out."""
+    return tuple(owner for owner, role in origins.nodes_of(index) if role != "synthetic")
+
+
+def listed_owners(origins: Origins, index: int) -> tuple[str, ...]:
+    """Who an instruction is listed under: what it was emitted for, the optimiser for updates."""
+    found = origins.nodes_of(index)
+    emitted = tuple(owner for owner, role in found if role != "update")
+    return emitted or tuple(owner for owner, _ in found)

@@ -10,8 +10,8 @@ from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Program, Storage
-from studio.session.listing.memory_picture import Box, MemoryPicture
-from studio.session.listing.tensor_rows import TensorRow, bytes_by_role, tensor_rows
+from studio.session.listing.tensor_map.memory_picture import Box, MemoryPicture
+from studio.session.listing.tensor_map.rows import TensorRow, bytes_by_role, tensor_rows
 from tests.instruction_view.corpus import BUILDERS, program_of
 from tests.instruction_view.programs import BATCH, SAMPLES, rows_from, rows_of, sample_program
 

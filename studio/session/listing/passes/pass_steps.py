@@ -9,7 +9,7 @@ from typing import NamedTuple
 from studio.engine.compiler.pipeline import ALGEBRAIC, DIFFERENTIATE, EMIT_UPDATES, JOINT
 from studio.engine.isa.program import Program
 from studio.engine.runtime.entries import entries
-from studio.session.listing.program_diff import DiffLine, program_diff
+from studio.session.listing.passes.program_diff import DiffLine, program_diff
 
 BASELINE = "baseline"
 """The step from the program that was pinned to the one shown."""

@@ -11,7 +11,7 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.line import value_text
 from studio.engine.isa.manual import FieldEntry, ManualEntry, entry_of
 from studio.session.core.quantities import bytes_text
-from studio.session.listing.tensor_rows import ROLE_NOTES, TensorRow
+from studio.session.listing.tensor_map.rows import ROLE_NOTES, TensorRow
 from studio.widgets import theme
 
 _PLACE = re.compile(r"\{(\w+)\}")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.session.core.quantities import bytes_text
-from studio.session.listing.tensor_rows import TensorRow
+from studio.session.listing.tensor_map.rows import TensorRow
 
 TensorColumnKey: TypeAlias = Literal[
     "register", "name", "shape", "dtype", "bytes", "role", "producer", "uses", "lifetime",

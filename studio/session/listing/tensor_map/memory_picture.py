@@ -10,7 +10,7 @@ from studio.engine.compiler.plan_memory import MemoryPlan
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Storage
 from studio.session.listing.rows import ProgramRows
-from studio.session.listing.tensor_rows import TensorRole, role_of
+from studio.session.listing.tensor_map.rows import TensorRole, role_of
 
 
 class Box(NamedTuple):

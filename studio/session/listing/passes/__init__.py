@@ -1,0 +1,1 @@
+"""Compiler passes one by one, and what each changed."""
