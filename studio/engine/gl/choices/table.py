@@ -222,7 +222,7 @@ def forget() -> bool:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Put a file in place whole or not at all, whoever else writes it at the same time."""
+    """Put a file in place whole or not at all, even if another process writes it too."""
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -92,7 +92,7 @@ class BinaryCache:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             part.write_bytes(header + payload)
-            # The entry appears whole or not at all, whoever else writes it at the same time.
+            # The entry appears whole or not at all, even if another process writes it too.
             part.replace(path)
         except OSError:
             with suppress(OSError):

@@ -99,8 +99,8 @@ class Fence:
 class StepThrottle:
     """Lets the host run a few steps ahead of the device, and further where steps are short.
 
-    Waking up behind a fence takes the host longer than a short step takes the device, which would
-    then wait for the host. So as many steps may be queued as the device passes in ``AHEAD``
+    A short step ends before the host wakes up behind its fence, and the device would then wait for
+    the host. So as many steps may be queued as the device passes in ``AHEAD``
     seconds, judged by those it has passed last. What is known of their length outlives a break.
 
     Args:

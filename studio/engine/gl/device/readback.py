@@ -25,7 +25,7 @@ Array = npt.NDArray[np.generic]
 
 
 class PendingRead:
-    """A copy of a range as it is at this point of the command stream, on its way to the host.
+    """A copy of a range at this point of the command stream, on its way to the host.
 
     Later commands may overwrite the range at once; what arrives is its state at this call.
 
@@ -122,8 +122,8 @@ def read_later(
 ) -> Future[Array]:
     """A future of a range's contents as they are behind the work queued before this call.
 
-    The copy is issued in order. The wait for it stands at the end of the engine's queue as it is
-    then, so that steps posted in between are issued before anybody waits.
+    The copy is issued in order. The wait for it joins the end of the engine's queue afterwards, so
+    steps posted in between are issued first.
 
     Args:
         engine: the engine thread.
@@ -152,7 +152,7 @@ def read_later(
 
 
 def _forward_failure(job: Future[None], answer: Future[Array]) -> None:
-    """Tell the reader when the engine refused the job, so that nobody waits for ever."""
+    """Pass on that the engine refused the job, so that the reader does not wait forever."""
 
     def look(done: Future[None]) -> None:
         error = done.exception()

@@ -1,4 +1,4 @@
-"""Times the parts of a step on the device, by timestamps where they are true, else by the clock."""
+"""Times the parts of a step by device timestamps, or by the host's clock where those are wrong."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class WallTimer:
 
 
 def step_timer(gl: EntryPoints, info: DeviceInfo) -> StepTimer:
-    """The timer that tells the truth on this device."""
+    """The timer that is reliable on this device."""
     bits = ctypes.c_int()
     gl.get_queryiv(const.TIMESTAMP, const.QUERY_COUNTER_BITS, ctypes.byref(bits))
     if info.is_software or bits.value == 0:

@@ -241,3 +241,12 @@ class Variant:
 def value_kernel(kernel: str, result: str = "y", *, local: int = 64) -> tuple[Variant, ...]:
     """The single variant of an instruction whose file holds a value kernel over ``result``."""
     return (Variant("simple", lambda _: (DispatchSpec(kernel, result, local=(local, 1, 1)),)),)
+
+
+def value_gradient(kernel: str) -> tuple[Variant, ...]:
+    """The single variant of a gradient whose file holds a value kernel over ``dx``, if wanted."""
+
+    def plan(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+        return (DispatchSpec(kernel, "dx"),) if op.wants("x") else ()
+
+    return (Variant("simple", plan),)

@@ -59,7 +59,7 @@ def _kernel(name: str) -> KernelSource:
 
 @dataclass(frozen=True)
 class Order:
-    """What to make of one snapshot, and where in the words that come back it is.
+    """What to compute from a snapshot, and where it is in the words that come back.
 
     Attributes:
         descriptor: how the tensor lies in its snapshot.
@@ -92,7 +92,7 @@ class Order:
 
 
 def issue_order(work: DeviceWork, source: Slice, order: Order) -> PoolBuffer:
-    """Make what is ordered; on the engine thread, nothing is waited for.
+    """Queue the dispatches of an order; on the engine thread, without waiting.
 
     Args:
         work: the device.

@@ -1,8 +1,8 @@
 """Snapshots on the device: a ring of buffers with fences, drawn from there or read by kernels.
 
-The engine thread copies, makes a fence and flushes; whoever draws in a context of his own waits for
-that fence on the device, draws, and gives the snapshot back with a fence of his own, behind which
-the buffer is used again. Only the engine thread makes and deletes buffers.
+The engine thread copies the tensor, makes a fence and flushes. Another context that draws the
+snapshot waits for that fence on the device, draws, and returns the snapshot with a fence of its
+own; the buffer is reused after that fence. Only the engine thread makes and deletes buffers.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class GlSnapshot(Snapshot):
         return self._tap.work.engine.info
 
     def drawn(self, fence: int) -> None:
-        """Tell that somebody drew from the buffer, and the fence behind that.
+        """Register a fence behind drawing commands that read the buffer.
 
         Called before `release`, with a sync object of a context that shares with the engine's,
         flushed; the engine deletes it.
@@ -85,13 +85,13 @@ class GlSnapshot(Snapshot):
         self._drawn.append(fence)
 
     def fences(self) -> list[int]:
-        """The fences of those who drew, each once; for the engine thread."""
+        """Fences registered by `drawn` since the last call; for the engine thread."""
         found = list(self._drawn)
         self._drawn.clear()
         return found
 
     def render(self, sheets: Sequence[Sheet] = (), *, statistics: bool = True) -> Rendered:
-        """Statistics and tiles by kernels; waits for the device without holding it up."""
+        """Statistics and tiles, computed by kernels; waits without stalling the device."""
         order = Order(self.descriptor, tuple(dict.fromkeys(sheets)), statistics)
         if not order.words:
             return Rendered(None, {sheet: order.read(_NOTHING).tiles[sheet] for sheet in sheets})
@@ -140,7 +140,7 @@ class GlSnapshot(Snapshot):
         self._tap.given_back(self, counted=not self._kept)
 
     def _read(self, begin: Callable[[], PendingRead]) -> npt.NDArray[np.uint8]:
-        """Begin a read on the engine thread and look now and then whether it has arrived."""
+        """Begin a read on the engine thread and poll until it has arrived."""
         engine = self._tap.work.engine
         pending = engine.call(begin)
 
@@ -184,7 +184,7 @@ class GlTap(Tap):
         self._closed_ring = False
 
     def copy(self, source: Slice, descriptor: ShapeDescriptor, moment: Moment) -> GlSnapshot | None:
-        """A snapshot of a storage as it is here in the stream; None where too many are in use.
+        """Copy a storage at this point of the command stream; None if too many copies are in use.
 
         On the engine thread.
 
@@ -211,7 +211,7 @@ class GlTap(Tap):
         gl.memory_barrier(const.SHADER_STORAGE_BARRIER_BIT | const.BUFFER_UPDATE_BARRIER_BIT)
         pool.copy(source, buffer.slice(0, source.nbytes))
         fence = gl.fence_sync(const.SYNC_GPU_COMMANDS_COMPLETE, 0)
-        # Without the flush another context may wait for the fence for ever.
+        # Without the flush another context might wait for the fence forever.
         gl.flush()
         if not fence:
             pool.release(buffer)
@@ -220,7 +220,7 @@ class GlTap(Tap):
         return GlSnapshot(self, descriptor, moment, buffer, fence)
 
     def given_back(self, snapshot: GlSnapshot, *, counted: bool) -> None:
-        """Nobody uses a snapshot any more; from any thread."""
+        """Take back a snapshot that is no longer used; from any thread."""
         self._returned.append(snapshot)
         if counted:
             self._count(-1)
@@ -232,7 +232,7 @@ class GlTap(Tap):
         self._count(-1)
 
     def close(self) -> None:
-        """Capture nothing any more, and give buffers back that nobody uses."""
+        """Stop capturing, and release unused buffers."""
         super().close()
         self._closed_ring = True
         self._free_later()
@@ -252,7 +252,7 @@ class GlTap(Tap):
             self._spare = None
 
     def _take_back(self) -> None:
-        """Wait on the device for those who drew, and have their buffers for use again."""
+        """Make returned buffers reusable, after a device-side wait for drawing commands."""
         gl = self.work.gl
         while self._returned:
             snapshot = self._returned.popleft()

@@ -139,7 +139,7 @@ class SheetPainter:
         data = _view_block(source, view, height)
         gl.bind_buffer(const.UNIFORM_BUFFER, self._view_block)
         gl.buffer_data(const.UNIFORM_BUFFER, len(data), data, _DYNAMIC_DRAW)
-        # Bound anew every time: that is what makes new contents visible in this context.
+        # Rebinding makes contents written in another context visible here.
         words = -(-source.nbytes // 4) * 4
         gl.bind_buffer_range(
             const.SHADER_STORAGE_BUFFER, 0, source.name, source.offset, max(words, 4)
@@ -157,7 +157,7 @@ class SheetPainter:
         gl.check("drawing a tensor")
 
     def fence(self) -> int:
-        """A sync object behind what was drawn, flushed: for whoever gives a snapshot back."""
+        """A flushed fence behind what was drawn, to return with the snapshot."""
         made = self.gl.fence_sync(const.SYNC_GPU_COMMANDS_COMPLETE, 0)
         self.gl.flush()
         return made or 0

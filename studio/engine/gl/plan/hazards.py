@@ -73,7 +73,7 @@ class Levels:
         return level
 
     def _own(self, span: Span) -> _Touched:
-        """What is known of a range; the ranges it meets, itself among them, are found once."""
+        """The record of a range; overlapping ranges, itself included, are found once."""
         name, begin, end = span
         known = self._touched.setdefault(name, {})
         own = known.get((begin, end))
@@ -93,16 +93,16 @@ Touches = tuple[Sequence[Span], Sequence[Span]]
 def with_slack(
     levels: Sequence[int], touches: Sequence[Touches], slack: Sequence[int]
 ) -> list[int]:
-    """Levels with patient dispatches some levels later, as far as nobody waits for them there.
+    """Levels with dispatches that have slack moved later, as far as no reader is delayed.
 
     Args:
         levels: as ``Levels`` gave them, in the program's order.
         touches: what each dispatch reads and writes.
-        slack: how many levels later each had better run, beside what comes next.
+        slack: how many levels later each may run.
     """
     found = list(levels)
     last = max(levels, default=0)
-    # From the end, so that who waits for a patient one may already have made room for it.
+    # From the end: the reader of a dispatch with slack may have moved later itself.
     for number in reversed(range(len(levels))):
         end = min(levels[number] + slack[number], last)
         later = range(number + 1, len(levels))
@@ -117,10 +117,10 @@ def with_slack(
 def without_seam(
     levels: Sequence[int], touches: Sequence[Touches], slack: Sequence[int]
 ) -> list[int] | None:
-    """Levels of which the first, run again, may begin while the last one still runs.
+    """Levels that let the next step's first level run beside this step's last one.
 
-    What of the first level would have to wait for the last begins with the second one instead;
-    None where that is not enough, or takes a level more.
+    A dispatch of the first level that depends on the last level moves to the second one. None if
+    that is not enough or adds a level.
 
     Args:
         levels: one per dispatch, in the program's order.

@@ -1,7 +1,6 @@
 """Decides how the dispatches of a step follow each other: scratch ranges, levels and barriers.
 
-Plain data in, plain data out: what is recorded on a device and what is printed without one come
-from here.
+It works on plain data, so recordings on a device and listings without one share it.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def order_dispatches(
     slack = [one.slack for one in planned]
     found = _levels(planned, span_of, apart, slack)
     sizes = scratch_sizes(bindings, users, alignment)
-    # Each round takes slack from some, so that there is a last one.
+    # Every round removes slack from some dispatch, so this ends.
     while hurried := _hurried(found, slack, sizes, users, spare):
         slack = [0 if number in hurried else own for number, own in enumerate(slack)]
         found = _levels(planned, span_of, apart, slack)
@@ -163,7 +162,7 @@ def _hurried(
     users: Sequence[Sequence[int]],
     spare: int,
 ) -> set[int]:
-    """Patient dispatches that were put off although scratch storage is short there."""
+    """Dispatches that used their slack although scratch storage is short there."""
     most = max(_in_use(found.soonest, sizes, users), default=0) + spare
     in_use = _in_use(found.settled, sizes, users)
     hurried: set[int] = set()
@@ -187,13 +186,13 @@ def _in_use(
 
 
 def side_by_side(levels: Sequence[int], last: Sequence[bool]) -> list[int]:
-    """Numbers of dispatches by level; in a level last those put off to it and single groups.
+    """Numbers of dispatches by level; in each level, delayed and single-group ones come last.
 
-    Large dispatches that begin first fill the device; what is small finds room beside their end.
+    Large dispatches start first and fill the device; small ones fit in beside their end.
 
     Args:
         levels: level of each dispatch.
-        last: whether it had better come behind the others of its level.
+        last: whether it comes behind the others of its level.
     """
     return sorted(range(len(levels)), key=lambda number: (levels[number], last[number]))
 
@@ -223,10 +222,10 @@ def _ranges(binding: Binding, span_of: SpanOf, scratch: Span | None) -> Iterator
     if isinstance(binding, StorageBinding):
         yield span_of(binding.ref), binding.use
     elif isinstance(binding, ArenaBinding):
-        # A kernel that finds storages by a table may read what it changes.
+        # A kernel that addresses storages by a table may read what it writes.
         use = Use.READ if binding.use is Use.READ else Use.BOTH
         for ref in binding.refs:
             yield span_of(ref), use
     elif isinstance(binding, ScratchBinding) and scratch is not None:
-        # Several may fill one range together, each its own part; they stay in order.
+        # Several dispatches may fill parts of one range; they stay in order.
         yield scratch, binding.use

@@ -56,7 +56,7 @@ class Planner:
     def plan_all(
         self, found: Sequence[Entry], hear: Callable[[PlannedDispatch], object] = lambda _: None
     ) -> list[list[PlannedDispatch]]:
-        """The dispatches of all entries of a program, in order; ``hear`` is told each at once."""
+        """The dispatches of all entries of a program, in order; ``hear`` gets each at once."""
         plans: list[list[PlannedDispatch]] = []
         for entry in found:
             plans.append(self.plan(entry))
@@ -137,7 +137,7 @@ class Planner:
         return entry.kind == "epilogue" and not has_formula(entry.parts[0])
 
     def op(self, ins: Instruction, tail_storages: int = 0) -> BoundInstruction:
-        """An instruction with everything about its operands.
+        """An instruction bound to its operands' shapes and layouts.
 
         Args:
             ins: the instruction.
@@ -241,7 +241,7 @@ class Planner:
     def _one_after_another(
         self, producer: BoundInstruction, tail: Sequence[BoundInstruction]
     ) -> list[PlannedDispatch]:
-        """A group whose tail is a kernel of its own, in place where nobody else reads the product.
+        """A group whose tail is a separate kernel, in place if only the tail reads the product.
 
         Renderers on a CPU take seconds to compile statistics into an unrolled product.
         """

@@ -1,4 +1,4 @@
-"""Shares one buffer among all that need scratch storage, in turn."""
+"""Places the scratch storage of all dispatches in one buffer, sharing bytes over time."""
 
 from __future__ import annotations
 

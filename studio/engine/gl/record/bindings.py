@@ -1,4 +1,4 @@
-"""Sets of buffer ranges prepared once and bound with one driver call where the driver can."""
+"""Buffer ranges prepared once, then bound by one driver call if the driver has it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BoundSlices:
 
     @property
     def words(self) -> tuple[int, int, int, int, int, int]:
-        """What one driver call for all ranges takes; the arrays live as long as this does."""
+        """Arguments of the single driver call; the arrays live as long as this object."""
         target, first, count, names, offsets, sizes = self._arguments
         address = ctypes.addressof
         return target, first, count, address(names), address(offsets), address(sizes)

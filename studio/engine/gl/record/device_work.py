@@ -45,7 +45,7 @@ class DeviceWork:
 
     @property
     def caps(self) -> DeviceCaps:
-        """What the choice of kernels may depend on."""
+        """Capabilities that the choice of kernels may depend on."""
         info = self.engine.info
         blocks, shared = info.max_storage_blocks, info.shared_memory_bytes
         return traits_of(self.target, blocks, shared, self.choices)
@@ -54,8 +54,8 @@ class DeviceWork:
     def spinner(self) -> Spinner:
         """Keeps the device busy and its clock high while something is timed; on its thread.
 
-        One for the device, since it knows how fast the clock was at best. Made when it is first
-        asked for, which takes as long as the clock may take to rise.
+        There is one per device, because it remembers the fastest clock it saw. The first access
+        makes it and waits for the clock to rise.
         """
         return Spinner(self)
 
@@ -64,14 +64,14 @@ class DeviceWork:
         return self.programs.get(source).handle
 
     def request(self, source: KernelSource) -> None:
-        """Let the driver begin with a source, where that takes none of this thread's time."""
+        """Start compiling a source if the driver does so on threads of its own."""
         if self.programs.compiles_aside and not self.engine.stopping.is_set():
             self.programs.request(source, source.name)
 
     def compile_all(
         self, sources: Sequence[KernelSource], progress: Callable[[int, int], None] | None
     ) -> None:
-        """Compile what is new among the sources, telling how far it is."""
+        """Compile the sources that are not cached, and report progress."""
         report = None if progress is None else (lambda done, total, _: progress(done, total))
         self.programs.precompile(
             [(source, source.name) for source in sources], report, self.engine.stopping

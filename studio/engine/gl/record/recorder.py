@@ -80,7 +80,7 @@ class Recording:
         self._pool = pool
         self._info = info
         self._compiled = compiled
-        # Ranges stay where they are as long as a recording lives.
+        # Ranges do not move while a recording lives.
         self._slice_of = lru_cache(maxsize=None)(slice_of)
         self._symbols = (batch, rows)
         self._in_order = in_order
@@ -98,15 +98,14 @@ class Recording:
 
     @property
     def seamless(self) -> bool:
-        """Whether the dispatches may follow themselves without the barrier in front."""
+        """Whether the next step may begin without a barrier before its first dispatch."""
         return self.order is not None and self.order.seamless
 
     def record(self, planned: Sequence[PlannedDispatch]) -> None:
         """Resolve dispatches and append them; called once per recording.
 
-        ``dispatches`` has them as the program does, for whoever looks in between; ``ordered`` has
-        those that do not wait for each other side by side, with few barriers; ``order`` says how
-        they came to stand so.
+        ``dispatches`` is in program order, for profiles and live tensors. ``ordered`` is in order
+        of issue, level by level with few barriers. ``order`` holds the levels and barriers.
         """
         alignment = self._info.slice_alignment
         order = order_dispatches(
@@ -133,7 +132,7 @@ class Recording:
         ]
 
     def table(self, words: bytes) -> Slice:
-        """The range a table of these words was given."""
+        """Where the table of these words is."""
         return self._tables[words]
 
     def release(self) -> None:
@@ -145,14 +144,14 @@ class Recording:
         self.ordered.clear()
 
     def _make_scratch(self, plan: ScratchPlan) -> list[Slice | None]:
-        """Every dispatch's scratch storage, where it has any."""
+        """Scratch storage of each dispatch; None if it uses none."""
         if not plan.nbytes:
             return [None] * len(plan.ranges)
         buffer = self._lend(plan.nbytes, "scratch of reductions")
         return [None if own is None else buffer.slice(*own) for own in plan.ranges]
 
     def _make_tickets(self, planned: Sequence[PlannedDispatch]) -> list[Slice | None]:
-        """Every dispatch's counters, where it has any; all begin at zero."""
+        """Counters of each dispatch, zeroed; None if it uses none."""
         step = self._info.slice_alignment
         counts = [
             next((b.count for b in p.bindings if isinstance(b, TicketsBinding)), 0) for p in planned
@@ -228,7 +227,7 @@ class Recording:
 
 
 def rounded_up(part: Slice) -> Slice:
-    """The range up to the next 16 bytes, which belong to the same storage's room."""
+    """The range extended to a multiple of 16 bytes; storages are allocated that long."""
     return part.buffer.slice(part.offset, -(-part.nbytes // 16) * 16)
 
 

@@ -1,8 +1,8 @@
 """Keeps a GPU busy before and while what is to be timed is queued.
 
-Small kernels end sooner than the next is queued; timed as they come, all of them would take what
-the host takes. And a GPU that waits while kernels are compiled lowers its clock within a second or
-two (an H200 from 1980 to 345 MHz), and takes a third of a second of work to raise it again.
+A small kernel ends before the host has queued the next one, so its measured time would be the
+host's. And a GPU that idles while kernels compile lowers its clock within a second or two (an H200
+from 1980 to 345 MHz) and needs a third of a second of work to raise it again.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from studio.engine.gl.record.device_work import DeviceWork
 
 ISSUE_SECONDS = 10e-6
-"""What the host takes to queue a dispatch, and some more."""
+"""Time the host needs to queue a dispatch, rounded up."""
 _MOST_SECONDS = 0.05
 SETTLED = 1.02
-"""How many times what it takes at best a step may take once the clock has risen."""
+"""The clock counts as risen if a step takes at most this many times its best time."""
 AWAKE_SECONDS = 0.6
 """How long the clock may take to rise."""
 _METER_STEPS = 200_000
@@ -36,7 +36,7 @@ _LOCAL = (1, 1, 1)
 
 
 class Spinner:
-    """A dispatch that lasts as long as is asked for.
+    """A dispatch of a given duration.
 
     Args:
         work: the device; every method runs on its thread.
@@ -64,9 +64,9 @@ class Spinner:
             self._step = min(best, now)
 
     def _keep_busy(self, enough: float) -> None:
-        """Spin until a step takes no longer than that; what it reaches in the end counts as best.
+        """Spin until a step takes at most ``enough`` seconds; the time reached is the new best.
 
-        A device that is too hot for the clock it once had is not waited for again and again.
+        So a device that has become too hot for its former clock is not waited for every time.
         """
         begun = time.monotonic()
         self._step = self._timed_step()
@@ -74,7 +74,7 @@ class Spinner:
             self._step = self._timed_step()
 
     def _timed_step(self) -> float:
-        """Seconds a step of the spinning takes now.
+        """Seconds that one step of the spinning kernel takes now.
 
         Raises:
             BackendError: the driver answered no time.

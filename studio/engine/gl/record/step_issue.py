@@ -1,4 +1,4 @@
-"""Sends a recorded step to the driver: from Python, or from machine code once that has paid."""
+"""Sends a recorded step to the driver: from Python first, later from a compiled loop."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _BARRIER, _PROGRAM, _STORAGES, _NUMBERS, _GROUPS, _WIDTH = 0, 1, 2, 8, 14, 17
 class StepIssue:
     """Sends the same dispatches again and again.
 
-    The interpreter takes longer for the calls of a small step than a GPU takes for their work.
+    For a small step, the calls take the interpreter longer than the work takes a GPU.
 
     Args:
         gl: entry points of the context; every method runs on its thread.
         dispatches: what a step consists of, in order.
-        fast: whether the device is so fast that the host's time counts.
-        seamless: whether a step that follows itself needs no barrier in front.
+        fast: whether the host's time matters, as on a GPU.
+        seamless: whether a step may directly follow another one without a barrier.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class StepIssue:
         seamless: bool = False,
     ) -> None:
         self._gl = gl
-        # A copy: the rows have addresses of what belongs to the dispatches.
+        # A copy keeps the dispatches alive: the rows hold addresses of their arrays.
         self._dispatches = tuple(dispatches)
         self._following = self._dispatches
         if seamless and dispatches:
@@ -62,7 +62,7 @@ class StepIssue:
 
     @property
     def compiled(self) -> bool:
-        """Whether steps are sent from machine code by now."""
+        """Whether steps are sent by the compiled loop."""
         return self._send is not None
 
     def step(self, *, follows: bool = False) -> None:
@@ -81,7 +81,7 @@ class StepIssue:
                 self.compile()
 
     def compile(self) -> None:
-        """Send from machine code from now on, where Numba can be loaded."""
+        """Switch to the compiled loop if Numba can be loaded."""
         send = send_rows()
         if send is not None:
             gl = self._gl
@@ -93,9 +93,9 @@ class StepIssue:
 
 
 def rows_of(dispatches: Sequence[Dispatch]) -> Words:
-    """The calls of a step as numbers; 0 in front of what needs no call.
+    """The calls of a step as numbers; 0 marks a call that is not needed.
 
-    The arrays whose addresses are in it belong to the dispatches.
+    It contains addresses of arrays that the dispatches own.
     """
     rows = np.zeros((len(dispatches), _WIDTH), np.int64)
     program, numbers = -1, None
@@ -118,7 +118,7 @@ def _address(function: Any) -> int:
 
 @cache
 def send_rows() -> SendRows | None:
-    """The loop over rows as machine code; None where Numba cannot be loaded or used."""
+    """The compiled loop over rows; None if Numba cannot be loaded or used."""
     try:
         return _compiled_loop()
     except Exception as error:

@@ -99,7 +99,7 @@ class _Lines:
             pass
 
     def look(self, refs: Iterable[Ref]) -> dict[Ref, BadNumbers]:
-        """What is NaN or infinite: counted on the device, fetched only where there is any."""
+        """Storages with NaN or infinities; the device counts, only bad ones are fetched."""
         floats = [ref for ref in refs if self._planner.program.tensor(ref).dtype in _FLOATS]
         found: dict[Ref, BadNumbers] = {}
         with self._issued([self._counting(ref) for ref in floats]) as recording:
@@ -154,5 +154,5 @@ class _Lines:
 
 
 def _words(ref: Ref) -> bytes:
-    """Where a count goes: none yet, and the operand, so that two operands are counted apart."""
+    """A table with a count of zero and the operand, so that each operand has its own count."""
     return np.array([0, ref.id, int(ref.grad)], dtype=np.uint32).tobytes()

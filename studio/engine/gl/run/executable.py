@@ -120,7 +120,7 @@ class GlExecutable:
 
     @property
     def caps(self) -> DeviceCaps:
-        """What the device is like, as far as the choice of kernels depends on it."""
+        """Capabilities of the device that the choice of kernels depends on."""
         return self.work.caps
 
     @property
@@ -222,7 +222,7 @@ class GlExecutable:
         found = entries(self._program)
         self.planned = list(zip(found, planner.plan_all(found, self._hand_over), strict=True))
         flat = [one for _, planned in self.planned for one in planned]
-        # The first touch of much memory takes a driver long; its threads compile meanwhile.
+        # The driver takes long to touch much memory first; its threads compile meanwhile.
         self._storages.make_zero()
         self.work.compile_all([one.source for one in flat], progress)
         self._recording = self._new_recording(self._storages)
@@ -279,7 +279,7 @@ class GlExecutable:
         return steps
 
     def _issue_watched(self, recording: Recording) -> None:
-        """A step with its taps between the dispatches."""
+        """Send one step and capture live tensors between its dispatches."""
         version = self._board.version
         if self._parts[0] != version:
             self._parts = (version, self._cut(recording))
@@ -290,7 +290,7 @@ class GlExecutable:
         self._board.end_run()
 
     def _cut(self, recording: Recording) -> Parts:
-        """The recorded list in pieces, each with what looks behind it."""
+        """The recorded list in pieces, each followed by the hook that captures after it."""
         hooks = self._board.hooks()
         parts: Parts = []
         begin = end = 0

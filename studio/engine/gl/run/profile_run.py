@@ -1,8 +1,8 @@
 """Runs instrumented steps: one event per entry of the program, timed on the device.
 
-A GPU that has waited runs at a fraction of its clock, and one that waits for the host between two
-kernels counts that wait as the second one's time. So its clock is waited for, and it is kept busy
-while a step is queued; a step in the middle of a training takes the device as the training has it.
+An idle GPU runs at a fraction of its clock, and time it waits for the host between two kernels is
+measured as the second kernel's. So a profile first raises the clock, and keeps the GPU busy while
+it queues a step. A step profiled in the middle of a training uses the device as it is.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def profile_steps(
         costs: what each entry does.
         dispatches: the recorded list of the same dispatches.
         steps: how many runs.
-        amid_work: the device has worked until now; nothing is spun.
+        amid_work: the device is busy already; do not raise its clock first.
     """
     spinner = None if amid_work or work.caps.is_software else work.spinner
     timer = step_timer(work.gl, work.engine.info)

@@ -63,7 +63,7 @@ class GlSession:
         self._shared: list[PoolBuffer] = []
         self._closed = False
         self.generation = 0
-        """Counts replacements of tensors; what is bound to ranges looks here."""
+        """Counts replaced tensors; an executable re-records when it has changed."""
 
     @property
     def nbytes(self) -> int:
@@ -133,7 +133,7 @@ class GlSession:
             upload.result()
 
     def write_constants(self, tensors: Iterable[Tensor]) -> None:
-        """Write the values that constants among the tensors carry; others are passed over."""
+        """Write the values of constant tensors; other tensors are skipped."""
         for tensor in tensors:
             if tensor.role is Role.CONST and tensor.value is not None:
                 values = np.asarray(tensor.value, dtype=np.float64).reshape(tensor.shape)

@@ -65,14 +65,14 @@ class Storages:
         return sum(buffer.capacity for buffer in self._arena)
 
     def make_zero(self) -> None:
-        """Clear what has to begin as zeros, once; touching all of a large arena takes long."""
+        """Zero the parts that a run may read unwritten, once; zeroing all would take long."""
         if not self._is_zero:
             for number, begin, end in self.plan.to_clear():
                 self._pool.clear(self._arena[number].slice(begin, end - begin))
             self._is_zero = True
 
     def descriptor(self, ref: Ref) -> ShapeDescriptor:
-        """How the elements of an operand lie in its storage; those of a partial one in parts."""
+        """Layout of an operand in its storage; a partial tensor has its parts as dimension 1."""
         tensor = self.program.tensor(ref)
         cut = self.cuts.get(self.program.storage(ref))
         if cut is None or not tensor.partial:

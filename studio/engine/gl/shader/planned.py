@@ -44,13 +44,13 @@ class TableBinding:
 class ScratchBinding:
     """Scratch storage, shared by all dispatches but not at the same time.
 
-    A dispatch that only writes begins anew, unless the one before it that uses scratch storage
-    only writes too: those fill it together. All others go on with what the ones before left.
+    A dispatch that only writes starts a new range. Consecutive dispatches that only write fill one
+    range together. All others use the range of the dispatch before them.
 
     Attributes:
         floats: how many.
         use: what the kernel does with them.
-        alone: whether nobody else reads what the kernel writes.
+        alone: whether only this kernel reads what it writes.
     """
 
     floats: int

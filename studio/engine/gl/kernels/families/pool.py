@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from math import prod
 
-from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant, value_kernel
+from studio.engine.gl.kernels.specs import (
+    BoundInstruction,
+    DispatchSpec,
+    Variant,
+    value_gradient,
+    value_kernel,
+)
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
-
-
-def gradient(kernel: str, operand: str = "x") -> tuple[Variant, ...]:
-    """The single variant of a gradient whose file is a value kernel over one operand's gradient."""
-
-    def plan(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
-        return (DispatchSpec(kernel, f"d{operand}"),) if op.wants(operand) else ()
-
-    return (Variant("simple", plan),)
 
 
 def _fours(op: BoundInstruction) -> bool:
@@ -81,11 +78,11 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
         Variant("fours", _maxpool_fours, _fours, software=1, hardware=1),
     ),
     "GRADS_MAXPOOL2D": (
-        *gradient("grads_maxpool2d"),
+        *value_gradient("grads_maxpool2d"),
         Variant("windows", _grads_windows, _side_by_side, software=1, hardware=1),
     ),
     "AVGPOOL2D": value_kernel("avgpool2d"),
-    "GRADS_AVGPOOL2D": gradient("grads_avgpool2d"),
+    "GRADS_AVGPOOL2D": value_gradient("grads_avgpool2d"),
     "GLOBAL_AVGPOOL2D": value_kernel("global_avgpool2d"),
-    "GRADS_GLOBAL_AVGPOOL2D": gradient("grads_global_avgpool2d"),
+    "GRADS_GLOBAL_AVGPOOL2D": value_gradient("grads_global_avgpool2d"),
 }

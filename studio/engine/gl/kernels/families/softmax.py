@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from studio.engine.gl.kernels.families.pool import gradient
-from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
+from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant, value_gradient
 from studio.engine.gl.shader.dispatch import groups_for
 
 _LOCAL = 64
@@ -86,5 +85,5 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "SOFTMAX_LOG": _rows("softmax_log", "y"),
     "GRADS_SOFTMAX_LOG": _rows("grads_softmax_log", "dx"),
     "SOFTMAX_CE": _softmax(),
-    "GRADS_SOFTMAX_CE": gradient("grads_softmax_ce"),
+    "GRADS_SOFTMAX_CE": value_gradient("grads_softmax_ce"),
 }
