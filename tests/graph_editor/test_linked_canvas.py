@@ -117,7 +117,7 @@ def test_what_is_asked_about_a_document_goes_with_it(hands: Hands, key: Qt.Key) 
     hands.type("d")
     hands.studio.replace(Document(net("input 4 > dense 3")))
     assert not hands.popup_open
-    assert not hands.canvas.writing.field.is_open
+    assert not hands.canvas.inline_editor.is_open
     hands.key(Qt.Key.Key_Return)
     assert old.state == chain()
     assert hands.state == net("input 4 > dense 3")

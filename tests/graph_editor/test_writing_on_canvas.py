@@ -25,7 +25,7 @@ def test_rename_in_place(hands: Hands) -> None:
 def test_double_click_on_the_title_renames(hands: Hands) -> None:
     hands.open(chain())
     hands.double_click(hands.title("conv2d"))
-    assert hands.canvas.writing.field.is_open
+    assert hands.canvas.inline_editor.is_open
     hands.type("first")
     hands.key(K.Key_Return)
     assert hands.state.nodes["conv2d"].name == "first"
@@ -37,7 +37,7 @@ def test_name_that_is_taken_is_refused_and_can_be_put_right(hands: Hands) -> Non
     hands.key(K.Key_F2)
     hands.type("dense")
     hands.key(K.Key_Return)
-    assert hands.canvas.writing.field.is_open
+    assert hands.canvas.inline_editor.is_open
     assert "taken" in hands.studio.notices.all[-1].text
     hands.type("_in")
     hands.key(K.Key_Return)
@@ -58,7 +58,7 @@ def test_what_is_written_goes_with_what_it_was_written_in(hands: Hands) -> None:
     hands.key(K.Key_C)
     hands.type("warm up first")
     hands.document.undo()
-    assert not hands.canvas.writing.field.is_open
+    assert not hands.canvas.inline_editor.is_open
     assert hands.state == chain()
     assert not hands.studio.notices.all
 

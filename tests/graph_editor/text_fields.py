@@ -22,7 +22,7 @@ def open_find(hands: Hands) -> QLineEdit:
 
 def open_rename(hands: Hands) -> QLineEdit:
     hands.key(K.Key_F2)
-    field = hands.canvas.writing.field.field
+    field = hands.canvas.inline_editor.field
     assert isinstance(field, QLineEdit)
     return field
 

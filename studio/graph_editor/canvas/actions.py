@@ -111,7 +111,7 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
     Action(
         "graph.rename", "Rename", "Rename the layer; it keeps its weights.",
         ("F2",), "Graph", "canvas", aliases=("name",), group="layer",
-        run=lambda c: c.canvas.writing.rename_selected(), enabled=lambda c: c.needs_things(),
+        run=lambda c: c.canvas.inline_editor.edit_selected(), enabled=lambda c: c.needs_things(),
     ),
     Action(
         "graph.switch_type", "Change the layer type",

@@ -245,7 +245,7 @@ class CanvasCommands:
         if self.context.apply(text, edit):
             made = [i for i in self.context.document.state.nodes if i not in before]
             self._select(made)
-            self.canvas.writing.write(made[0])
+            self.canvas.inline_editor.edit(made[0])
 
     def mark_output(self) -> None:
         """Mark the selected layer as output, or not any more."""

@@ -31,12 +31,12 @@ from studio.graph_editor.canvas.menu import entries_for, open_canvas_menu
 from studio.graph_editor.canvas.presses import Presses
 from studio.graph_editor.editing.context import CANVAS, CanvasContext, Pointer
 from studio.graph_editor.editing.fix_offers import FixOffers
+from studio.graph_editor.editing.inline_editor import InlineEditor
 from studio.graph_editor.editing.interactions.drop_layer import Drops
 from studio.graph_editor.editing.interactions.interaction import Gestures, Interaction
 from studio.graph_editor.editing.interactions.pan import LookAround
 from studio.graph_editor.editing.picking import EMPTY, Target
 from studio.graph_editor.editing.searches import Searches
-from studio.graph_editor.editing.writing import Writing
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CommentItem
 from studio.graph_editor.scene.graph_view import GraphView
@@ -77,7 +77,7 @@ class CanvasView(GraphView):
         self.linking = Linking(self.context)
         self.sliding = Sliding(self.graph, lambda: self.navigation.zoom, self)
         self.searches: Searches = Searches(self.context)
-        self.writing: Writing = Writing(self.context)
+        self.inline_editor: InlineEditor = InlineEditor(self.context)
         self.pictures = NodePictures(
             studio.previews, studio.preferences, self.graph, self.navigation, self
         )
@@ -115,9 +115,9 @@ class CanvasView(GraphView):
 
     def _document_replaced(self, document: Document) -> None:
         self.gestures.cancel()
-        # What is asked or written is about the document before.
+        # What is asked or typed is about the document before.
         self.searches.popup.close_search()
-        self.writing.field.close_field(keep=False)
+        self.inline_editor.close(keep=False)
         self.sliding.finish()
         for delivery in self._deliveries:
             delivery.stop()
@@ -137,7 +137,7 @@ class CanvasView(GraphView):
         accessible.changed(self.context)
         self.fixes.place()
         if change.added or change.removed:
-            self.writing.forget(change.removed)
+            self.inline_editor.forget(change.removed)
             self.linking.refresh()
         self.studio.actions.refresh("edit.undo", "edit.redo")
 
@@ -189,7 +189,7 @@ class CanvasView(GraphView):
         if target.wire is not None:
             self._add_dot(target.wire, at.scene)
         elif target.part == "title" or isinstance(item, CommentItem):
-            self.writing.write(target.node)
+            self.inline_editor.edit(target.node)
         elif target.part == "empty":
             self.searches.add_at(at.scene)
         elif target.part == "body":

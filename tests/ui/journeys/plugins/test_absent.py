@@ -260,7 +260,7 @@ def test_an_absent_layer_is_linked_and_renamed_by_hand(
 
     hands.click(hands.body(tripling))
     person.press("F2")
-    person.until(lambda: person.canvas.writing.field.is_open, 60_000)
+    person.until(lambda: person.canvas.inline_editor.is_open, 60_000)
     person.type("ours")
     person.press("Return")
     assert document.state.nodes[tripling].name == "ours"
