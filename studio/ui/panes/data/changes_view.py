@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.session.data.augmentation import EPOCHS, AugmentationPreview
 from studio.session.data.samples import picture
-from studio.ui.panes.data.pixels import image_of, paint_pixels
 from studio.widgets import binding, theme
+from studio.widgets.pixels import image_of, paint_pixels
 
 _GAP = 4
 _BREAK = 10

@@ -34,11 +34,10 @@ from studio.ui.panes.data.attaching import Attaching, dropped_paths
 from studio.ui.panes.data.changes_view import ChangesView
 from studio.ui.panes.data.class_bars import ClassBars, PartsBar
 from studio.ui.panes.data.columns_editor import ColumnsEditor
-from studio.ui.panes.data.feature_table import FeatureTable
 from studio.ui.panes.data.problem_list import ProblemList
-from studio.ui.panes.data.remarks import Remarks
 from studio.ui.panes.data.sample_view import SampleView
-from studio.ui.panes.data.source_head import SourceHead
+from studio.ui.panes.data.source_head import Remarks, SourceHead
+from studio.ui.panes.data.tables import FeatureTable
 from studio.widgets import binding, numbers, theme
 from studio.widgets.event_loop.in_turns import InTurns
 from studio.widgets.forms.facts import Fact, Facts

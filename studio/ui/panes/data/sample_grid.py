@@ -9,8 +9,8 @@ from PySide6.QtGui import QHelpEvent, QImage, QKeyEvent, QPainter, QPaintEvent, 
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from studio.session.data.samples import Sample, SampleBrowser, picture
-from studio.ui.panes.data.pixels import image_of, paint_pixels
 from studio.widgets import binding, theme
+from studio.widgets.pixels import image_of, paint_pixels
 
 CELL = 48
 """Side of a picture; what the width has to spare goes between them."""

@@ -8,7 +8,7 @@ from studio.session.data.samples import SampleBrowser
 from studio.session.data.summary import DataSummary
 from studio.ui.panes.data.point_plot import PointPlot
 from studio.ui.panes.data.sample_grid import SampleGrid
-from studio.ui.panes.data.sample_table import MOST_COLUMNS, SampleTable
+from studio.ui.panes.data.tables import MOST_COLUMNS, SampleTable
 from studio.widgets import numbers, theme
 from studio.widgets.forms.editor import choice_box
 

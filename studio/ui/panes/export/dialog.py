@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QImage, QPixmap, QResizeEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -34,14 +34,16 @@ from studio.session.export.exporting import (
 )
 from studio.session.export.preview import LINES, Preview
 from studio.session.studio import Studio
-from studio.ui.panes.export.changed_band import ChangedBand
 from studio.ui.panes.export.finding_view import FindingView
 from studio.widgets import binding, icons, theme
 from studio.widgets.forms.reverting_line import RevertingLine
 from studio.widgets.labels.elided_label import ElidedLabel
+from studio.widgets.pixels import image_of
 
 _ICONS = {"program": "listing", "weights": "memory", "checkpoint": "memory"}
 _ROLE = Qt.ItemDataRole.UserRole
+
+_MOST_CHANGES = 4
 
 
 class ExportDialog(QDialog):
@@ -90,7 +92,7 @@ class ExportDialog(QDialog):
     # -- building -------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.band = ChangedBand(self)
+        self.band = _ChangedBand(self)
         self.forms = QListWidget(self)
         self.forms.setObjectName("export_forms")
         self.forms.setAccessibleName("What to export")
@@ -334,11 +336,7 @@ class ExportDialog(QDialog):
         if part.dataset.kind != "images" or found.first.sample >= len(part):
             return None
         values = part.dataset.x[part.indices[found.first.sample]]
-        pixels = np.ascontiguousarray(picture(values, part.dataset.value_range))
-        height, width = pixels.shape[:2]
-        grey = pixels.ndim == 2
-        kind = QImage.Format.Format_Grayscale8 if grey else QImage.Format.Format_RGB888
-        return QImage(pixels.data, width, height, width * (1 if grey else 3), kind).copy()
+        return image_of(picture(values, part.dataset.value_range))
 
     # -- doing ----------------------------------------------------------------------------------
 
@@ -406,3 +404,48 @@ class _PreviewText(QPlainTextEdit):
         self.setFont(theme.font("mono"))
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.setTabChangesFocus(True)
+
+
+class _ChangedBand(QWidget):
+    """Names what was changed since the training; hidden while nothing was.
+
+    Args:
+        parent: the dialog.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("changed_band")
+        self._sign = QLabel(self)
+        self._sign.setFixedSize(16, 16)
+        self.text = QLabel(self)
+        self.text.setObjectName("changed_text")
+        self.text.setWordWrap(True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 8, 12, 8)
+        row.setSpacing(8)
+        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.text, 1)
+        self.hide()
+
+    def show_changes(self, changes: Sequence[str]) -> None:
+        """Name these changes."""
+        self.setVisible(bool(changes))
+        if not changes:
+            return
+        named, unnamed = changes[:_MOST_CHANGES], len(changes) - _MOST_CHANGES
+        more = f" and {unnamed} more" if unnamed > 0 else ""
+        self.text.setText(
+            f"The project was changed since it was trained: {', '.join(named)}{more}. "
+            "What is exported is the network as it was trained."
+        )
+        self.setAccessibleName(self.text.text())
+        self._sign.setPixmap(icons.icon("warning", "warning").pixmap(QSize(16, 16)))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.mixed("warning", "dock", 0.5), 1))
+        painter.setBrush(theme.mixed("warning", "dock", 0.12))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter.end()

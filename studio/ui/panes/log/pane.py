@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QBoxLayout,
     QComboBox,
+    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QSplitter,
@@ -18,7 +22,6 @@ from studio.session.notices.logbook import LogFilter, LogLine, as_text
 from studio.session.notices.notices import Severity
 from studio.session.studio import Studio
 from studio.ui.panes.log.actions import ACTIONS
-from studio.ui.panes.log.filter_row import FilterRow
 from studio.ui.panes.log.lines import log_lines
 from studio.widgets import binding, menus, theme
 from studio.widgets.frames.empty_state import EmptyState
@@ -30,6 +33,10 @@ _LEVELS: tuple[tuple[str, Severity], ...] = (
     ("Everything", "info"), ("Warnings", "warning"), ("Errors", "error"),
 )  # fmt: skip
 _SOURCES = ("all parts", "studio", "training", "compiler", "engine", "window")
+
+_WIDE_FILTER = 360
+"""From this width on the words have room beside the choices."""
+_LEAST_FILTER = 176
 
 
 class LogPane(PaneFrame):
@@ -90,7 +97,7 @@ class LogPane(PaneFrame):
         column.addWidget(split, 1)
         self.set_body(body)
 
-    def _filter_row(self) -> FilterRow:
+    def _filter_row(self) -> _FilterRow:
         self._words = QLineEdit(self)
         self._words.setObjectName("log_filter")
         self._words.setAccessibleName("Filter the log")
@@ -107,7 +114,7 @@ class LogPane(PaneFrame):
             button = tool_button(icon, action_id, spec.tip, self, spec.text)
             button.clicked.connect(lambda _=False, each=action_id: self._actions.trigger(each))
             buttons.append(button)
-        return FilterRow(self._words, boxes, buttons, self)
+        return _FilterRow(self._words, boxes, buttons, self)
 
     # -- showing --------------------------------------------------------------------------------
 
@@ -191,3 +198,71 @@ def _choice(name: str, title: str, entries: tuple[str, ...], parent: QWidget) ->
     box.setToolTip(title)
     box.addItems(list(entries))
     return box
+
+
+class _FilterRow(QWidget):
+    """Words, choices and buttons; in a narrow pane the choices stand below the words.
+
+    Args:
+        words: the field for words.
+        choices: what is chosen from lists.
+        buttons: what is done with the lines.
+        parent: the pane.
+    """
+
+    def __init__(
+        self,
+        words: QLineEdit,
+        choices: Sequence[QComboBox],
+        buttons: Sequence[QWidget],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._choices = tuple(choices)
+        self._is_wide = True
+        self._upper, self._lower = QHBoxLayout(), QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        rows = QVBoxLayout(self)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(4)
+        # It is this widget that says how narrow it may become, not what stands in it now.
+        rows.setSizeConstraint(QVBoxLayout.SizeConstraint.SetNoConstraint)
+        for row in (self._upper, self._lower):
+            row.setSpacing(4)
+            rows.addLayout(row)
+        self._upper.addWidget(words, 1)
+        for number, choice in enumerate(self._choices):
+            self._upper.insertWidget(1 + number, choice)
+        for button in buttons:
+            self._upper.addWidget(button)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether everything stands in one line."""
+        return self._is_wide
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(_LEAST_FILTER, self.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        is_wide = event.size().width() >= _WIDE_FILTER
+        if is_wide != self._is_wide:
+            self._is_wide = is_wide
+            self._arrange()
+        way = QBoxLayout.Direction
+        beside = sum(each.sizeHint().width() + 4 for each in self._choices) - 4
+        wanted = way.LeftToRight if event.size().width() >= beside else way.TopToBottom
+        if wanted != self._lower.direction():
+            self._lower.setDirection(wanted)
+            self.updateGeometry()
+
+    def _arrange(self) -> None:
+        """Move the choices; the order in which Tab goes through everything stays."""
+        taken_from: QBoxLayout = self._lower if self._is_wide else self._upper
+        for number, choice in enumerate(self._choices):
+            taken_from.removeWidget(choice)
+            if self._is_wide:
+                self._upper.insertWidget(1 + number, choice)
+            else:
+                self._lower.addWidget(choice, 1)
+        self.updateGeometry()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from studio.session.profiling.columns import COLUMNS
 from studio.session.profiling.table import KernelRow
-from studio.ui.panes.profiler.cell_text import shown_text
+from studio.ui.panes.profiler.kernel_table import shown_text
 from studio.widgets import binding, theme
 from studio.widgets.labels.tool_button import tool_button
 

@@ -1,18 +1,18 @@
-"""Columns of the table of runs for the view: what its cells say, and how they are painted."""
+"""Columns of the table of runs: the texts of its cells, and how they are painted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
 
-from studio.session.runs.columns import RunColumn
+from studio.session.runs.columns import Cell, Kind, RunColumn
 from studio.session.runs.records import RunRecord
 from studio.session.runs.runs import RunList
-from studio.ui.panes.runs.cell_text import exact_text, shown_text
-from studio.widgets import icons, theme
+from studio.widgets import icons, numbers, theme
 from studio.widgets.record_table.columns import Column, Edit, Tick
 from studio.widgets.record_table.model import Index
 from studio.widgets.record_table.views import CellPainter
@@ -133,3 +133,31 @@ class _TitlePainter(_CellPainter):
             painter.setBrush(theme.colour(f"series.{style.series}"))
             middle = QPointF(rect.right() - SWATCH, rect.center().y() + 0.5)
             painter.drawEllipse(middle, SWATCH / 2 - 1, SWATCH / 2 - 1)
+
+
+def shown_text(kind: Kind, value: Cell) -> str:
+    """A value as its column writes it; nothing for none."""
+    if value is None or kind == "star":
+        return ""
+    if isinstance(value, str):
+        return value
+    if kind == "share":
+        return numbers.share(float(value))
+    if kind == "count":
+        return numbers.count(int(value))
+    if kind == "duration":
+        return numbers.duration(float(value))
+    if kind == "date":
+        return datetime.fromtimestamp(float(value)).astimezone().strftime("%d %b %H:%M")
+    return numbers.number(float(value))
+
+
+def exact_text(kind: Kind, value: Cell) -> str:
+    """A value with every digit, for copies."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if kind == "date" and not isinstance(value, str):
+        return datetime.fromtimestamp(float(value)).astimezone().isoformat(timespec="seconds")
+    return value if isinstance(value, str) else repr(value)

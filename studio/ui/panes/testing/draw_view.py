@@ -8,8 +8,8 @@ from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPai
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.session.evaluation.drawing import Drawing, Sheet
-from studio.ui.panes.testing.pictures import image_of
 from studio.widgets import binding, theme
+from studio.widgets.pixels import image_of
 
 WIDTHS = (0.04, 0.08, 0.12, 0.18)
 _SIDE = 200

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
 from studio.session.data.samples import picture
 from studio.session.evaluation.measures import Array
+from studio.widgets.pixels import image_of
 
 _WIDE = 32
 
@@ -16,18 +16,6 @@ _WIDE = 32
 def sample_image(values: Array, value_range: tuple[float, float] | None) -> QImage:
     """A sample as a picture, one point for each of its cells."""
     return image_of(picture(_as_picture(values), value_range))
-
-
-def image_of(pixels: npt.NDArray[np.uint8]) -> QImage:
-    """Grey [height, width] or colour [height, width, 3] pixels as a picture of its own."""
-    solid = np.ascontiguousarray(pixels)
-    height, width = solid.shape[:2]
-    if solid.ndim == 2:
-        made = QImage(solid.data, width, height, width, QImage.Format.Format_Grayscale8)
-    else:
-        made = QImage(solid.data, width, height, 3 * width, QImage.Format.Format_RGB888)
-    # The array goes with this function.
-    return made.copy()
 
 
 def scaled(image: QImage, side: int, ratio: float) -> QImage:

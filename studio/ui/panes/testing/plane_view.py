@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from studio.session.evaluation.answers import Plane
 from studio.session.evaluation.measures import Classification
 from studio.session.evaluation.results import Results
-from studio.ui.panes.testing.pictures import image_of
 from studio.widgets import binding, numbers, theme
+from studio.widgets.pixels import image_of
 
 _MARGIN = 20
 _STRENGTH = 0.55

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QObject, QSize, Qt
+from PySide6.QtGui import QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.engine.train.control import HIGHEST_RATE
+from studio.session.runs.columns import is_share
 from studio.session.studio import Studio
+from studio.session.training.state import Ending
 from studio.session.training.training import NO_DATA
-from studio.ui.panes.transport.end_notice import EndNotice
 from studio.ui.panes.transport.progress import ProgressView
-from studio.widgets import binding, icons, theme
+from studio.widgets import binding, icons, numbers, theme
 from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.fields.stepping import Stepping
 from studio.widgets.keys import with_keys
@@ -89,7 +90,7 @@ class TransportBar(QWidget):
         )  # fmt: skip
         self._tick = tick_of(studio.training)
         binding.connect(self, self._tick.ticked, self._show_rate)
-        self._end_notice = EndNotice(studio, self)
+        self._end_notice = _EndNotice(studio, self)
         self.show_possible()
 
     @property
@@ -263,3 +264,53 @@ class TransportBar(QWidget):
 def _short(rate: float) -> float:
     """A rate without the dust of single precision."""
     return float(f"{rate:.4g}")
+
+
+class _EndNotice(QObject):
+    """Notifies a user who is in another program of the end of a training and what it reached.
+
+    Args:
+        studio: the models.
+        parent: a widget of the window.
+    """
+
+    def __init__(self, studio: Studio, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._evaluation = studio.evaluation
+        self._notify = studio.notify
+        self._widget = parent
+        self._ended: Ending | None = None
+        binding.connect(self, studio.training.ended, self._hear_end)
+        binding.connect(self, studio.evaluation.changed, self._tell)
+
+    def _hear_end(self, ending: Ending) -> None:
+        # Who looks at the window sees it, and what went wrong is told anyway.
+        away = QGuiApplication.focusWindow() is None
+        well = ending.state == "finished" and ending.verdict is None
+        self._ended = ending if away and well else None
+        if away and ending.verdict is not None:
+            QApplication.alert(self._widget.window())
+        self._tell()
+
+    def _tell(self) -> None:
+        ending, status = self._ended, self._evaluation.status
+        if ending is None or status in ("measuring", "waiting"):
+            return
+        self._ended = None
+        results = self._evaluation.results
+        numbers_found = dict(ending.metrics) if results is None else dict(results.metrics)
+        subject = self._evaluation.subject
+        where = ""
+        if results is not None and subject is not None:
+            where = f"{subject.part_title(results.part)} "
+        reached = [
+            f"{where}{name.replace('_', ' ')} {_text(name, value)}"
+            for name, value in sorted(numbers_found.items(), key=lambda each: not is_share(each[0]))
+            if not name.startswith("learning_rate")
+        ]
+        self._notify(f"The training has finished: {', '.join(reached[:2])}", "ok")
+        QApplication.alert(self._widget.window())
+
+
+def _text(name: str, value: float) -> str:
+    return numbers.share(value) if is_share(name) else numbers.number(value)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QResizeEvent
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -16,10 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.session.plots.series import Curve
 from studio.session.studio import Studio
 from studio.ui.shell.bars import status_facts
 from studio.ui.shell.bars.popups import NoticesPopup, TasksPopup
-from studio.ui.shell.bars.sparkline import Sparkline
 from studio.ui.shell.bars.status_facts import Fact
 from studio.widgets import binding, icons, numbers, theme
 from studio.widgets.training_tick import tick_of
@@ -34,6 +36,8 @@ _SLACK = 12
 
 _WIDE = 1100
 """From this width on there is room for everything."""
+
+_STRIDES = 60
 
 
 class FactButton(QToolButton):
@@ -300,3 +304,50 @@ class StatusBar(QWidget):
 
     def _show_bell(self) -> None:
         self._facts["bell"].show_fact(status_facts.bell_fact(self._studio))
+
+
+class Sparkline(QWidget):
+    """A curve without axes: what the whole training gave so far."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._values: NDArray[np.float64] = np.empty(0)
+        self.setFixedSize(72, 20)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+
+    def show_curve(self, curve: Curve) -> None:
+        """Draw a curve, thinned so that every stretch keeps its highest and lowest."""
+        self._values = thinned(curve, _STRIDES)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(72, 20)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        values = self._values
+        if len(values) < 2:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(theme.colour("series.0"), 1))
+        low, high = float(values.min()), float(values.max())
+        span = high - low or 1.0
+        width, height = self.width() - 2.0, self.height() - 6.0
+        points = [
+            QPointF(1 + width * i / (len(values) - 1), 3 + height * (1 - (value - low) / span))
+            for i, value in enumerate(values.tolist())
+        ]
+        painter.drawPolyline(QPolygonF(points))
+        painter.end()
+
+
+def thinned(curve: Curve, strides: int) -> NDArray[np.float64]:
+    """At most two values for each of so many stretches, its extremes; none that is not finite."""
+    if len(curve) <= 2 * strides:
+        values = np.asarray(curve.values, np.float64)
+    else:
+        edges = np.linspace(0, len(curve), strides + 1).astype(np.int64)
+        begin, end = edges[:-1], edges[1:]
+        values = np.stack([curve.highest(begin, end), curve.lowest(begin, end)], 1).ravel()
+    found: NDArray[np.float64] = values[np.isfinite(values)]
+    return found

@@ -27,8 +27,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.session.studio import Studio
 from studio.ui.panes.data.pane import DataPane
-from studio.ui.panes.data.pixels import image_of
 from studio.widgets.forms.number_editors import NumberField
+from studio.widgets.pixels import image_of
 from tests.session.data.files import BAD_TABLE, write_pictures, write_table
 
 LEFT = Qt.MouseButton.LeftButton

@@ -31,8 +31,8 @@ from studio.session.document.edits.sections import set_training
 from studio.session.profiling.columns import COLUMNS
 from studio.session.profiling.table import KernelTimes
 from studio.session.studio import Studio
-from studio.ui.panes.profiler.cell_text import shown_text
 from studio.ui.panes.profiler.kernel_card import KernelCard
+from studio.ui.panes.profiler.kernel_table import shown_text
 from studio.ui.panes.profiler.pane import ProfilerPane
 from studio.ui.panes.profiler.roofline_view import RooflineView
 from studio.widgets import numbers

@@ -26,7 +26,7 @@ from pytestqt.qtbot import QtBot
 from studio import __version__
 from studio.session.core import entities
 from studio.session.training import session as training_session
-from studio.ui.panes.runs.cell_text import exact_text, shown_text
+from studio.ui.panes.runs.cells import exact_text, shown_text
 from studio.ui.panes.runs.pane import RunsPane
 from studio.widgets.frames.side_fades import FADE
 from tests.ui.panes.stage import Stage

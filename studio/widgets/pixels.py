@@ -1,4 +1,4 @@
-"""Arrays of pixels on the screen: cells stay sharp, large pictures are made smaller smoothly."""
+"""Pixel arrays as images: enlarged without blurring, reduced smoothly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from studio.session.data.samples import Pixels
 
 
 def image_of(pixels: Pixels) -> QImage:
-    """Grey or colour pixels as an image of its own."""
+    """Pixels as an image with its own memory: grey [height, width] or colour [height, width, 3]."""
     solid = np.ascontiguousarray(pixels)
     height, width = solid.shape[:2]
     if solid.ndim == 2:
