@@ -201,6 +201,23 @@ def test_each_import_in_an_example_works(page: Path) -> None:
     ] == []
 
 
+@pytest.mark.parametrize("package", ["studio.engine", "studio.session"])
+def test_the_architecture_page_says_what_each_package_holds(package: str) -> None:
+    folder = ROOT / package.replace(".", "/")
+    rooms = {path.name for path in folder.iterdir() if (path / "__init__.py").is_file()}
+    cells = re.findall(r"^\| ([^|]+) \|", text_of(ROOT / "docs" / "architecture.md"), re.MULTILINE)
+    assert rooms - {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == set()
+
+
+def test_the_guide_names_texts_that_are_on_the_screen() -> None:
+    guide = text_of(ROOT / "docs" / "guide.md")
+    named = re.findall(r"(?<![*\w])\*([A-Z][^*]+)\*(?!\*)", " ".join(guide.split()))
+    parts = {part for name in named for part in re.split(r" > | → | …", name) if part}
+    assert len(parts) > 20
+    sources = "\n".join(text_of(path) for path in sorted((ROOT / "studio").rglob("*.py")))
+    assert sorted(part for part in parts if part not in sources) == []
+
+
 def test_each_first_task_begins_at_a_path_and_symbol_that_exist() -> None:
     tasks = first_tasks()
     assert [int(number) for number, _ in tasks] == list(range(1, 11))
