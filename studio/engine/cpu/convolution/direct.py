@@ -183,7 +183,7 @@ def build_weight_gradient(
     columns, channels = dy.shape[3], cells.shape[3]
     windows = _Windows(views, geometry, cells)
     rows = (windows.taps[:, np.newaxis] + np.arange(channels, dtype=np.int64)).reshape(-1)
-    # Rows that fill the last tile sum what nobody reads.
+    # The rows that pad the last tile compute values that are never read.
     more = -len(rows) % TILE
     target = sink.dense().reshape(-1, columns)
     sums = views.scratch((len(rows) + more, columns)) if more else target

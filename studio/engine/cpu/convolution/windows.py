@@ -1,4 +1,4 @@
-"""Sliding windows over pictures: geometry, column matrices made a stretch at a time, taps."""
+"""Sliding windows over pictures: geometry, taps, and column matrices built piece by piece."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ELEMENTS = 1 << 15
 
 @dataclass(frozen=True)
 class Geometry:
-    """Numbers of a sliding window.
+    """Size, stride, dilation and padding of a sliding window.
 
     Attributes:
         kernel: rows and columns of the window.
@@ -119,8 +119,8 @@ class Stretch:
 class PaddedPictures:
     """Pictures with the zero border a geometry wants, a few samples at a time.
 
-    The border is that of the tensor's own halo where it is wide enough; else the pictures of a
-    stretch are copied into working memory that has one.
+    If the tensor's own halo is wide enough, it is the border; else the pictures of a stretch are
+    copied into working memory with one.
     """
 
     def __init__(self, views: Views, source: Halo, geometry: Geometry, samples: int) -> None:
@@ -175,7 +175,7 @@ class PaddedPictures:
 
 
 class Columns:
-    """The column matrix of a batch of pictures, made a stretch at a time.
+    """The column matrix (im2col) of a batch of pictures, made a stretch at a time.
 
     Args:
         views: gives working memory.

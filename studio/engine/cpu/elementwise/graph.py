@@ -67,7 +67,7 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Operation:
-    """A NumPy function of other nodes; ``select``, ``load`` and ``cast`` are our own words.
+    """A NumPy function of other nodes, or ``select``, ``load`` or ``cast``.
 
     ``select`` chooses, ``load`` widens a stored element to what is computed with, and ``cast``
     changes the kind.
@@ -83,7 +83,7 @@ Node: TypeAlias = Operand | Scalar | Operation
 
 @dataclass(frozen=True)
 class Graph:
-    """What is to be computed: a node for each target, in order."""
+    """The computation: one node per target, in order."""
 
     results: tuple[tuple[str, Node], ...]
 

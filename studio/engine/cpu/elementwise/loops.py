@@ -1,6 +1,6 @@
 """Formulas as compiled loops: one pass over flat memory where NumPy would take several.
 
-What calls transcendental functions stays with NumPy, whose vector forms of them are as fast.
+Formulas with transcendental functions stay with NumPy, whose vectorised forms are as fast.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Loop:
 
 
 def can_loop(graph: Graph) -> bool:
-    """Whether a graph computes with floats and truth values by simple operations alone."""
+    """Whether a graph uses only simple operations on floats and booleans."""
     seen: set[Node] = set()
     return all(_is_simple(node, seen) for _, node in graph.results)
 
@@ -69,8 +69,8 @@ def _is_simple(node: Node, seen: set[Node]) -> bool:
 def print_loop(name: str, graph: Graph, same: Mapping[str, str]) -> Loop:
     """The loop of a graph.
 
-    A target that lies where an operand does is passed once: the compiler may then be sure that
-    nothing overlaps, and takes many elements at once.
+    A target that shares memory with an operand is passed once. The compiler then knows that
+    nothing overlaps, and can vectorise.
 
     Args:
         name: of the function.
@@ -89,7 +89,7 @@ class _Printer:
         self._cells: dict[Cell, str] = {}
 
     def loop(self, name: str) -> Loop:
-        """The text."""
+        """The source text."""
         # What is only read is read first: the order decides which products the compiler fuses with
         # a sum, and so the last bit of an update.
         for _, node in self._graph.results:
@@ -152,7 +152,7 @@ def _operands(node: Node) -> Iterator[Operand]:
 
 
 def compiled_loop(name: str, loop: Loop, *, fast: bool) -> Callable[..., object]:
-    """The loop as machine code; made on its first call, and kept on disk."""
+    """The compiled loop; compiled on its first call and cached on disk."""
     from studio.engine.cpu.compiled.formulas import compiled_text
 
     return compiled_text(name, loop.text, fast=fast)

@@ -1,4 +1,4 @@
-"""A graph of operations as NumPy calls that write into memory given beforehand."""
+"""A graph of operations as NumPy calls that write into preallocated memory."""
 
 from __future__ import annotations
 
@@ -80,10 +80,9 @@ COPIES = frozenset({"load", "cast", "store"})
 
 
 def keep(values: Anything, mask: Anything, out: Anything) -> None:
-    """``out`` = values where the mask is set, else 0, whatever the values there.
+    """``out`` = values where the mask is set, else 0, even for NaN or infinite values.
 
-    Multiplying the bits as integers chooses without branching, and an infinity that is masked
-    leaves 0 and not NaN.
+    Multiplying the bits as integers avoids branches, and a masked infinity gives 0, not NaN.
     """
     np.multiply(values.view(np.int32), mask, out=out.view(np.int32))
 
@@ -127,7 +126,7 @@ def plan_steps(
 
 
 def _lowered(node: Node, known: dict[Node, Node]) -> Node:
-    """The node with selections made of operations on bits, which do not branch."""
+    """The node with selections replaced by bit operations, which do not branch."""
     if not isinstance(node, Operation):
         return node
     if node not in known:

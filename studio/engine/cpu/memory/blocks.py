@@ -36,7 +36,7 @@ class MemoryCount:
         self._peak = max(self._peak, self._persistent + self._transient)
 
     def report(self) -> MemoryReport:
-        """What is held now; NumPy's memory goes back to the system, so nothing is pooled."""
+        """What is held now. Nothing is pooled: NumPy returns memory to the system."""
         with self._lock:
             return MemoryReport(
                 persistent_bytes=self._persistent,

@@ -1,4 +1,4 @@
-"""Working memory that kernels share, since only one of them runs at a time."""
+"""Working memory shared by all kernels of a thread; only one of them runs at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BLOCK = 1 << 18
 
 
 class Scratch:
-    """Blocks of bytes handed out anew to every kernel.
+    """Blocks of bytes that every kernel may use from the start.
 
     Arrays taken between two calls of ``rewind`` do not overlap each other; those taken before and
     after one do. Contents do not survive from one kernel to the next.
@@ -38,7 +38,7 @@ class Scratch:
         return len(self._blocks)
 
     def rewind(self) -> None:
-        """Hand everything out again: the kernels built so far have what they need."""
+        """Start from the first byte again, for the next kernel."""
         self._used = [0] * len(self._blocks)
 
     def take(self, shape: Shape, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
@@ -61,7 +61,7 @@ class Scratch:
 def aligned_bytes(count: int) -> npt.NDArray[np.uint8]:
     """Zeroed bytes whose address is a multiple of a cache line.
 
-    The system hands over large zeroed memory page by page on first touch, so unused room is free.
+    The system commits large zeroed memory page by page on first touch, so unused room is free.
     """
     raw = np.zeros(count + ALIGNMENT, np.uint8)
     skip = -raw.ctypes.data % ALIGNMENT

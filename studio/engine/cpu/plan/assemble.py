@@ -116,8 +116,8 @@ def _back_crossing_registers(segments: Sequence[Sequence[Instruction]], views: V
 def _home(register: Ref, parts: Sequence[Instruction], views: Views) -> Ref | None:
     """A kept result of the same type whose memory the register may use until it is written.
 
-    Rows write their result after their last read, so the register may be read by the instruction
-    that writes there, but not later; and nobody may have read the result before.
+    Element-wise instructions write a result after their last read. So the instruction that writes
+    the result may read the register, but no later one may; and up to there none reads the result.
     """
     reads = [ins.effects().reads for ins in parts]
     made = next(i for i, ins in enumerate(parts) if register in ins.effects().writes)

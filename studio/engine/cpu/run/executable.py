@@ -282,7 +282,7 @@ class CpuExecutable:
             del self._views, self._executor, self._placement, self._scratches
 
     def _require_open(self) -> None:
-        """BackendError when closed; binds anew where the session replaced its data."""
+        """Raise BackendError if closed; bind again if the session replaced its data."""
         if self._closed:
             raise BackendError("the executable is closed", who=self._program.name)
         if self._session.generation != self._generation:

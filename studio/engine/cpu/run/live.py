@@ -1,4 +1,4 @@
-"""Snapshots of the NumPy backend: copies of arrays, in memory that is used again."""
+"""Snapshots of the NumPy backend: copies of arrays, in reused memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CpuTap(Tap):
         self._in_use = 0
 
     def copy(self, source: Anything, moment: Moment) -> ArraySnapshot | None:
-        """A snapshot of an array as it is now; None where too many are in use.
+        """A copy of an array as it is now; None if too many copies are in use.
 
         Raises:
             BackendError: there is no memory for it.

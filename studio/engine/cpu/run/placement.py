@@ -24,7 +24,7 @@ class Placement:
     Attributes:
         buffers: flat storage of every storage, those of the session among them.
         nbytes: bytes the executable owns.
-        pinned: storages that keep their contents to the end of a run although planned otherwise.
+        pinned: storages that keep their contents to the end of a run, whatever the plan says.
     """
 
     buffers: dict[Storage, Anything]
@@ -48,7 +48,7 @@ def _update_columns(program: Program) -> list[list[Ref]]:
 
 
 def allocation_order(program: Program) -> tuple[Tensor, ...]:
-    """Persistent tensors so that what one update kernel walks through lies together."""
+    """Persistent tensors in an order that makes the operands of one update kernel adjacent."""
     tensors = persistent_tensors(program)
     rank: dict[int, int] = {}
     for column in _update_columns(program):
@@ -62,7 +62,7 @@ def allocation_order(program: Program) -> tuple[Tensor, ...]:
 
 
 def place(plan: MemoryPlan, session: CpuSession, batch: int, rows: int) -> Placement:
-    """Allocate what the plan asks for and join it with the session's storages."""
+    """Allocate the planned arena and combine it with the session's storages."""
     program = plan.program
     buffers: dict[Storage, Anything] = {}
     for tensor in persistent_tensors(program):

@@ -1,4 +1,4 @@
-"""Tensors that stay between runs, by name, in memory shared by all executables."""
+"""Persistent tensors by name, in memory shared by all executables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Held:
 class CpuSession:
     """Persistent tensors by name.
 
-    Tensors asked for together lie together, so that updates of all parameters can run as one.
+    Tensors allocated together are adjacent, so that the updates of all parameters can run as one.
 
     Args:
         count: where bytes are counted.
@@ -65,7 +65,7 @@ class CpuSession:
         self._lock = threading.RLock()
         self._closed = False
         self.generation = 0
-        """Grows whenever a storage is replaced, so that executables bind anew."""
+        """Grows whenever a storage is replaced; executables then bind again."""
 
     def ensure(self, tensors: Iterable[Tensor], rows: int = 0) -> None:
         """Allocate what is missing, zero-filled; see ``Session.ensure``."""
@@ -98,7 +98,7 @@ class CpuSession:
         return max(layout.nbytes, layout.dtype.itemsize)
 
     def _is_missing(self, tensor: Tensor, rows: int) -> bool:
-        """Whether storage is to be made; BackendError for one there in another form."""
+        """Whether storage must be allocated; BackendError if it exists with another shape."""
         held = self._held.get(tensor.name)
         return held is None or not is_held(tensor, rows, held.tensor, held.layout.shape)
 
