@@ -58,7 +58,6 @@ class GlSheetView(QOpenGLWidget):
 
     @property
     def snapshot(self) -> GlSnapshot | None:
-        """What is drawn."""
         return self._snapshot
 
     def show_snapshot(

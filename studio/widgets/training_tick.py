@@ -1,4 +1,4 @@
-"""One clock for all places that say in words how a training stands, so that they say the same."""
+"""One clock for all texts about the state of a training, so that they agree."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ RATE = 10.0
 
 
 class TrainingTick(QObject):
-    """Tells when how the training stands is to be shown anew, on the window's thread.
+    """Ticks on the main thread when texts about the training are to be updated.
 
     Attributes:
-        ticked: show it now; everybody hears it before the window goes on.
-        standing: how it stood at this tick; the model's may be another for everybody who asks.
+        ticked: emitted at each tick.
+        standing: state of the training at this tick; that of the model may differ between reads.
     """
 
     def __init__(self, training: TrainingModel) -> None:
@@ -45,7 +45,7 @@ _ticks: WeakKeyDictionary[TrainingModel, TrainingTick] = WeakKeyDictionary()
 
 
 def tick_of(training: TrainingModel) -> TrainingTick:
-    """The clock of a training, the same for everybody who asks."""
+    """The clock of a training; there is one for each."""
     found = _ticks.get(training)
     if found is None or not shiboken6.isValid(found):
         found = _ticks[training] = TrainingTick(training)

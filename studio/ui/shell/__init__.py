@@ -1,1 +1,1 @@
-"""The window: application, docks, dialogs, and what only exists where there is a screen."""
+"""The main window: docks, bars, dialogs, commands, files, and how the application starts."""

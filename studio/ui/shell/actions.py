@@ -1,4 +1,4 @@
-"""What can be done with the window and with files, with its keys."""
+"""The actions of the window: files, view, workspaces, panes and help."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ DATA: ActionTable[MainWindow] = ActionTable(
         run=lambda window: _attaching(window).ask_folder(),
     ),
 )  # fmt: skip
-"""What asks for data."""
+"""Actions that choose data."""
 
 EXPORT: ActionTable[MainWindow] = ActionTable(
     59,
@@ -153,7 +153,7 @@ EXPORT: ActionTable[MainWindow] = ActionTable(
         run=lambda window: window.exports.open(),
     ),
 )  # fmt: skip
-"""What asks where to write the network."""
+"""The action that opens the export dialog."""
 
 ACTIONS: ActionTable[MainWindow] = ActionTable(
     90,
@@ -320,7 +320,7 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
         run=lambda window: about.show(window, window.studio),
     ),
 )  # fmt: skip
-"""What is done to the window itself."""
+"""Actions of files, view, workspaces and help."""
 
 
 def pane_action(pane: PaneSpec) -> Action[MainWindow]:
@@ -334,9 +334,9 @@ def pane_action(pane: PaneSpec) -> Action[MainWindow]:
 
 
 def of_panes(panes: Iterable[PaneSpec]) -> ActionTable[MainWindow]:
-    """What shows and hides panes."""
+    """The actions that show and hide panes."""
     return ActionTable(100, *map(pane_action, panes))
 
 
 OF_WINDOW = (DATA, EXPORT, ACTIONS)
-"""What is done to the window, but for showing panes."""
+"""All tables of the window but that of its panes."""

@@ -113,9 +113,6 @@ class FocusReturn(QObject):
     """Activates the window behind a dialog or floating pane that closes.
 
     Most window managers do so; without one that does, keys would reach no window until a click.
-
-    Args:
-        window: the main window.
     """
 
     def __init__(self, window: QWidget) -> None:

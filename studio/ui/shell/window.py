@@ -1,4 +1,4 @@
-"""The main window: canvas in the middle, docks around it, and everything that is always there."""
+"""The main window: welcome page or canvas in the middle, docks and bars around it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class MainWindow(QMainWindow):
     def _build_bars(self) -> None:
         self.top_bar = TopBar(self.studio.actions, self)
         self.addToolBar(Qt.ToolBarArea.TopToolBarArea, self.top_bar)
-        # Every state that is kept must know this bar, or restoring one puts it into the first row.
+        # A saved state without this bar would put it into the first row when restored.
         self.addToolBarBreak()
         self._path_row = PathRow(self.studio.notices, self)
         self.notice_line = self._path_row.notice_line
@@ -144,10 +144,10 @@ class MainWindow(QMainWindow):
         binding.connect(self, self.documents.opened, self._opened)
         binding.connect(self, self.welcome.back_wanted, self.show_canvas)
         binding.connect(self, self.docks.changed, self._docks_changed)
-        # A pane says something of a document: the welcome page does not stand among panes.
+        # Panes show a document, so the welcome page closes when one is opened.
         binding.connect(self, self.docks.wanted, self.show_canvas)
-        # What an action needs changes with states, which are heard at once below: to ask all of
-        # them again with every report of a training would take the window's thread milliseconds.
+        # Refreshing all actions takes milliseconds, too much for each report of a training: state
+        # changes, which decide what is possible, are connected below.
         binding.refresh(self, self._refresh_actions, studio.compilation.changed,
                         studio.training.staleness_changed, rate=10)  # fmt: skip
         binding.connect(self, studio.training.state_changed, self._state_changed)
@@ -196,7 +196,7 @@ class MainWindow(QMainWindow):
         return self.canvas
 
     def _give_keyboard(self) -> None:
-        """The middle has the keyboard, unless somebody works in a pane: the toolbar needs none."""
+        """Focus the middle, unless the focus is in a pane; the toolbar does not keep it."""
         focused, middle = self.focusWidget(), self._middle.currentWidget()
         busy = focused is not None and focused.isVisibleTo(self)
         if middle is not None and (not busy or self.top_bar.isAncestorOf(focused)):
@@ -248,7 +248,7 @@ class MainWindow(QMainWindow):
 
     def set_focus_mode(self, on: bool) -> None:
         """Hide everything around the canvas, or bring it back."""
-        # The record the docks take of the window holds its toolbars as well.
+        # First, as the state the docks save includes the toolbars.
         self.docks.set_focus_mode(on)
         for bar in self.findChildren(QToolBar):
             bar.setVisible(not on)
@@ -265,7 +265,7 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._is_painted:
             self._is_painted = True
-            # Panes import much: the window is on the screen before the first of them begins.
+            # Panes import much, so the first is made after the window is on the screen.
             QTimer.singleShot(0, self._begin)
 
     def _begin(self) -> None:
@@ -301,7 +301,7 @@ class MainWindow(QMainWindow):
 
     def _close_now(self) -> None:
         self._may_close = True
-        # Qt passes over a window that is closed while it is being closed.
+        # Qt ignores close() inside closeEvent.
         if not self._is_closing:
             self.close()
 
@@ -398,7 +398,7 @@ class MainWindow(QMainWindow):
         self.status.hint(f"{spec.text.rstrip('…')}: {reason}")
 
     def _show_read_only(self) -> None:
-        """A band says why nothing can be changed, for as long as such a project is in sight."""
+        """Show why the project is read-only in a band, as long as it is shown."""
         why = "" if self.is_welcoming else self.studio.document.read_only
         self._path_row.set_read_only(why)
 

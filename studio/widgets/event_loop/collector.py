@@ -14,7 +14,7 @@ from PySide6.QtCore import QObject, QTimer
 from studio.session.tensor_view.live_scheduler import budget
 
 INTERVAL_MS = 250
-"""Each look has the training wait for a moment, and nobody waits for garbage."""
+"""Collecting stops the training for a moment, so it is done rarely."""
 
 
 class Collector(QObject):
@@ -33,7 +33,7 @@ class Collector(QObject):
         self._timer.start()
 
     def settle(self) -> None:
-        """The studio has started: what there is now stays, and is not gone through any more."""
+        """Leave everything made so far out of later collections."""
         gc.collect()
         gc.freeze()
 

@@ -1,4 +1,4 @@
-"""Work in parts, each in a turn of the event loop of its own: the window answers between them."""
+"""Sliced work: one part in each turn of the event loop, so that the window stays responsive."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class InTurns(QObject):
         return bool(self._left) or self._again
 
     def begin(self) -> None:
-        """Do all parts from the first; where some are still to be done, once more behind them.
+        """Do all parts from the first; if some are left, finish these before.
 
-        Who asks often would otherwise never get to the last.
+        Frequent calls would otherwise never reach the last part.
         """
         if self._left:
             self._again = True

@@ -70,12 +70,10 @@ class ScrubField(QLineEdit):
 
     @property
     def is_scrubbing(self) -> bool:
-        """Whether it is being dragged."""
         return self._is_scrubbing
 
     @property
     def stepping(self) -> Stepping:
-        """Which values there are."""
         return self._stepping
 
     def set_value(self, value: float) -> None:

@@ -16,11 +16,7 @@ Fact: TypeAlias = tuple[str, str, str]
 
 
 class Facts(QWidget):
-    """Lines of a name and a value.
-
-    Args:
-        parent: the widget it stands in.
-    """
+    """Lines of a name and a value."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -159,7 +159,6 @@ class ListEditor(Editor):
 
     @property
     def kinds(self) -> Kinds:
-        """The kinds a value may be of."""
         return self._kinds
 
 

@@ -43,7 +43,6 @@ class Section(QWidget):
 
     @property
     def is_open(self) -> bool:
-        """Whether the body is shown."""
         return self._is_open
 
     def set_open(self, on: bool) -> None:
@@ -92,7 +91,6 @@ class SectionHeading(QAbstractButton):
 
     @property
     def note(self) -> str:
-        """The remark."""
         return self._note
 
     def sizeHint(self) -> QSize:

@@ -41,7 +41,6 @@ class PaneFrame(QWidget):
 
     @property
     def note(self) -> str:
-        """The remark behind the title."""
         return self._note
 
     @property

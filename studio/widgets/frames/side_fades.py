@@ -1,4 +1,4 @@
-"""What scrolls sideways runs out softly at the ends behind which there is more."""
+"""Fades the left and right edges of a view that can be scrolled further that way."""
 
 from __future__ import annotations
 

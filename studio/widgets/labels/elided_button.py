@@ -31,7 +31,6 @@ class ElidedButton(QPushButton):
 
     @property
     def whole(self) -> str:
-        """The text, uncut."""
         return self._whole
 
     def minimumSizeHint(self) -> QSize:

@@ -40,7 +40,6 @@ class ElidedLabel(QLabel):
 
     @property
     def whole(self) -> str:
-        """The text, uncut."""
         return self._whole
 
     def set_text(self, text: str) -> None:

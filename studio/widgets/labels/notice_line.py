@@ -74,7 +74,6 @@ class NoticeLine(QWidget):
 
     @property
     def notice(self) -> Notice | None:
-        """What it shows."""
         return self._notice
 
     # -- building -------------------------------------------------------------------------------

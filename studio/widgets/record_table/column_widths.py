@@ -1,7 +1,4 @@
-"""The width of a table's columns of names: so that what stands at the right edge is whole.
-
-A number cut at an edge is another number: 46 of 4640.
-"""
+"""Fits the name column of a table, so that no number at the right edge is cut (4640 to 46)."""
 
 from __future__ import annotations
 

@@ -82,12 +82,10 @@ class RecordModel(QAbstractTableModel, Generic[R]):
 
     @property
     def columns(self) -> tuple[Column[R], ...]:
-        """The columns there are."""
         return self._columns
 
     @property
     def rows(self) -> Sequence[R]:
-        """The records shown, from top to bottom."""
         return self._shown
 
     @property

@@ -20,12 +20,7 @@ FILTER = (
 
 
 class Attaching:
-    """Brings files and folders into the project and says what they were taken for.
-
-    Args:
-        studio: the models.
-        parent: the window dialogs open over.
-    """
+    """Brings files and folders into the project and says what they were taken for."""
 
     def __init__(self, studio: Studio, parent: QWidget) -> None:
         self._studio = studio

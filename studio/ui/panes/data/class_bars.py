@@ -25,11 +25,7 @@ _MEASURED = 200
 
 
 class ClassBars(QAbstractScrollArea):
-    """One bar per class, a section for each part.
-
-    Args:
-        parent: the widget it stands in.
-    """
+    """One bar per class, a section for each part."""
 
     chosen = Signal(int)
 
@@ -59,7 +55,7 @@ class ClassBars(QAbstractScrollArea):
 
     @property
     def chosen_class(self) -> int:
-        """The class that alone is shown; -1 for all."""
+        """Index of the only class shown; -1 for all."""
         return self._chosen
 
     def choose(self, klass: int) -> None:

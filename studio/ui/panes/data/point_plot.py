@@ -18,11 +18,7 @@ _SHAPES = 4
 
 
 class PointPlot(QWidget):
-    """A scatter plot; each class has a colour and one of four shapes.
-
-    Args:
-        parent: the widget it stands in.
-    """
+    """A scatter plot; each class has a colour and one of four shapes."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

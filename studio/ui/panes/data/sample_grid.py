@@ -21,11 +21,7 @@ _ROWS = 4
 
 
 class SampleGrid(QAbstractScrollArea):
-    """Only what is in sight is read and drawn.
-
-    Args:
-        parent: the widget it stands in.
-    """
+    """Only what is in sight is read and drawn."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

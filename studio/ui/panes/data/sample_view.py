@@ -14,11 +14,7 @@ from studio.widgets.forms.editor import choice_box
 
 
 class SampleView(QWidget):
-    """Pictures as pictures, tables as tables, points plotted.
-
-    Args:
-        parent: the widget it stands in.
-    """
+    """Pictures as pictures, tables as tables, points plotted."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -182,11 +182,7 @@ class Banner(QWidget):
 
 
 class Remarks(QWidget):
-    """What the loader decided and what may be worth changing, one line each.
-
-    Args:
-        parent: the widget it stands in.
-    """
+    """What the loader decided and what may be worth changing, one line each."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -201,7 +197,6 @@ class Remarks(QWidget):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What is said."""
         return self._texts
 
     def show_texts(self, texts: Sequence[str]) -> None:

@@ -50,10 +50,6 @@ class ExportDialog(QDialog):
     """Chooses what and where to, shows how the file begins, and ends with the check.
 
     It never blocks the window: a training goes on behind it.
-
-    Args:
-        studio: the models.
-        parent: the window.
     """
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
@@ -407,11 +403,7 @@ class _PreviewText(QPlainTextEdit):
 
 
 class _ChangedBand(QWidget):
-    """Names what was changed since the training; hidden while nothing was.
-
-    Args:
-        parent: the dialog.
-    """
+    """Names what was changed since the training; hidden while nothing was."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

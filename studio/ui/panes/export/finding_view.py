@@ -18,11 +18,7 @@ _PICTURE = 64
 
 
 class FindingView(QWidget):
-    """A box that says how an export goes and what was found.
-
-    Args:
-        parent: the dialog.
-    """
+    """A box that says how an export goes and what was found."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -65,7 +65,6 @@ class LogPane(PaneFrame):
 
     @property
     def view(self) -> RecordList:
-        """The list of lines."""
         return self._view
 
     # -- building -------------------------------------------------------------------------------
@@ -237,7 +236,6 @@ class _FilterRow(QWidget):
 
     @property
     def is_wide(self) -> bool:
-        """Whether everything stands in one line."""
         return self._is_wide
 
     def minimumSizeHint(self) -> QSize:

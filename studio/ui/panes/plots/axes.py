@@ -85,7 +85,6 @@ class EndAxis(pg.AxisItem):  # type: ignore[misc]
 
     @property
     def labels(self) -> tuple[EndLabel, ...]:
-        """What stands there."""
         return self._labels
 
     @property

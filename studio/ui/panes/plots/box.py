@@ -60,7 +60,6 @@ class PlotBox(pg.ViewBox):  # type: ignore[misc]
 
     @property
     def frame(self) -> QGraphicsRectItem:
-        """The box drawn while zooming."""
         return self._frame
 
     def mouseDragEvent(self, event: Any, axis: Any = None) -> None:

@@ -109,7 +109,6 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
 
     @property
     def content(self) -> Content | None:
-        """What it shows."""
         return self._content
 
     @property

@@ -118,12 +118,10 @@ class PlotsPane(PaneFrame):
 
     @property
     def legend(self) -> Legend:
-        """The legend."""
         return self._legend
 
     @property
     def controls(self) -> PlotControls:
-        """What stands over the plots."""
         return self._controls
 
     # -- showing --------------------------------------------------------------------------------
@@ -253,7 +251,6 @@ class PlotsPane(PaneFrame):
 
     @property
     def display(self) -> CurvesDisplay:
-        """What is shown of the curves."""
         return self._display
 
     def why_no_run(self) -> str:

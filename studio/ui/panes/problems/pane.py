@@ -52,7 +52,6 @@ class ProblemsPane(PaneFrame):
 
     @property
     def list(self) -> QListWidget:
-        """The problems, as shown."""
         return self._list
 
     # -- showing --------------------------------------------------------------------------------

@@ -19,11 +19,7 @@ _BLANK = "\N{NO-BREAK SPACE}"
 
 
 class KernelCard(QFrame):
-    """Every column of a row; the numbers go on with the measuring.
-
-    Args:
-        parent: owner in Qt.
-    """
+    """Every column of a row; the numbers go on with the measuring."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,7 +45,6 @@ class KernelCard(QFrame):
 
     @property
     def row(self) -> KernelRow | None:
-        """The row pinned."""
         return self._row
 
     def pin(self, row: KernelRow) -> None:

@@ -254,17 +254,14 @@ class ProfilerPane(PaneFrame):
 
     @property
     def table(self) -> KernelTable:
-        """The kernel table."""
         return self._table
 
     @property
     def roofline(self) -> RooflineView:
-        """The roofline."""
         return self._roofline
 
     @property
     def step_bar(self) -> StepBarView:
-        """The bar of a step."""
         return self._bar
 
     def _refresh(self) -> None:

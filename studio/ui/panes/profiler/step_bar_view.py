@@ -75,7 +75,6 @@ class StepBarView(QWidget):
 
     @property
     def bar(self) -> StepBar | None:
-        """What is shown."""
         return self._bar
 
     def set_bar(self, bar: StepBar | None) -> None:

@@ -13,11 +13,7 @@ from studio.widgets import contexts, numbers, theme
 
 
 class DifferencesView(QTreeWidget):
-    """A table of what differs, grouped.
-
-    Args:
-        parent: the pane.
-    """
+    """A table of what differs, grouped."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,7 +33,6 @@ class DifferencesView(QTreeWidget):
 
     @property
     def rows(self) -> tuple[DifferenceRow, ...]:
-        """What differs."""
         return self._rows
 
     def show_runs(self, runs: tuple[RunRecord, ...]) -> None:

@@ -19,9 +19,6 @@ class NotesView(QWidget):
 
     Attributes:
         edited: name of the run, its text, its tags.
-
-    Args:
-        parent: the pane.
     """
 
     edited = Signal(str, str, object)
@@ -62,12 +59,10 @@ class NotesView(QWidget):
 
     @property
     def text(self) -> QPlainTextEdit:
-        """The field for notes."""
         return self._text
 
     @property
     def tags(self) -> QLineEdit:
-        """The field for tags."""
         return self._tags
 
     def show_run(self, run: RunRecord, word: str) -> None:

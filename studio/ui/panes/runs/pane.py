@@ -107,17 +107,14 @@ class RunsPane(PaneFrame):
 
     @property
     def table(self) -> RunTable:
-        """The table."""
         return self._table
 
     @property
     def differences(self) -> DifferencesView:
-        """What differs between the runs chosen."""
         return self._differences
 
     @property
     def notes(self) -> NotesView:
-        """The notes of the run in hand."""
         return self._notes
 
     # -- showing --------------------------------------------------------------------------------

@@ -182,17 +182,14 @@ class TensorViewPane(PaneFrame):
 
     @property
     def sheet(self) -> SheetView:
-        """The picture."""
         return self._sheet
 
     @property
     def histogram(self) -> HistogramView:
-        """The histogram with its handles."""
         return self._histogram
 
     @property
     def slices(self) -> SliceControls:
-        """The slice field and the sliders."""
         return self._slices
 
     def show_tensor(self, entity: Entity | None) -> None:

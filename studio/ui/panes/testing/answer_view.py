@@ -19,11 +19,7 @@ _LITTLE = 0.0005
 
 
 class AnswerView(QWidget):
-    """The answer about one row.
-
-    Args:
-        parent: the pane.
-    """
+    """The answer about one row."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +41,6 @@ class AnswerView(QWidget):
 
     @property
     def answer(self) -> Answer | None:
-        """What it shows."""
         return self._answer
 
     def show_answer(self, answer: Answer | None, row: int = 0) -> None:

@@ -78,17 +78,14 @@ class AskView(QWidget):
 
     @property
     def draw(self) -> DrawView:
-        """The sheet to draw on."""
         return self._draw
 
     @property
     def plane(self) -> PlaneView:
-        """The map of the plane."""
         return self._plane
 
     @property
     def answer(self) -> AnswerView:
-        """What the network says."""
         return self._answer
 
     @property
@@ -332,11 +329,7 @@ class PenButton(QToolButton):
 
 
 class SeenView(QWidget):
-    """What the network was given, as it sees it.
-
-    Args:
-        parent: the pane.
-    """
+    """What the network was given, as it sees it."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

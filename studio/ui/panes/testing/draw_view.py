@@ -21,9 +21,6 @@ class DrawView(QWidget):
 
     Attributes:
         drawn: the drawing changed.
-
-    Args:
-        parent: the pane.
     """
 
     drawn = Signal()
@@ -50,7 +47,6 @@ class DrawView(QWidget):
 
     @property
     def drawing(self) -> Drawing | None:
-        """What is drawn."""
         return self._drawing
 
     def set_sheet(self, sheet: Sheet | None) -> None:

@@ -20,9 +20,6 @@ class ErrorsView(QWidget):
 
     Attributes:
         asked: a sample was clicked.
-
-    Args:
-        parent: the pane.
     """
 
     asked = Signal(int)
@@ -45,7 +42,6 @@ class ErrorsView(QWidget):
 
     @property
     def measures(self) -> dict[str, float]:
-        """The errors it names."""
         return self._measures
 
     def show_outcome(self, outcome: Regression | None) -> None:

@@ -97,11 +97,7 @@ class MatrixPanel(QWidget):
 
 
 class CellFilter(QToolButton):
-    """Names the cell whose samples are shown, and shows all again; long names are cut.
-
-    Args:
-        parent: the panel.
-    """
+    """Names the cell whose samples are shown, and shows all again; long names are cut."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

@@ -60,7 +60,6 @@ class MatrixView(QWidget):
 
     @property
     def counts(self) -> Classes | None:
-        """What it shows."""
         return self._counts
 
     def show_outcome(self, outcome: Classification | None) -> None:

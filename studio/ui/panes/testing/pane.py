@@ -74,22 +74,18 @@ class TestingPane(PaneFrame):
 
     @property
     def matrix(self) -> MatrixPanel:
-        """The confusion matrix or the errors."""
         return self._matrix
 
     @property
     def samples(self) -> SamplesPanel:
-        """The samples behind them."""
         return self._samples
 
     @property
     def ask(self) -> AskView:
-        """Questions of one's own."""
         return self._ask
 
     @property
     def head(self) -> MeasuresHead:
-        """The measures."""
         return self._head
 
     @property
@@ -225,12 +221,7 @@ def _scrolled(view: QWidget) -> QScrollArea:
 
 
 class MeasuresHead(QWidget):
-    """What is tested, on which part, and what came out.
-
-    Args:
-        studio: the models.
-        parent: the pane.
-    """
+    """What is tested, on which part, and what came out."""
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -24,9 +24,6 @@ class PlaneView(QWidget):
 
     Attributes:
         picked: the two numbers of a place.
-
-    Args:
-        parent: the pane.
     """
 
     picked = Signal(float, float)

@@ -11,12 +11,7 @@ from studio.widgets import binding, theme
 
 
 class StaleBand(QWidget):
-    """An amber band; there only while the graph differs from the one that was trained.
-
-    Args:
-        studio: the models.
-        parent: the pane.
-    """
+    """An amber band; there only while the graph differs from the one that was trained."""
 
     def __init__(self, studio: Studio, parent: QWidget) -> None:
         super().__init__(parent)

@@ -33,10 +33,6 @@ class TransportBar(QWidget):
 
     Where there is no room, the steps lose their words first, then the learning rate, at last its
     place.
-
-    Args:
-        studio: the models.
-        parent: the toolbar.
     """
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
@@ -95,12 +91,10 @@ class TransportBar(QWidget):
 
     @property
     def progress(self) -> ProgressView:
-        """How far it is."""
         return self._progress
 
     @property
     def learning_rate(self) -> ScrubField:
-        """The field for the learning rate."""
         return self._rate
 
     def show_possible(self) -> None:
@@ -267,12 +261,7 @@ def _short(rate: float) -> float:
 
 
 class _EndNotice(QObject):
-    """Notifies a user who is in another program of the end of a training and what it reached.
-
-    Args:
-        studio: the models.
-        parent: a widget of the window.
-    """
+    """Notifies a user who is in another program of the end of a training and what it reached."""
 
     def __init__(self, studio: Studio, parent: QWidget) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The row under the toolbar: the path of the selection, the latest notice, what keeps a project."""
+"""The row under the toolbar: path of the selection, latest notice, reason for read-only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHARE = 0.55
 
 
 class PathRow(QToolBar):
-    """Holds what always has a place there, so that no notice moves or covers anything.
+    """The row; the notice has a fixed place in it, so that it moves and covers nothing.
 
     Args:
         notices: what there is to say.
@@ -56,14 +56,14 @@ class PathRow(QToolBar):
             self._take_margins()
 
     def _take_margins(self) -> None:
-        """As high as the row of the path alone: a notice that comes must move nothing."""
+        """Fix the height to that of the path, so that a notice moves nothing."""
         layout = self.layout()
         if layout is not None:
             layout.setContentsMargins(_AROUND, _AROUND, _AROUND, _AROUND)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # The path gives way to a notice, and is still to be read.
+        # The path shrinks for a notice, but stays readable.
         self.notice_line.setMaximumWidth(max(LEAST, round(_SHARE * event.size().width())))
 
     def set_path_bar(self, path: QWidget) -> None:
@@ -73,12 +73,12 @@ class PathRow(QToolBar):
         path.setVisible(not self._alone)
 
     def set_read_only(self, why: str) -> None:
-        """Say for as long as it is so that the project cannot be changed, and why."""
+        """Show why the project is read-only; an empty text hides the band."""
         self.read_only.say(why)
         self._fit()
 
     def set_focus_mode(self, on: bool) -> None:
-        """Show the row only while it says something that must not be missed."""
+        """In focus mode the row is shown only with a notice or the read-only band."""
         self._alone = on
         if self._path is not None:
             self._path.setVisible(not on)
@@ -92,11 +92,7 @@ class PathRow(QToolBar):
 
 
 class ReadOnlyBand(QWidget):
-    """Says why the open project can only be looked at.
-
-    Args:
-        parent: what it stands in.
-    """
+    """Says why the open project can only be looked at."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

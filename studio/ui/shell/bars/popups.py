@@ -1,4 +1,4 @@
-"""What opens above the status bar: running tasks, and what the studio had to say."""
+"""The popups above the status bar: running tasks and notices."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Popup(QFrame):
     def event(self, event: QEvent) -> bool:
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
-            # What stands in it can come to need another height after it was put there.
+            # Content may change its height after it was added.
             self._settle()
         return done
 
@@ -165,7 +165,7 @@ class NoticesPopup(Popup):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        # It is deleted a moment later; notices of that moment are not seen.
+        # It is deleted later in the event loop; notices until then count as unseen.
         self._is_over = True
 
     def _refresh(self) -> None:

@@ -1,4 +1,4 @@
-"""The bar at the bottom: facts that are never hidden, each a button to where there is more."""
+"""The status bar: facts about graph, program and training, each a button to the pane with more."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STRIDES = 60
 
 
 class FactButton(QToolButton):
-    """One fact; a press goes where there is more of it."""
+    """One fact; a click shows the pane with more."""
 
     def __init__(self, name: str, label: str, parent: QWidget) -> None:
         super().__init__(parent)
@@ -82,7 +82,7 @@ class FactButton(QToolButton):
         self._show_or_hide()
 
     def sizeHint(self) -> QSize:
-        """Room for the longest of late: a fact that loses a digit moves none of the others."""
+        """Keep the width when the text becomes a little shorter, so that neighbours stay."""
         hint = super().sizeHint()
         if not 0 <= self._room - hint.width() <= _SLACK:
             self._room = hint.width()
@@ -95,9 +95,9 @@ class FactButton(QToolButton):
 
 
 class BottomBar(QStatusBar):
-    """Where the status stands: apart from the window's layout.
+    """Holds the status bar outside the layout of the window.
 
-    A fact that becomes a digit longer would otherwise have the whole window laid out anew.
+    Otherwise each change of a fact's width would lay out the whole window again.
 
     Args:
         status: what stands in it.
@@ -113,7 +113,7 @@ class BottomBar(QStatusBar):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # A widget of fixed size does not tell its parent that what is in it wants another.
+        # A widget of fixed size does not pass changed size hints on to its parent.
         self._status.setFixedSize(event.size().width(), HEIGHT)
 
 
@@ -307,7 +307,7 @@ class StatusBar(QWidget):
 
 
 class Sparkline(QWidget):
-    """A curve without axes: what the whole training gave so far."""
+    """The loss of the whole training so far, as a curve without axes."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The facts of the status bar in words: what they say is read off the models and nothing else."""
+"""The texts of the status bar, each a function of the models."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Fact(NamedTuple):
 
 
 def state_fact(studio: Studio) -> Fact:
-    """What the training does."""
+    """State of the training."""
     training = studio.training
     icon, role = look_of(training)
     parts = [training.word]
@@ -129,7 +129,7 @@ def step_fact(studio: Studio, standing: Standing) -> Fact:
     profiling = studio.profiling
     bar, by_clock = profiling.bar, standing.step_seconds
     if studio.training.is_busy and (profiling.frozen or not profiling.is_live):
-        # What was measured before is of another training, or of another time in this one.
+        # The last measurement belongs to another training or to an earlier part of this one.
         bar = None
     measured = "" if bar is None or bar.seconds <= 0 else _measured_text(bar)
     if standing.items_per_second and by_clock and (studio.training.is_busy or not measured):
@@ -186,7 +186,7 @@ def tasks_fact(studio: Studio) -> Fact:
 
 
 def bell_fact(studio: Studio) -> Fact:
-    """What the studio said and nobody has seen."""
+    """Number of unseen notices."""
     unseen = studio.notices.unseen
     if not unseen:
         return Fact("", "No new notices", "bell", "text3")
@@ -196,7 +196,7 @@ def bell_fact(studio: Studio) -> Fact:
 
 
 def ago_text(seconds: float) -> str:
-    """How long ago something was, in words that stay true for a while."""
+    """A duration rounded down, as "20 s ago"."""
     if seconds < 10:
         return "just now"
     if seconds < 60:

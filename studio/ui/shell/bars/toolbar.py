@@ -1,4 +1,4 @@
-"""The bar at the top: document, training, workspaces, search and what the studio has to say."""
+"""The toolbar: file and edit buttons, transport, workspaces and search."""
 
 from __future__ import annotations
 
@@ -18,12 +18,7 @@ _WIDE = 1480
 
 
 class TopBar(QToolBar):
-    """The toolbar. What stands in its middle is the transport, once there is one.
-
-    Args:
-        registry: the action table.
-        parent: the window.
-    """
+    """The toolbar; the transport is added once the window is painted."""
 
     def __init__(self, registry: ActionRegistry, parent: QWidget) -> None:
         super().__init__("Toolbar", parent)

@@ -127,7 +127,7 @@ def _read(path: Path | None) -> list[str]:
     try:
         given = load_json(path, _LIMITS)
     except StudioError as error:
-        _LOG.warning("the history of commands begins anew: %s", error)
+        _LOG.warning("the history of commands is lost: %s", error)
         return []
     return (
         [each for each in given if isinstance(each, str)][:_MOST] if isinstance(given, list) else []

@@ -17,13 +17,9 @@ _USERS = (*_TRAINING, "file.save", "file.save_as", "profiler.dry_run")
 
 
 class TypedFirst:
-    """Commits the field with the caret before such an action.
+    """Commits the field being typed into before such an action.
 
     A key such as F5 leaves the caret in the field, whose text would count only when it is left.
-
-    Args:
-        studio: the models.
-        window: has the forms.
     """
 
     def __init__(self, studio: Studio, window: QMainWindow) -> None:

@@ -81,7 +81,6 @@ class HelpViewer(QDialog):
 
     @property
     def title(self) -> str:
-        """What is being read."""
         return self._title
 
     def read(self, path: Path) -> bool:

@@ -62,12 +62,10 @@ class Dock(QDockWidget):
 
     @property
     def pane(self) -> QWidget | None:
-        """The pane, once it was made."""
         return self._pane
 
     @property
     def header(self) -> FrameHeader | None:
-        """The bar above it."""
         return self._header
 
     def ensure(self) -> QWidget:

@@ -76,8 +76,7 @@ class Docks(QObject):
         dock = self.all[spec.id] = Dock(spec, partial(spec.make, self._studio), self._window)
         dock.maximise_wanted.connect(self.maximise)
         dock.visibilityChanged.connect(lambda on, dock=dock: self._seen(dock, on))
-        # Qt takes a dock out of where it stands only when it was once put somewhere like this:
-        # one that is known from a recorded arrangement alone would stand in two places.
+        # Without this, a dock known only from a restored state would appear in two places.
         self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
         dock.hide()
         return dock
@@ -120,7 +119,7 @@ class Docks(QObject):
 
     @contextmanager
     def _together(self) -> Iterator[None]:
-        """Docks that come and go within are told of once: each telling asks all actions anew."""
+        """Emit ``changed`` once for everything done within: each time refreshes all actions."""
         self._moves += 1
         try:
             yield
@@ -225,7 +224,7 @@ class Docks(QObject):
     def adapt(self) -> None:
         """While the window is small the right side is one column of tabs."""
         narrow = arrangement.needs_one_column(self._window)
-        # What is hidden for a while comes back as it was, and is looked at then.
+        # Docks hidden by a mode come back as they were, and are adapted then.
         if narrow == self._is_narrow or self._is_hidden_for_a_while:
             return
         self._is_narrow = narrow
@@ -269,7 +268,7 @@ class Docks(QObject):
         self._tidy.start()
 
     def _place_new(self) -> None:
-        """A record made without a pane would leave it out of reach."""
+        """Place the panes that the restored state does not know."""
         known = self._layout.panes.get(self.workspace, ())
         arrangement.place_others(self._window, self.all, self.workspace, known)
 

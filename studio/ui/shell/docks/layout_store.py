@@ -84,7 +84,7 @@ class LayoutStore:
         _write(self._window, {"geometry": base64.b64encode(geometry).decode()})
 
     def forget(self) -> None:
-        """Begin anew at the next start."""
+        """Forget the layout: the next start uses the default one."""
         for path in (self._layout, self._window):
             if path is not None:
                 with suppress(OSError):
@@ -97,7 +97,7 @@ def _read(path: Path | None) -> Mapping[str, object]:
     try:
         given = load_json(path, _LIMITS)
     except StudioError as error:
-        _LOG.warning("the layout begins anew: %s", error)
+        _LOG.warning("the default layout is used: %s", error)
         return {}
     usable = isinstance(given, Mapping) and given.get("version") == VERSION
     return given if usable else {}  # type: ignore[return-value]

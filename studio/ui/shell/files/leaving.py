@@ -1,4 +1,4 @@
-"""What is asked before work is left behind: no training or export is ever stopped unasked."""
+"""The questions before a project is closed while a training or export runs."""
 
 from __future__ import annotations
 

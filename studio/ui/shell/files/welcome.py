@@ -1,4 +1,4 @@
-"""The page the studio begins with: examples, projects worked on last, and what can be recovered."""
+"""The welcome page: examples, recent projects, and unsaved work that can be recovered."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Card(QToolButton):
 
 
 class WelcomePage(QScrollArea):
-    """Where to begin.
+    """The page shown while no project is.
 
     Args:
         studio: the models.
@@ -111,7 +111,7 @@ class WelcomePage(QScrollArea):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        # Whoever comes back from elsewhere may have moved a project there.
+        # A project may have been moved while another program was active.
         comes_back = event.type() == QEvent.Type.ActivationChange and self._is_filled
         if comes_back and self._missing() != self._shown_missing:
             self.refresh()

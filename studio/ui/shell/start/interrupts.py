@@ -1,4 +1,4 @@
-"""Ctrl-C in the terminal and the system's wish that the program end, heard by Qt's event loop."""
+"""Delivers SIGINT (Ctrl-C) and SIGTERM through the event loop of Qt."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Interrupts(QObject):
     """Calls back on the window's thread when the process is to end.
 
     Args:
-        asked: hears the first wish; may still ask the user something.
-        forced: hears every further one.
+        asked: called at the first signal; it may still ask the user something.
+        forced: called at every further one.
     """
 
     def __init__(self, asked: Callable[[], object], forced: Callable[[], object]) -> None:
@@ -35,7 +35,7 @@ class Interrupts(QObject):
         }
 
     def close(self) -> None:
-        """Leave signals to whoever had them before."""
+        """Restore the signal handlers."""
         self._notifier.setEnabled(False)
         signal.set_wakeup_fd(self._before_fd)
         for which, handler in self._before.items():
