@@ -47,7 +47,7 @@ class AccessibleThing(QAccessibleInterface):
 
     @abstractmethod
     def name(self) -> str:
-        """What is said of it."""
+        """Its accessible name."""
 
     @abstractmethod
     def area(self) -> QRectF:

@@ -74,7 +74,7 @@ class Chrome:
             viewport.update()
 
     def takes(self, at: QPointF) -> bool:
-        """Whether a place of the viewport is on the map."""
+        """Whether a place of the viewport is on the minimap."""
         return self.minimap.holds(at)
 
     def _changed(self) -> None:

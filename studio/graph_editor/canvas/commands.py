@@ -76,7 +76,7 @@ class CanvasCommands:
         return "no search result and nothing selected"
 
     def asks(self, why_not: Callable[[DocumentState, list[str]], str]) -> str:
-        """What a check says of the selection."""
+        """Why a check refuses the selection; empty when it does not."""
         return why_not(self.context.document.state, self.context.selected_ids())
 
     def why_not_freeze(self) -> str:
@@ -116,12 +116,12 @@ class CanvasCommands:
     # -- history and clipboard ------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Call the gesture off, or take back the last step."""
+        """Cancel the gesture going on, or undo the last step."""
         if not self.canvas.gestures.cancel():
             self.context.document.undo()
 
     def redo(self) -> None:
-        """Do the last step again."""
+        """Redo the step that was undone last."""
         self.context.document.redo()
 
     def copy(self) -> None:
@@ -163,7 +163,6 @@ class CanvasCommands:
     # -- selection ------------------------------------------------------------------------------
 
     def select_all(self) -> None:
-        """Select everything on the canvas."""
         self._select(self.context.document.state.nodes)
 
     def _select(self, node_ids: Iterable[str]) -> None:
@@ -278,7 +277,6 @@ class CanvasCommands:
         self._arrange(self._named("Lay out", chosen), chosen)
 
     def layout_all(self) -> None:
-        """Arrange everything."""
         self._arrange("Lay out everything", None)
 
     def layout_down(self) -> None:

@@ -67,11 +67,11 @@ class Chooser(Protocol):
         ...
 
     def outcome(self, row: int) -> DocumentState | None:
-        """The document if a row were taken; None where that is impossible."""
+        """The document if a row were taken; None if that is impossible."""
         ...
 
     def take(self, row: int) -> bool:
-        """Take a row; whether something came of it."""
+        """Take a row; whether it changed something."""
         ...
 
 

@@ -31,22 +31,18 @@ class Pointer(NamedTuple):
     modifiers: Qt.KeyboardModifier = _NONE
 
     def has(self, modifier: Qt.KeyboardModifier) -> bool:
-        """Whether a modifier key is held."""
         return bool(self.modifiers & modifier)
 
     @property
     def shift(self) -> bool:
-        """Whether Shift is held."""
         return self.has(Qt.KeyboardModifier.ShiftModifier)
 
     @property
     def control(self) -> bool:
-        """Whether Ctrl is held."""
         return self.has(Qt.KeyboardModifier.ControlModifier)
 
     @property
     def alt(self) -> bool:
-        """Whether Alt is held."""
         return self.has(Qt.KeyboardModifier.AltModifier)
 
 
@@ -72,7 +68,6 @@ class CanvasContext:
 
     @property
     def document(self) -> Document:
-        """The document that is open."""
         return self.studio.document
 
     # -- selection and edits --------------------------------------------------------------------

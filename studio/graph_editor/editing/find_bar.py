@@ -69,7 +69,6 @@ class FindBar(QFrame):
         return tuple(node_id for node_id in self._found if node_id in self._graph.nodes)
 
     def open_bar(self) -> None:
-        """Ask what to find."""
         self.show()
         self.raise_()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -77,7 +76,6 @@ class FindBar(QFrame):
         self._search(self.field.text())
 
     def close_bar(self) -> None:
-        """Go back to the canvas."""
         self.hide()
         parent = self.parentWidget()
         if parent is not None:
@@ -88,11 +86,9 @@ class FindBar(QFrame):
         self._go(self._at + places)
 
     def next(self) -> None:
-        """Select the next match."""
         self.step(1)
 
     def previous(self) -> None:
-        """Select the match before."""
         self.step(-1)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -63,12 +63,11 @@ class FixChip(QGraphicsItem):
 
     @property
     def width(self) -> float:
-        """Pixels it is wide."""
         return self._width
 
     @property
     def effect(self) -> str:
-        """What is said of what comes of it; no number in it is cut."""
+        """The effect as shown; numbers in it are never cut."""
         return self._effect
 
     def set_shift(self, shift: float) -> None:

@@ -40,12 +40,11 @@ class FixOffers:
 
     @property
     def chips(self) -> tuple[FixChip, ...]:
-        """The chips that are shown."""
         return tuple(self._chips)
 
     @property
     def is_waiting(self) -> bool:
-        """Whether repairs are going to be looked for."""
+        """Whether repairs will be looked for when the document rests."""
         return self._rested.isActive()
 
     @property
@@ -70,7 +69,7 @@ class FixOffers:
             self.apply(chip.node_id, chip.fix)
 
     def ask(self) -> None:
-        """The document changed: take the chips away, look for new ones when it rests."""
+        """The document changed: remove the chips and look for new ones when it rests."""
         self.clear()
         self._rested.start()
 

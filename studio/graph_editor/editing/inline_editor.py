@@ -40,7 +40,6 @@ class InlineEditor(QObject):
 
     @property
     def is_open(self) -> bool:
-        """Whether something is being edited."""
         return self.field is not None
 
     def edit_selected(self) -> None:

@@ -1,4 +1,4 @@
-"""The search field that opens on the canvas: type, see what would come of it, Enter."""
+"""The search field that opens on the canvas: type, see what it would change, press Enter."""
 
 from __future__ import annotations
 
@@ -84,13 +84,12 @@ class QuickAddPopup(QFrame):
         self.field.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def keep_clear(self, bottom: int) -> None:
-        """Leave the canvas down to a height in sight, because a ghost is there."""
+        """Do not cover the canvas above a height: a ghost is drawn there."""
         self._clear = max(self._clear, bottom + _MARGIN - self._at.y())
         self._fit()
 
     @property
     def is_open(self) -> bool:
-        """Whether it asks at the moment."""
         return self._chooser is not None
 
     def close_search(self) -> None:
@@ -168,7 +167,7 @@ class QuickAddPopup(QFrame):
         self.take()
 
     def _show_outcome(self) -> None:
-        """Draw the ghost of the current row and say what would come of it."""
+        """Draw the ghost of the current row and say what it would change."""
         chooser, document = self._chooser, self._context.document
         if chooser is None:
             return

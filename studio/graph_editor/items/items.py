@@ -48,12 +48,11 @@ class CanvasItem(QGraphicsItem):
 
     @property
     def node(self) -> CanvasNode:
-        """The thing itself."""
         return self.card.node
 
     @property
     def scene_area(self) -> QRectF:
-        """Where it lies on the canvas."""
+        """Its area in scene coordinates."""
         return self.area.translated(self.pos())
 
     def show_card(self, card: NodeCard) -> bool:
@@ -82,7 +81,7 @@ class CanvasItem(QGraphicsItem):
             self.update()
 
     def fade(self, faded: bool) -> None:
-        """Be hardly seen, while a ghost shows it as it would become."""
+        """Draw it faintly, while a ghost shows what it would become."""
         self._is_faded = faded
         self._choose_opacity()
 
@@ -93,7 +92,7 @@ class CanvasItem(QGraphicsItem):
         self.update()
 
     def card_changed(self) -> None:
-        """Make anew what was made from card and colours."""
+        """Drop what was made from card and colours; it is made again when drawn."""
 
     def _choose_opacity(self) -> None:
         self.setOpacity(FADED if self._is_faded else DIMMED if self.marks.dimmed else 1.0)

@@ -1,6 +1,6 @@
 """Text as letters in their places: laid out once, drawn at any zoom without being laid out again.
 
-A static text of Qt is laid out anew whenever the zoom differs from that of its last drawing, which
+Qt lays a static text out again whenever the zoom differs from that of its last drawing, which
 for a canvas full of layers takes longer than everything else of a frame.
 """
 

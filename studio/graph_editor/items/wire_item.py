@@ -26,7 +26,7 @@ _LONG = 400.0
 
 
 class WireItem(QGraphicsPathItem):
-    """A wire, drawn by Qt itself; its path is made anew only when an end moves.
+    """A wire, drawn by Qt itself; its path is made again only when an end moves.
 
     Args:
         wire: which wire it is.

@@ -95,7 +95,6 @@ class HistoryPane(PaneFrame):
 
     @property
     def rows(self) -> Sequence[HistoryRow]:
-        """What is listed."""
         return self._rows.rows
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

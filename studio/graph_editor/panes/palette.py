@@ -133,7 +133,7 @@ class PalettePane(PaneFrame):
             return False
         override = event.type() == QEvent.Type.ShortcutOverride
         if override and watched is self.field and event.key() in _OWN_KEYS:
-            # Its own keys, no others: keys of the window work while somebody searches.
+            # Only its own keys: shortcuts of the window work during a search.
             event.accept()
         if event.type() != QEvent.Type.KeyPress:
             return False

@@ -49,7 +49,6 @@ class Ghost:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """The ids of the ghosts shown."""
         return tuple(self._nodes)
 
     def area(self) -> QRectF:

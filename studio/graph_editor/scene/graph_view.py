@@ -118,7 +118,7 @@ class GraphView(QGraphicsView):
 
     @property
     def is_turning(self) -> bool:
-        """Whether the zoom is on the way: wires are drawn coarsely then, for the sake of speed."""
+        """Whether the wheel is zooming: wires are drawn coarsely then, for speed."""
         return self._turning.isActive()
 
     @property

@@ -80,7 +80,7 @@ class Highlights:
         self.show_wires({})
 
     def refresh(self) -> None:
-        """Show all marks again, after items were made anew."""
+        """Show all marks again, after items were replaced."""
         self._show_nodes(self._scene.nodes)
         self._show_wires()
 

@@ -89,7 +89,7 @@ class Minimap:
         return at - frame.center() if frame.contains(at) else QPointF()
 
     def forget(self) -> None:
-        """Draw the graph anew when the map is painted next."""
+        """Draw the graph again when the map is next painted."""
         self._picture = self._map = None
 
     def paint(self, painter: QPainter, ratio: float) -> None:

@@ -93,7 +93,6 @@ class Navigation:
         self.moved.emit()
 
     def actual_size(self) -> None:
-        """Zoom to 100 %."""
         self._go(self.centre, 1.0)
 
     def frame(self, area: QRectF, largest: float = 1.0) -> None:
@@ -153,7 +152,7 @@ class Navigation:
             self._go(*self._ahead.pop())
 
     def scene_at(self, place: QPointF) -> QPointF:
-        """The point of the graph at a place of the viewport, to parts of a pixel."""
+        """The point of the graph at a place of the viewport, to sub-pixel precision."""
         back, _ = self._view.viewportTransform().inverted()
         return back.map(place)
 

@@ -95,7 +95,6 @@ class Overlay:
         self.changed.emit()
 
     def hide_ghost(self) -> None:
-        """Take the ghosts away."""
         self.ghost.clear()
         self.changed.emit()
 

@@ -31,7 +31,7 @@ class Overview:
         graph.redrawn.connect(self.forget)
 
     def forget(self) -> None:
-        """Make it anew when it is needed next."""
+        """Draw the picture again when it is next needed."""
         self._picture = None
 
     def paint(self, painter: QPainter, part: QRectF, ratio: float) -> None:

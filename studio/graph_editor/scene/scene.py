@@ -59,21 +59,18 @@ class GraphScene(QGraphicsScene):
         self._content: QRectF | None = None
 
     def use_pictures(self, picture_of: PictureOf) -> None:
-        """Take the previews of layers from somewhere, from now on."""
+        """Set where previews of layers come from."""
         self._picture_of = picture_of
 
     def picture_of(self, node_id: str) -> NodePicture | None:
-        """The preview of a layer's output."""
         return self._picture_of(node_id)
 
     @property
     def state(self) -> DocumentState:
-        """The state that is drawn."""
         return self._state
 
     @property
     def report(self) -> Report:
-        """What the drawing shows to be right and wrong."""
         return self._report
 
     def show_state(self, state: DocumentState, report: Report) -> None:
@@ -141,7 +138,6 @@ class GraphScene(QGraphicsScene):
 
     @property
     def wire_style(self) -> str:
-        """How wires are drawn."""
         return self._style
 
     def place(self, places: Mapping[str, QPointF], *, is_final: bool) -> None:
@@ -188,7 +184,6 @@ class GraphScene(QGraphicsScene):
         return area
 
     def port_place(self, node_id: str, key: PortKey) -> QPointF:
-        """Where a port is."""
         return self.nodes[node_id].port_place(key)
 
     def nodes_near(self, area: QRectF) -> Iterator[CanvasItem]:
@@ -198,7 +193,7 @@ class GraphScene(QGraphicsScene):
                 yield item
 
     def wires_near(self, area: QRectF) -> Iterator[WireItem]:
-        """Wires whose surroundings meet an area, uppermost first."""
+        """Wires whose bounding rectangle meets an area, uppermost first."""
         return (item for item in self.items(area, _BOXES) if isinstance(item, WireItem))
 
     def wires_within(self, at: QPointF, reach: float) -> list[tuple[Wire, float]]:
@@ -286,7 +281,6 @@ class GraphScene(QGraphicsScene):
         item.route(_path(self, source, target, start, end), start, end)
 
     def _ends(self, wire: Wire) -> tuple[QPointF, QPointF]:
-        """Where a wire begins and ends."""
         source, target = self.nodes[wire.source], self.nodes[wire.target]
         return source.port_place(PortKey("out")), target.port_place(PortKey("in", wire.slot))
 

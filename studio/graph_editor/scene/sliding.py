@@ -35,7 +35,6 @@ class Sliding:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether something is between its places."""
         return self._run is not None
 
     def begin(self, before: Mapping[str, tuple[float, float]]) -> None:

@@ -42,7 +42,7 @@ class Labelling(QObject):
         listing.annotate(annotations.found)
 
     def name_of(self, ref: Ref) -> str:
-        """What a person calls a register; empty for nothing."""
+        """The name the user gave a register; empty for none."""
         labels = self._listing.labels
         return "" if labels is None else labels.names.get(ref, "")
 
@@ -63,7 +63,7 @@ class Labelling(QObject):
             self._field.ask("comment", said, f"#{line.row} {rows.mnemonic(line.row)}")
 
     def give_up(self) -> None:
-        """The document is another one: what was asked about is not in it."""
+        """Another document is open: close a field that asks about the old one."""
         if self._field.purpose in ("name", "comment"):
             self._field.hide()
 

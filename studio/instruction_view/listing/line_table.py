@@ -110,11 +110,9 @@ class LineTable(RecordTable):
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines shown."""
         return self._shown
 
     def header(self) -> QHeaderView:
-        """The titles of the columns."""
         return self.horizontalHeader()
 
     def spot_at(self, at: QPoint) -> Spot:
@@ -225,7 +223,6 @@ class LineTable(RecordTable):
         self.viewport().update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the lines in sight."""
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), self._painter.inks.ground)
         value, width = self.verticalScrollBar().value(), self.viewport().width()
@@ -355,11 +352,9 @@ class MarkedScrollBar(QScrollBar):
 
     @property
     def marks(self) -> Mapping[str, tuple[float, ...]]:
-        """The ticks shown."""
         return self._marks
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint the bar, then its ticks."""
         super().paintEvent(event)
         if not any(self._marks.values()):
             return

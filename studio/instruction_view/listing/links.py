@@ -115,7 +115,7 @@ class ListingLinks:
         return min(marks, key=lambda mark: mark != "primary", default=None)
 
     def refresh(self) -> None:
-        """The program shown is another one: find everything in it anew, without scrolling."""
+        """Another program is shown: find everything in it again, without scrolling."""
         self._mark(self._selection)
         self.light = self._light(self._bus.hover_entity)
         self.marked.emit(False)

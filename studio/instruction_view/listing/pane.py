@@ -186,7 +186,7 @@ class ListingPane(PaneFrame):
         self.uses.row_wanted.connect(self.view.go_to_row)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choices that have no room side by side become menus."""
+        """Choices become menus when they do not fit side by side."""
         super().resizeEvent(event)
         room = self.width() - _TOOL_ROOM
         levels, modes = self._levels.wide_width, self._modes.wide_width
@@ -244,7 +244,7 @@ class ListingPane(PaneFrame):
             self._take_passes()
 
     def _plan_kernels(self) -> None:
-        """Have the kernels found out once they are to be shown."""
+        """Plan the kernels when they are first shown."""
         if self.listing.level == "kernels":
             self._compilation.plan_kernels()
 
@@ -339,12 +339,10 @@ class ListingPane(PaneFrame):
             self.view.show_place(self.listing.open_to(row))
 
     def ask_find(self) -> None:
-        """Open the field to search in."""
         self.search.ask("find", self.listing.query)
         self._find(self.listing.query)
 
     def ask_goto(self) -> None:
-        """Open the field to go somewhere."""
         self.search.ask("goto")
 
     def close_search(self) -> None:

@@ -78,7 +78,6 @@ class SearchBar(QWidget):
 
     @property
     def field(self) -> QLineEdit:
-        """Where the text is typed."""
         return self._field
 
     def ask(self, purpose: Purpose, text: str = "", about: str = "") -> None:

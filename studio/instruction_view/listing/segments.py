@@ -77,7 +77,6 @@ class Segments(QWidget):
             self._arrange()
 
     def refresh(self) -> None:
-        """Show what is on now."""
         for action_id in self._buttons:
             self._changed(action_id)
 

@@ -258,7 +258,6 @@ class ListingView(LineTable):
     # -- pointer --------------------------------------------------------------------------------
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Light what the pointer is over."""
         super().mouseMoveEvent(event)
         spot = self.spot_at(event.position().toPoint())
         line = self._shown[spot.place] if spot.place >= 0 else None
@@ -297,13 +296,11 @@ class ListingView(LineTable):
         self._choose(spot.operand)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        """Open the line."""
         spot = self.spot_at(event.position().toPoint())
         if spot.place >= 0 and not spot.is_fold:
             self.line_opened.emit(self._shown[spot.place])
 
     def leaveEvent(self, event: QEvent) -> None:
-        """The pointer has left: nothing is lit any more."""
         super().leaveEvent(event)
         self._links.hover(None)
 
@@ -315,11 +312,9 @@ class ListingView(LineTable):
         return super().viewportEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Show the caret."""
         super().focusInEvent(event)
         self.viewport().update()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Hide the caret."""
         super().focusOutEvent(event)
         self.viewport().update()

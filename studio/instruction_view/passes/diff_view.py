@@ -92,7 +92,6 @@ class DiffView(QTreeView):
 
     @property
     def lines(self) -> Sequence[DiffLine]:
-        """The lines shown."""
         return self._model.rows
 
     def take(self, lines: Sequence[DiffLine], *, is_inline: bool) -> None:

@@ -153,7 +153,6 @@ class PassViewer(QWidget):
 
     @property
     def steps(self) -> tuple[PassStep, ...]:
-        """The passes shown."""
         return self._steps
 
     @property

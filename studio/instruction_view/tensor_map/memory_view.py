@@ -73,7 +73,6 @@ class MemoryView(QWidget):
 
     @property
     def picture(self) -> MemoryPicture | None:
-        """What is drawn."""
         return self._picture
 
     @property
@@ -100,12 +99,11 @@ class MemoryView(QWidget):
         self.update()
 
     def annotate(self, annotations: Annotations) -> None:
-        """Show what a person calls tensors."""
+        """Show the names the user gave tensors."""
         self._annotations = annotations
         self._restyle()
 
     def fit(self) -> None:
-        """Show everything."""
         self.axes.fit()
         self.update()
 
@@ -136,7 +134,6 @@ class MemoryView(QWidget):
     # -- painting -------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:
-        """Wide, as program order is."""
         return QSize(640, 260)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -150,7 +147,6 @@ class MemoryView(QWidget):
         self.axes.hold()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        """Paint the picture."""
         painter = QPainter(self)
         size = QRectF(self.rect())
         if self._painter is None:
@@ -184,7 +180,6 @@ class MemoryView(QWidget):
     # -- pointer --------------------------------------------------------------------------------
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Light the box under the pointer, or pan."""
         at = event.position()
         if self._pressed is not None and event.buttons() != Qt.MouseButton.NoButton:
             moved = at - self._pressed
@@ -201,7 +196,6 @@ class MemoryView(QWidget):
         self.setCursor(Qt.CursorShape.ArrowCursor if box is None else hand)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Begin a click or a drag."""
         if event.button() in (Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton):
             self._pressed, self._dragged = event.position(), False
 
@@ -225,7 +219,6 @@ class MemoryView(QWidget):
             self._links.reveal(box.ref)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom at the pointer."""
         notches = (event.angleDelta().y() or event.angleDelta().x()) / 120
         factor = _NOTCH**notches
         upright = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
@@ -234,12 +227,10 @@ class MemoryView(QWidget):
         event.accept()
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        """The pointer has come."""
         super().enterEvent(event)
         self.update()
 
     def leaveEvent(self, event: QEvent) -> None:
-        """The pointer has left: nothing is lit any more."""
         super().leaveEvent(event)
         self._links.hover(None)
 
@@ -254,7 +245,6 @@ class MemoryView(QWidget):
     # -- keyboard -------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Walk the boxes, zoom, show everything."""
         key = Qt.Key(event.key())
         if key in _ARROWS and self._picture is not None and self._picture.boxes:
             self._walk(self._picture, *_ARROWS[key])

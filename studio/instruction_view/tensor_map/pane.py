@@ -123,13 +123,12 @@ class TensorMapPane(PaneFrame):
         super().keyPressEvent(event)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look now and then at the tensors in sight, while somebody sees them."""
+        """Sample the tensors in sight, while the pane is visible."""
         super().showEvent(event)
         self.take_seen()
         self._look.set_on(True)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Look no more."""
         super().hideEvent(event)
         self._look.set_on(False)
         self._survey.want(())
@@ -206,7 +205,7 @@ class TensorMapPane(PaneFrame):
 def _is_the_tensor(view: LiveView) -> bool:
     """Whether a view shows its tensor as it is now.
 
-    One that nobody sees keeps the picture it had; several pictures in a row are more than a tensor.
+    An invisible view keeps its old picture; several pictures in a row are more than a tensor.
     """
     wish = view.wish
     return wish.active and wish.held is None and wish.minus is None and not view.past

@@ -38,13 +38,11 @@ class Axes:
     shown_bytes: float = 1.0
 
     def fit(self) -> None:
-        """Show everything."""
         self.left, self.shown_rows = 0.0, max(float(self.rows), 1.0)
         self.bottom, self.shown_bytes = 0.0, max(float(self.nbytes), 1.0)
 
     @property
     def is_fitted(self) -> bool:
-        """Whether everything is shown."""
         return self.shown_rows >= self.rows and self.shown_bytes >= self.nbytes
 
     @property

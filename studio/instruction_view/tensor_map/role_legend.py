@@ -73,7 +73,6 @@ class RoleLegend(QScrollArea):
 
     @property
     def buttons(self) -> Mapping[TensorRole, QToolButton]:
-        """The button of each role."""
         return self._buttons
 
     @property
@@ -122,7 +121,6 @@ class RoleLegend(QScrollArea):
         return button
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Scroll sideways."""
         bar = self.horizontalScrollBar()
         bar.setValue(bar.value() - event.angleDelta().y())
         event.accept()

@@ -264,7 +264,7 @@ class TensorTable(RecordTable):
         return "name"
 
     def _relit(self) -> None:
-        # Nothing is told to the model, which would sort anew: only colours differ.
+        # Only colours differ; the model would sort again if it knew.
         self.viewport().update()
 
     def _restyle(self) -> None:
@@ -300,13 +300,11 @@ class TensorTable(RecordTable):
         self._links.reveal(self.shown[index.row()].ref)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Light the register under the pointer."""
         super().mouseMoveEvent(event)
         index = self.indexAt(event.position().toPoint())
         self._links.hover(self.shown[index.row()].ref if index.isValid() else None)
 
     def leaveEvent(self, event: QEvent) -> None:
-        """The pointer has left: nothing is lit any more."""
         super().leaveEvent(event)
         self._links.hover(None)
 

@@ -52,7 +52,7 @@ class Flow:
     waiting: Mapping[str, tuple[str, ...]]
 
     def shape(self, node_id: str) -> Shape | None:
-        """Shape of what leaves a layer or dot, where it is known."""
+        """Shape of what leaves a layer or dot, if it is known."""
         found = self.outcomes.get(node_id)
         return None if found is None else found.shape
 

@@ -12,7 +12,7 @@ from studio.engine.core.options import Plain
 class FrozenConfig(Mapping[str, Plain]):
     """Options of a layer, or settings of a section: a mapping with a hash.
 
-    Lists inside are those of this mapping alone; whoever reads them leaves them as they are.
+    It owns the lists inside; do not change them.
     """
 
     __slots__ = ("_hash", "_text", "_values")

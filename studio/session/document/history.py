@@ -114,7 +114,7 @@ class History:
 
     @property
     def cost(self) -> int:
-        """Estimated bytes the steps take beyond the first state."""
+        """Estimated bytes of the steps, without the first state."""
         return sum(step.cost for step in self._steps)
 
     def mark_clean(self) -> None:
@@ -189,7 +189,7 @@ class History:
         return made
 
     def cancel(self) -> bool:
-        """End the gesture as if it had not begun; whether one was open."""
+        """End the gesture and go back to before it; whether one was open."""
         gesture, self._gesture = self._gesture, None
         if gesture is not None:
             self.changed.emit()

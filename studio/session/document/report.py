@@ -122,7 +122,7 @@ class Report:
 
     @property
     def is_valid(self) -> bool:
-        """Whether nothing keeps the network from running."""
+        """Whether the network can run."""
         return not any(problem.severity == "error" for problem in self.problems)
 
     @property

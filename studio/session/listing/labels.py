@@ -46,7 +46,7 @@ class Labels:
         return found
 
     def named(self, alias: str) -> Ref | None:
-        """The register a person calls so."""
+        """The register the user gave a name."""
         return next((ref for ref, name in self.names.items() if name == alias), None)
 
     def text(self, index: int) -> str:
@@ -58,7 +58,7 @@ class Labels:
         return self._labelled(index)[1]
 
     def comment(self, index: int) -> str:
-        """What is said of the instruction; empty for nothing."""
+        """The user's comment on the instruction; empty for none."""
         comments = self._annotations.comments
         return comments.get(self._rows.key(index), "") if comments else ""
 
@@ -69,7 +69,7 @@ class Labels:
 
     @cached_property
     def commented(self) -> tuple[int, ...]:
-        """Rows something is said of, in program order."""
+        """Rows with a comment, in program order."""
         found = map(self._rows.origins.index_of, self._annotations.comments)
         return tuple(sorted(index for index in found if index is not None))
 

@@ -227,7 +227,7 @@ class ProgramRows:
         return tuple(owner for owner, _ in self.origins.nodes_of(index))
 
     def name_of(self, owner: str) -> str:
-        """What the user calls a layer; a housekeeping owner is called so already."""
+        """The name of a layer; a housekeeping owner is its own name."""
         return self._names.get(owner, owner)
 
     def named_owners(self, index: int) -> tuple[str, ...]:

@@ -48,7 +48,6 @@ class Drops:
         event.accept()
 
     def move(self, event: QDragMoveEvent) -> None:
-        """The drag moves."""
         if self._carried is None:
             event.ignore()
             return
@@ -57,14 +56,12 @@ class Drops:
         event.accept()
 
     def leave(self, event: QDragLeaveEvent) -> None:
-        """The drag leaves the canvas."""
         carried, self._carried = self._carried, None
         if carried is not None:
             carried.leave()
         event.accept()
 
     def drop(self, event: QDropEvent) -> None:
-        """The drag is dropped."""
         carried, self._carried = self._carried, None
         if carried is None:
             event.ignore()
@@ -88,7 +85,7 @@ class DropLayer:
         self._shown: tuple[Place, tuple[float, float]] | None = None
 
     def move(self, at: Pointer) -> None:
-        """Show where it would go and what would come of it."""
+        """Show where the layer would go and what it would change."""
         place, corner = self._place(at), _corner(at.scene)
         if (place, corner) == self._shown:
             return
@@ -127,7 +124,7 @@ class DropLayer:
         context.view.setFocus()
 
     def leave(self) -> None:
-        """It is carried away: nothing is shown any more."""
+        """The drag left the canvas: remove what it showed."""
         self._shown = None
         self._context.marks.end_gesture()
         self._context.overlay.clear()

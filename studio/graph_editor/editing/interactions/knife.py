@@ -29,7 +29,6 @@ class Knife(Interaction):
         self._crossed: dict[Wire, str] = {}
 
     def move(self, at: Pointer) -> None:
-        """Go on with the line."""
         away = at.scene - self._line[-1]
         if abs(away.x()) + abs(away.y()) < _STEP / self.context.navigation.zoom:
             return
@@ -43,7 +42,6 @@ class Knife(Interaction):
         self.context.marks.show_wires(dict(self._crossed))
 
     def release(self, at: Pointer) -> None:
-        """Cut what was crossed."""
         self.move(at)
         crossed = tuple(self._crossed)
         self.gestures.end()

@@ -35,7 +35,6 @@ class Marquee(Interaction):
             self.context.marks.show_caught(touched)
 
     def release(self, at: Pointer) -> None:
-        """Select what the rectangle touches."""
         touched = self._touched(QRectF(self._start, at.scene).normalized())
         chosen = [entities.node(node_id) for node_id in touched]
         self.gestures.end()

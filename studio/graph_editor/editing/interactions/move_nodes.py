@@ -91,7 +91,6 @@ class MoveNodes(Interaction):
         self.gestures.end()
 
     def cancel(self) -> None:
-        """Go back."""
         self.context.document.cancel_gesture()
 
     def _nearest(self, at: QPointF) -> Wire | None:

@@ -104,7 +104,6 @@ class NewWire(Interaction):
             self._add_at(at.scene, self.node_id, self.port)
 
     def cancel(self) -> None:
-        """Leave everything as it was."""
         self._restore()
 
     def _found(self, at: Pointer) -> WireEnd:

@@ -54,7 +54,6 @@ class Press(Interaction):
         gesture.move(at)
 
     def release(self, at: Pointer) -> None:
-        """It was a click."""
         self.gestures.end()
         if self._click is not None:
             self._click(at)

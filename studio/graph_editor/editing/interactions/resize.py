@@ -30,17 +30,14 @@ class Resize(Interaction):
         self.context.document.begin_gesture(self._text)
 
     def move(self, at: Pointer) -> None:
-        """Follow the pointer."""
         by = at.scene - self._start
         width, height = self._size[0] + by.x(), self._size[1] + by.y()
         node_id = self._node_id
         self.gestures.apply(self._text, lambda state: resize(state, node_id, width, height))
 
     def release(self, at: Pointer) -> None:
-        """Keep that size."""
         self.context.document.commit_gesture(self._text)
         self.gestures.end()
 
     def cancel(self) -> None:
-        """Take the old size again."""
         self.context.document.cancel_gesture()

@@ -38,7 +38,7 @@ class ConnectionHistory:
         self._weights[key] = self._weights.get(key, 0.0) + 1.0
 
     def weight(self, before: str, after: str) -> float:
-        """How often, the more recent starts counting more."""
+        """How often, recent starts counting more."""
         return self._weights.get((before, after), 0.0)
 
     def decay(self) -> None:

@@ -15,7 +15,7 @@ from studio.session.document.state import CanvasNode, DocumentState
 def switch_type(state: DocumentState, node_id: str, type_name: str) -> DocumentState:
     """Make a layer one of another type, keeping wires and common options.
 
-    A name that was made from the old type is made anew from the new one; a name of the user's own
+    A name that was made from the old type is made again from the new one; a name of the user's own
     stays, and so does the id.
 
     Raises:
