@@ -12,7 +12,7 @@ import numpy as np
 from studio.engine.compiler.target import CPU, Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role
-from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.threads import shared_team
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.run.executable import CpuExecutable
@@ -30,13 +30,13 @@ class CpuBackend:
 
     Args:
         target: limits and alignments, those of the NumPy backend unless a test narrows them.
-        means: threads and compiled loops that kernels may use, all there are by default. Sums over
+        config: threads and compiled loops that kernels may use, all there are by default. Sums over
             the batch are added in an order that depends on the number of threads.
     """
 
-    def __init__(self, target: Target = CPU, means: Means | None = None) -> None:
+    def __init__(self, target: Target = CPU, config: ExecutionConfig | None = None) -> None:
         self._target = target
-        self._means = means or Means.of_machine()
+        self._config = config or ExecutionConfig.of_machine()
         self._count = MemoryCount()
         # Weakly: a device stays open from one training to the next, and their programs do not.
         self._sessions: WeakSet[CpuSession] = WeakSet()
@@ -104,7 +104,7 @@ class CpuBackend:
                 session.write(tensor.name, values.reshape(layout.shape))
         made = CpuExecutable(
             program, session, batch, self._target, self._count, self.device,
-            self._means.fit(program), progress,
+            self._config.fit(program), progress,
         )  # fmt: skip
         self._executables.add(made)
         return made

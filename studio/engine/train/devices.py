@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
 from studio.engine.core.errors import BackendError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.threads import usable_threads
 from studio.engine.runtime.backend import Backend
 
@@ -88,8 +88,8 @@ def open_backend(
 
 
 def _cpu(reason: str, *, compiled: bool) -> Opened:
-    means = Means.of_machine() if compiled else Means(usable_threads())
-    backend: Backend = cast("Backend", CpuBackend(means=means))
+    config = ExecutionConfig.of_machine() if compiled else ExecutionConfig(usable_threads())
+    backend: Backend = cast("Backend", CpuBackend(config=config))
     return Opened(backend, f"training on the CPU: {reason}")
 
 

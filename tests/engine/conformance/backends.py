@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.machine.means import NUMPY_ALONE
+from studio.engine.cpu.machine.execution_config import NUMPY_ONLY
 from studio.engine.runtime.backend import Backend
 
 BACKENDS = ("cpu", "numpy", pytest.param("gl", marks=pytest.mark.gl))
@@ -20,6 +20,6 @@ def opened(kind: str) -> Iterator[Backend]:
         backend: Backend = GlBackend()
     else:
         # The processor with all it has, and NumPy alone on one thread, which stands in for it.
-        backend = CpuBackend(means=NUMPY_ALONE if kind == "numpy" else None)
+        backend = CpuBackend(config=NUMPY_ONLY if kind == "numpy" else None)
     yield backend
     backend.close()

@@ -16,7 +16,7 @@ from studio.engine.cpu import compiled
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.elementwise import formulas, loops
 from studio.engine.cpu.machine import threads
-from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.threads import MOST_THREADS
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.run.bound_calls import bound_calls
@@ -110,7 +110,7 @@ def check_lines(
 @pytest.fixture
 def backend() -> Iterator[CpuBackend]:
     """A CPU of as many cores as a listing has."""
-    made = CpuBackend(means=Means(MOST_THREADS, compiled=has_compiler()))
+    made = CpuBackend(config=ExecutionConfig(MOST_THREADS, compiled=has_compiler()))
     yield made
     made.close()
 

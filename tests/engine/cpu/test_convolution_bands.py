@@ -7,7 +7,7 @@ import pytest
 
 from studio.engine.core.tensor import BATCH, Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.conv import Conv2D
@@ -39,7 +39,7 @@ def test_rows_of_a_picture_come_from_several_threads(
     w = b.tensor("w", filters.shape, role=Role.PARAM)
     (y,) = b.emit("forward", Conv2D, w=w, x=x, pad_h=1, pad_w=1)
     program = b.finish((x,), (y,))
-    backend = CpuBackend(means=Means(threads, has_compiler()))
+    backend = CpuBackend(config=ExecutionConfig(threads, has_compiler()))
     session = backend.open_session()
     executable = backend.compile(program, session, 1)
     session.write("w", filters)

@@ -12,7 +12,7 @@ from studio.engine.core.errors import BackendError
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.elementwise.graph import build_graph
 from studio.engine.cpu.elementwise.steps import DTYPES, Cell, plan_steps
-from studio.engine.cpu.machine.means import NUMPY_ALONE
+from studio.engine.cpu.machine.execution_config import NUMPY_ONLY
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.plan import binding
 from studio.engine.cpu.plan.bound_steps import Bound, Known, Memory, cells_of, in_one, row_of
@@ -209,7 +209,7 @@ def test_numbers_of_a_loop_follow_the_rate_and_the_count() -> None:
 @pytest.mark.parametrize("numpy_alone", [True, False])
 def test_zeros_of_either_sign_are_kept_apart(numpy_alone: bool) -> None:
     x = Given((5000,), lambda rng, shape: np.full(shape, -0.0, np.float32))
-    backend = CpuBackend(means=NUMPY_ALONE if numpy_alone else None)
+    backend = CpuBackend(config=NUMPY_ONLY if numpy_alone else None)
     for beta in (0.0, -0.0, 0.0):
         y = results(backend, Case("ADD_SCALAR", "zero", {"x": x}, {"beta": beta}))["y"]
         assert np.signbit(y).all() == np.signbit(np.float32(beta))
@@ -238,7 +238,7 @@ def cubed() -> Iterator[type[Instruction]]:
 def test_an_instruction_is_one_class(cubed: type[Instruction], numpy_alone: bool) -> None:
     x = np.random.default_rng(1).uniform(-4, 4, SHAPE).astype(np.float32)
     given = Given(SHAPE, lambda rng, shape: x)
-    backend = CpuBackend(means=NUMPY_ALONE if numpy_alone else None)
+    backend = CpuBackend(config=NUMPY_ONLY if numpy_alone else None)
     try:
         case = Case("SOFT_CUBE", "one", {"x": given}, {"edge": 1.5})
         wide = x.astype(np.float64)
@@ -287,8 +287,8 @@ def test_loops_give_the_bits_of_numpy(
     attrs = {"dtype": "float16"} if cls.mnemonic == "CAST" else {}
     case = Case(cls.mnemonic, "bits", operands, attrs)
     found = []
-    for means in (None, NUMPY_ALONE):
-        backend = CpuBackend(means=means)
+    for config in (None, NUMPY_ONLY):
+        backend = CpuBackend(config=config)
         made = dict(results(backend, case))
         if cls.twin is not None:
             names = target_names(build(case))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.tensor import Ref
-from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Views
@@ -25,7 +25,7 @@ MARK = 171
 class Guarded:
     """Storages with a guard zone on both sides of each."""
 
-    def __init__(self, program: Program, means: Means) -> None:
+    def __init__(self, program: Program, config: ExecutionConfig) -> None:
         self.program = program
         self.raw: dict[Storage, np.ndarray] = {}
         self.buffers: dict[Storage, np.ndarray] = {}
@@ -38,7 +38,7 @@ class Guarded:
                 inside.fill(0)
                 self.raw[storage] = raw
                 self.buffers[storage] = inside.view(layout.dtype.np)
-        self.views = Views(program, 3, 0, self.buffers, Scratch(), means)
+        self.views = Views(program, 3, 0, self.buffers, Scratch(), config)
 
     def run(self, ins: Instruction) -> None:
         """Run an instruction; storages it does not write must keep every byte."""
@@ -65,8 +65,8 @@ class Guarded:
             assert not cells.any(), f"the halo of {storage} was written"
 
 
-def filled(built: Built, means: Means) -> Guarded:
-    guarded = Guarded(program_of(built), means)
+def filled(built: Built, config: ExecutionConfig) -> Guarded:
+    guarded = Guarded(program_of(built), config)
     values = built.case.values()
     for name in built.case.operands:
         found = values[name] if isinstance(values[name], list) else [values[name]]
@@ -81,7 +81,7 @@ def test_a_kernel_stays_inside_its_storages(case: Case, compiled: bool) -> None:
     if compiled and not has_compiler():
         pytest.skip("nothing is compiled here")
     built = build(case)
-    guarded = filled(built, Means(1, compiled))
+    guarded = filled(built, ExecutionConfig(1, compiled))
     guarded.run(built.ins)
     if built.ins.twin is None:
         return

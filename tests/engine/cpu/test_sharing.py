@@ -12,7 +12,7 @@ from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.machine.means import NUMPY_ALONE, Means
+from studio.engine.cpu.machine.execution_config import NUMPY_ONLY, ExecutionConfig
 from studio.engine.cpu.machine.threads import Team, _Helper, _Round, cut_evenly
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.layers.activation_layers import ReLU
@@ -54,7 +54,7 @@ def graph() -> LayerGraph:
     return made
 
 
-def trained(means: Means) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+def trained(config: ExecutionConfig) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
     """Weights after a few steps, their losses, and outputs for one sample, by those means."""
     rng = np.random.default_rng(7)
     x = rng.standard_normal((BATCH, SIZE, SIZE + 2, 3)).astype(np.float32)
@@ -68,7 +68,7 @@ def trained(means: Means) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray
         (SparseCategoricalCrossentropy(from_logits=True),),
         training=samples,
     )
-    backend = CpuBackend(means=means)
+    backend = CpuBackend(config=config)
     with Network(task, backend) as network:
         network.initialise(3)
         feed = Feed(network, "train", samples, BATCH, 0, 1 << 30)
@@ -98,7 +98,7 @@ def share_everything(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def alone() -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    return trained(NUMPY_ALONE)
+    return trained(NUMPY_ONLY)
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -107,7 +107,7 @@ def test_shared_kernels_train_as_one_thread_does(
     alone, threads: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     share_everything(monkeypatch)
-    weights, losses, answer = trained(Means(threads, compiled and has_compiler()))
+    weights, losses, answer = trained(ExecutionConfig(threads, compiled and has_compiler()))
     np.testing.assert_allclose(losses, alone[1], rtol=2e-5)
     np.testing.assert_allclose(answer, alone[2], atol=1e-3)
     for name, expected in alone[0].items():
@@ -115,14 +115,17 @@ def test_shared_kernels_train_as_one_thread_does(
 
 
 def test_shared_kernels_give_the_same_bits_every_time() -> None:
-    first, second = trained(Means(2, has_compiler())), trained(Means(2, has_compiler()))
+    first, second = (
+        trained(ExecutionConfig(2, has_compiler())),
+        trained(ExecutionConfig(2, has_compiler())),
+    )
     assert first[1].tobytes() == second[1].tobytes()
     assert all(first[0][n].tobytes() == second[0][n].tobytes() for n in first[0])
 
 
-def bits(means: Means) -> list[bytes]:
+def bits(config: ExecutionConfig) -> list[bytes]:
     """Every weight, loss and output after a few steps."""
-    weights, losses, answer = trained(means)
+    weights, losses, answer = trained(config)
     return [
         *(weights[name].tobytes() for name in sorted(weights)),
         losses.tobytes(),
@@ -136,7 +139,7 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
     share_everything(monkeypatch)
     team = Team(1)
     monkeypatch.setattr("studio.engine.cpu.machine.threads.shared_team", lambda: team)
-    means = Means(2, has_compiler())
+    config = ExecutionConfig(2, has_compiler())
     ran: dict[str, int] = {"caller": 0, "helper": 0}
     work, help_ = _Round.work, _Round.help
     arrived = threading.Event()
@@ -153,7 +156,7 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
     with monkeypatch.context() as patch:
         patch.setattr(_Helper, "invite", lambda self: None)
         patch.setattr(_Round, "help", counted("helper", help_))
-        by_caller = bits(means)
+        by_caller = bits(config)
         assert ran["helper"] == 0
 
     # The caller is late: the helper runs everything.
@@ -170,11 +173,11 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
     with monkeypatch.context() as patch:
         patch.setattr(_Round, "work", late)
         patch.setattr(_Round, "help", all_of_it)
-        by_helper = bits(means)
+        by_helper = bits(config)
         assert ran["helper"] > 10
 
     # Both, as it comes.
-    assert by_caller == by_helper == bits(means)
+    assert by_caller == by_helper == bits(config)
 
 
 @pytest.mark.parametrize(("length", "threads"), [(1, 4), (7, 3), (8, 8), (100, 1), (3, 8)])

@@ -10,7 +10,7 @@ import pytest
 from studio.engine.core.tensor import BATCH, Role
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.convolution import winograd
-from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import by_mnemonic
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not has_compiler(), reason="squares need compile
 
 @pytest.fixture
 def backend() -> Iterator[CpuBackend]:
-    made = CpuBackend(means=Means(1, compiled=True))
+    made = CpuBackend(config=ExecutionConfig(1, compiled=True))
     yield made
     made.close()
 

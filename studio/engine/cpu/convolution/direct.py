@@ -46,7 +46,7 @@ def is_direct(views: Views, weights: Floats, columns: int, *pictures: Halo) -> b
     """
     most = MOST_WEIGHTS_OF_CELLS if weights.shape[:2] == (1, 1) else MOST_WEIGHTS
     return (
-        views.means.compiled
+        views.config.compiled
         and columns % FULL_COLUMNS == 0
         and weights.size <= most
         and lie_dense(*pictures)

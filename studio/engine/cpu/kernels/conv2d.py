@@ -45,7 +45,7 @@ def build(ins: Instruction, views: Views) -> Run:
         parts = plain_parts(views, _matrix(x.cells), _filters(weights), _matrix(y), bias)
         return partial(run_together, parts)
     # A batch is shared by samples; what is shared here are the rows of a single picture.
-    bands = cut_evenly(geometry.out[0], views.means.threads, max(x.cells.size, y.size))
+    bands = cut_evenly(geometry.out[0], views.config.threads, max(x.cells.size, y.size))
     direct = (
         is_direct(views, weights, weights.shape[3], x, views.halo(ins.ref("y")))
         and all(fills_tiles(banded(geometry, band)) for band in bands)

@@ -90,11 +90,11 @@ def build(ins: Instruction, views: Views) -> Run:
     y = _split(views.data(ins.ref("y")), multiplier)
     shift = _split(bias, multiplier) if bias is not None else None
     bands = _Bands(geometry, (x.shape[1], x.shape[2]), geometry.out[1] * y[0, 0, 0].size)
-    if views.means.compiled and multiplier == 1 and x.flags.c_contiguous:
+    if views.config.compiled and multiplier == 1 and x.flags.c_contiguous:
         return _compiled(views, geometry, x, weights[..., 0], views.data(ins.ref("y")), bias)
     places = [(n, band) for n in range(len(x)) for band in bands.bands]
     runs = []
-    for share in cut_evenly(len(places), views.means.threads, max(x.size, y.size)):
+    for share in cut_evenly(len(places), views.config.threads, max(x.size, y.size)):
         room = views.scratch((bands.step, *y.shape[2:]))
         parts: list[_Part] = []
         for n, band in places[share.start : share.stop]:
@@ -127,7 +127,7 @@ def _compiled(
         np.copyto(result, 0.0 if bias is None else bias)
         depthwise(x, filters, result, steps, geometry.begin, first)
 
-    cuts = cut_evenly(geometry.out[0], views.means.threads, x.size)
+    cuts = cut_evenly(geometry.out[0], views.config.threads, x.size)
     views.note_loop(depthwise, len(cuts), "rows of pictures")
     parts = [partial(work, cut.start, y[:, cut.start : cut.stop]) for cut in cuts]
 

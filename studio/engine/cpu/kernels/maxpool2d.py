@@ -26,7 +26,7 @@ def build(ins: Instruction, views: Views) -> Run:
     boxes = [geometry.tap_box(tap, (x.shape[1], x.shape[2])) for tap in geometry.taps()]
     whole = (slice(0, geometry.out[0]), slice(0, geometry.out[1]))
     first_covers = boxes[0] is not None and boxes[0][0] == whole
-    if views.means.compiled and _inside(geometry, x, y):
+    if views.config.compiled and _inside(geometry, x, y):
         from studio.engine.cpu.compiled.pooling import maxpool
 
         views.note_loop(maxpool)
@@ -58,7 +58,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
     x, y, dy = views.data(ins.ref("x")), views.data(ins.ref("y")), views.grad(ins.ref("y"))
     geometry = pool_geometry(ins, views)
     boxes = [geometry.tap_box(tap, (x.shape[1], x.shape[2])) for tap in geometry.taps()]
-    if views.means.compiled and _inside(geometry, x, y, dy, sink.target):
+    if views.config.compiled and _inside(geometry, x, y, dy, sink.target):
         return _compiled_gradient(views, geometry, (x, y, dy), sink)
     apart = all(s >= k for s, k in zip(geometry.stride, geometry.kernel, strict=True))
     tiled = geometry.stride == geometry.kernel and all(

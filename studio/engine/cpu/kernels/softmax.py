@@ -27,7 +27,7 @@ def _slope(y: Floats, dy: Floats, dx: Floats, column: Floats) -> None:
 
 def build(ins: Instruction, views: Views) -> Run:
     """y = e^(x - max) / Σ e^(x - max)."""
-    return _compiled(ins, views) if views.means.compiled else run_rows(ins, views, _softmax)
+    return _compiled(ins, views) if views.config.compiled else run_rows(ins, views, _softmax)
 
 
 def _compiled(ins: Instruction, views: Views) -> Run:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Pads, Ref, Shape, TensorType
-from studio.engine.cpu.machine.means import NUMPY_ALONE, Means
+from studio.engine.cpu.machine.execution_config import NUMPY_ONLY, ExecutionConfig
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.isa.instruction import Twin
 from studio.engine.isa.program import Program, Storage
@@ -48,7 +48,7 @@ class Views:
         rows: what the ``ROWS`` symbol stands for.
         buffers: the flat array of every storage.
         scratch: working memory shared by all kernels.
-        means: what a kernel may use besides NumPy.
+        config: what a kernel may use besides NumPy.
     """
 
     def __init__(
@@ -58,9 +58,9 @@ class Views:
         rows: int,
         buffers: Mapping[Storage, Anything],
         scratch: Scratch,
-        means: Means = NUMPY_ALONE,
+        config: ExecutionConfig = NUMPY_ONLY,
     ) -> None:
-        self.means = means
+        self.config = config
         self.program = program
         self.batch = batch
         self.rows = rows

@@ -57,7 +57,7 @@ def is_row(ins: Instruction) -> bool:
 
 def is_one_pass(parts: Sequence[Instruction], views: Views) -> bool:
     """Whether instructions are a single pass that takes no longer than reading and writing."""
-    return len(parts) == 1 and views.means.compiled and is_light(_mnemonic(parts[0]))
+    return len(parts) == 1 and views.config.compiled and is_light(_mnemonic(parts[0]))
 
 
 def bind(parts: Sequence[Instruction], views: Views) -> Run:
@@ -135,7 +135,7 @@ class _Cut:
 
     def shares(self, views: Views) -> list[range]:
         """Which stretches each thread runs."""
-        return cut_evenly(len(self.starts), views.means.threads, prod(self.space), self.light)
+        return cut_evenly(len(self.starts), views.config.threads, prod(self.space), self.light)
 
     def scratch(self, views: Views, dtype: type[np.generic]) -> list[Anything]:
         """A stretch of working memory for each thread, in the form of its stretches in turn."""
@@ -161,7 +161,7 @@ def _cut(space: Shape, arrays: Sequence[Anything], stretch: int, light: bool) ->
 
 def _long_stretch(space: Shape, views: Views) -> int:
     """A stretch that leaves every thread its own."""
-    return max(STRETCH, min(LONG_STRETCH, -(-prod(space) // views.means.threads)))
+    return max(STRETCH, min(LONG_STRETCH, -(-prod(space) // views.config.threads)))
 
 
 class _Part:
@@ -271,11 +271,11 @@ class _Binder:
         arrays += [job.target for job in jobs if job.target is not None]
         light = is_one_pass([part.ins for part in bound], views)
         self._cut = _cut(space, arrays, STRETCH, light)
-        self._loops = self._cut.flat and views.means.compiled
+        self._loops = self._cut.flat and views.config.compiled
         self._large = prod(space) >= LOOP_FROM
         forms = [self._form(job) for job in jobs]
         self._forms = forms
-        if len(jobs) == 1 and views.means.compiled and self._is_pass(forms[0]):
+        if len(jobs) == 1 and views.config.compiled and self._is_pass(forms[0]):
             self._cut = _cut(space, arrays, _long_stretch(space, views), light)
         plans = [form.plan for form in forms if not self._in_loop(form)]
         self._words = self._scratch(max((p.words for p in plans), default=0), np.float32)

@@ -49,7 +49,7 @@ class PartViews(Views):
     def __init__(
         self, whole: Views, first: int, stop: int, own_sums: bool, scratch: Scratch
     ) -> None:
-        super().__init__(whole.program, stop - first, whole.rows, {}, scratch, whole.means.alone())
+        super().__init__(whole.program, stop - first, whole.rows, {}, scratch, whole.config.alone())
         self._whole = whole
         self._samples = slice(first, stop)
         self._own_sums = own_sums

@@ -40,7 +40,7 @@ Loop: TypeAlias = Callable[[Floats, Floats, Floats, Floats, tuple[int, int], Flo
 def turned_parts(views: Views, x: Floats, w: Floats, bias: Floats | None, y: Floats) -> list[Run]:
     """Runs that together make y = x·wᵀ + bias, for w [width, depth]."""
     if len(x) < LEAST_ROWS or not _fits(views, w, x, y):
-        return _noted(views, product_parts(x, w.T, y, views.means.threads, bias), y)
+        return _noted(views, product_parts(x, w.T, y, views.config.threads, bias), y)
     from studio.engine.cpu.compiled.dense import multiply_turned
 
     return _parts(views, multiply_turned, x, w, bias, y)
@@ -51,7 +51,7 @@ def plain_parts(
 ) -> list[Run]:
     """Runs that together make y = x·w + bias, for w [depth, width]."""
     if len(x) < ROWS_WORTH_PACKING or not _fits(views, w, x, y):
-        return _noted(views, product_parts(x, w, y, views.means.threads, bias), y)
+        return _noted(views, product_parts(x, w, y, views.config.threads, bias), y)
     from studio.engine.cpu.compiled.dense import multiply
 
     return _parts(views, multiply, x, w, bias, y)
@@ -61,7 +61,7 @@ def across_parts(views: Views, dy: Floats, x: Floats, dw: Floats) -> list[Run]:
     """Runs that together make dw = dyᵀ·x."""
     rows, height = dy.shape
     if rows < ROWS_WORTH_PACKING or height > MOST_HEIGHT or not _fits(views, dw, dy, x):
-        return _noted(views, product_parts(dy.T, x, dw, views.means.threads), dw)
+        return _noted(views, product_parts(dy.T, x, dw, views.config.threads), dw)
     from studio.engine.cpu.compiled.dense import multiply_across
 
     start = np.zeros(dw.shape[1], np.float32)
@@ -78,7 +78,7 @@ def _noted(views: Views, parts: list[Run], result: Floats) -> list[Run]:
 
 def _fits(views: Views, weights: Floats, *others: Floats) -> bool:
     return (
-        views.means.compiled
+        views.config.compiled
         and weights.size <= MOST_WEIGHTS
         and all(side % FULL == 0 for side in weights.shape)
         and all(array.flags.c_contiguous for array in (weights, *others))
@@ -113,7 +113,7 @@ def _in_blocks(loop: Loop, x: Floats, w: Floats, start: Floats, y: Floats, panel
 
 
 def _threads(views: Views, result: Floats, depth: int) -> int:
-    return views.means.threads if 2 * result.size * depth >= WORTH_FLOPS else 1
+    return views.config.threads if 2 * result.size * depth >= WORTH_FLOPS else 1
 
 
 def _cuts(length: int, count: int) -> list[tuple[int, int]]:

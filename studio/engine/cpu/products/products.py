@@ -19,7 +19,7 @@ _LANES = 16
 
 def product(views: Views, left: Floats, right: Floats, out: Floats) -> Run:
     """A run of out = left·right, over the last two dimensions."""
-    parts = product_parts(left, right, out, views.means.threads)
+    parts = product_parts(left, right, out, views.config.threads)
     rows, columns = out.shape[-2:]
     views.note("matmul", len(parts), "columns" if columns >= rows else "rows")
     return parts[0] if len(parts) == 1 else partial(run_together, parts)

@@ -59,7 +59,7 @@ def column_passes(
         wanted: names of the passes that will be called.
     """
     dense = all(a.flags.c_contiguous for a in arrays)
-    if views.means.compiled and dense:
+    if views.config.compiled and dense:
         return CompiledPasses(views, [a.reshape(-1, features) for a in arrays], features, wanted)
     return StretchPasses(views, list(arrays), features, wanted)
 
@@ -89,7 +89,7 @@ class CompiledPasses:
         self.rows = len(matrices[0])
         self._side = side = _rows_side_by_side(self.rows, features)
         width = side * features
-        cuts = cut_evenly(self.rows // side, views.means.threads, matrices[0].size)
+        cuts = cut_evenly(self.rows // side, views.config.threads, matrices[0].size)
         for name in wanted:
             loop = batchnorm.column_moments if name == "moments" else getattr(batchnorm, name)
             views.note_loop(loop, len(cuts), "rows")
@@ -171,7 +171,7 @@ class StretchPasses:
         parts = _stretches(arrays, features)
         longest = max((p[0].size for p in parts), default=0)
         self._shares: list[list[_Place]] = []
-        for cut in cut_evenly(len(parts), views.means.threads, arrays[0].size):
+        for cut in cut_evenly(len(parts), views.config.threads, arrays[0].size):
             room = views.scratch((longest,))
             self._shares.append([_place(parts[i], room, features) for i in cut])
         for name in wanted:

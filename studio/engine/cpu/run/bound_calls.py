@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.plan_memory import plan_memory
-from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.threads import MOST_THREADS
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.memory.blocks import MemoryCount
@@ -38,8 +38,8 @@ def bound_calls(program: Program, target: Target, batch: int, rows: int) -> Step
         plan = plan_memory(program, batch, rows, target)
         placement = place(plan, session, batch, rows)
         scratches = [Scratch() for _ in range(MOST_THREADS)]
-        means = Means(MOST_THREADS, has_compiler()).fit(program)
-        views = Views(program, batch, rows, placement.buffers, scratches[0], means)
+        config = ExecutionConfig(MOST_THREADS, has_compiler()).fit(program)
+        views = Views(program, batch, rows, placement.buffers, scratches[0], config)
         calls: dict[int, tuple[KernelCall, ...]] = {}
         for entry in entries(program):
             views.calls.clear()

@@ -14,7 +14,7 @@ from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
-from studio.engine.cpu.machine.means import Means
+from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.threads import single_blas_thread
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.memory.scratch import Scratch
@@ -53,7 +53,7 @@ class CpuExecutable:
         target: the plan's alignments and limits.
         count: where bytes are counted.
         device: name of the device in profiles.
-        means: what kernels may use besides NumPy.
+        config: what kernels may use besides NumPy.
         progress: hears (entries bound, entries in all).
     """
 
@@ -65,7 +65,7 @@ class CpuExecutable:
         target: Target,
         count: MemoryCount,
         device: str,
-        means: Means,
+        config: ExecutionConfig,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self._program = program
@@ -74,7 +74,7 @@ class CpuExecutable:
         self._target = target
         self._count = count
         self._device = device
-        self._means = means
+        self._config = config
         self._entries = entries(program)
         self._lock = threading.RLock()
         self._closed = False
@@ -88,10 +88,10 @@ class CpuExecutable:
         self._rows = bound_rows(self._program, self._session.shape)
         self._plan: MemoryPlan = plan_memory(self._program, self._batch, self._rows, self._target)
         self._placement: Placement = place(self._plan, self._session, self._batch, self._rows)
-        self._scratches = [Scratch() for _ in range(self._means.threads)]
+        self._scratches = [Scratch() for _ in range(self._config.threads)]
         self._views = Views(
             self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0],
-            self._means,
+            self._config,
         )  # fmt: skip
         runs = self._assembled(progress)
         self._executor = Executor(runs)

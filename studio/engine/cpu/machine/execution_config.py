@@ -11,7 +11,7 @@ from studio.engine.isa.program import Program
 
 
 @dataclass(frozen=True)
-class Means:
+class ExecutionConfig:
     """What may be used.
 
     Attributes:
@@ -23,19 +23,19 @@ class Means:
     compiled: bool = False
 
     @classmethod
-    def of_machine(cls) -> Means:
+    def of_machine(cls) -> ExecutionConfig:
         """All that this machine has."""
         return cls(usable_threads(), has_compiler())
 
-    def fit(self, program: Program) -> Means:
+    def fit(self, program: Program) -> ExecutionConfig:
         """What the kernels of a program may use: compiled loops are made for float32."""
         narrow = any(t.dtype is DType.float16 for t in program.tensors.values())
         return replace(self, compiled=False) if narrow else self
 
-    def alone(self) -> Means:
+    def alone(self) -> ExecutionConfig:
         """The same for one thread."""
         return replace(self, threads=1)
 
 
-NUMPY_ALONE = Means()
+NUMPY_ONLY = ExecutionConfig()
 """One thread, no compiled loops."""
