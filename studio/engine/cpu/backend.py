@@ -13,7 +13,7 @@ from studio.engine.compiler.target import CPU, Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.machine.execution_config import ExecutionConfig
-from studio.engine.cpu.machine.threads import shared_team
+from studio.engine.cpu.machine.threads import shared_pool
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.run.executable import CpuExecutable
 from studio.engine.cpu.run.placement import allocation_order
@@ -115,7 +115,7 @@ class CpuBackend:
 
     def clocks(self) -> tuple[ThreadClock, ...]:
         """Those of the threads that help the one that asks for steps."""
-        return shared_team().clocks
+        return shared_pool().clocks
 
     def close(self) -> None:
         """Close what is open; sessions and executables are void after this."""

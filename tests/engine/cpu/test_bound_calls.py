@@ -50,8 +50,8 @@ class Heard:
             "compiled_loop",
             lambda *given, **named: _Loop(printed(*given, **named), self.loops),
         )
-        own = threads.shared_team()
-        monkeypatch.setattr(threads, "shared_team", lambda: _Team(own, self))
+        own = threads.shared_pool()
+        monkeypatch.setattr(threads, "shared_team", lambda: _ThreadPool(own, self))
 
     def forget(self) -> None:
         self.loops.clear()
@@ -70,8 +70,8 @@ class _Loop:
         return self._loop(*arguments)
 
 
-class _Team:
-    def __init__(self, own: threads.Team, heard: Heard) -> None:
+class _ThreadPool:
+    def __init__(self, own: threads.ThreadPool, heard: Heard) -> None:
         self._own = own
         self._heard = heard
 

@@ -13,7 +13,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.machine.execution_config import NUMPY_ONLY, ExecutionConfig
-from studio.engine.cpu.machine.threads import Team, _Helper, _Round, cut_evenly
+from studio.engine.cpu.machine.threads import ThreadPool, _TaskGroup, _Worker, cut_evenly
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.layers.activation_layers import ReLU
 from studio.engine.layers.convolution import Conv2D, DepthwiseConv2D
@@ -137,15 +137,15 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     share_everything(monkeypatch)
-    team = Team(1)
-    monkeypatch.setattr("studio.engine.cpu.machine.threads.shared_team", lambda: team)
+    pool = ThreadPool(1)
+    monkeypatch.setattr("studio.engine.cpu.machine.threads.shared_team", lambda: pool)
     config = ExecutionConfig(2, has_compiler())
     ran: dict[str, int] = {"caller": 0, "helper": 0}
-    work, help_ = _Round.work, _Round.help
+    work, help_ = _TaskGroup.work, _TaskGroup.help
     arrived = threading.Event()
 
-    def counted(who: str, claim: Callable[[_Round], None]) -> Callable[[_Round], None]:
-        def run(self: _Round) -> None:
+    def counted(who: str, claim: Callable[[_TaskGroup], None]) -> Callable[[_TaskGroup], None]:
+        def run(self: _TaskGroup) -> None:
             before = len(self._unclaimed)
             claim(self)
             ran[who] += before
@@ -154,25 +154,25 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
 
     # No helper ever gets a core: the caller runs everything.
     with monkeypatch.context() as patch:
-        patch.setattr(_Helper, "invite", lambda self: None)
-        patch.setattr(_Round, "help", counted("helper", help_))
+        patch.setattr(_Worker, "invite", lambda self: None)
+        patch.setattr(_TaskGroup, "help", counted("helper", help_))
         by_caller = bits(config)
         assert ran["helper"] == 0
 
     # The caller is late: the helper runs everything.
-    def late(self: _Round) -> None:
+    def late(self: _TaskGroup) -> None:
         assert arrived.wait(60)
         arrived.clear()
         assert not self._unclaimed
         work(self)
 
-    def all_of_it(self: _Round) -> None:
+    def all_of_it(self: _TaskGroup) -> None:
         counted("helper", help_)(self)
         arrived.set()
 
     with monkeypatch.context() as patch:
-        patch.setattr(_Round, "work", late)
-        patch.setattr(_Round, "help", all_of_it)
+        patch.setattr(_TaskGroup, "work", late)
+        patch.setattr(_TaskGroup, "help", all_of_it)
         by_helper = bits(config)
         assert ran["helper"] > 10
 

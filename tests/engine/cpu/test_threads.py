@@ -10,14 +10,14 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from studio.engine.cpu.machine import threads
-from studio.engine.cpu.machine.threads import Team, _Helper, single_blas_thread
+from studio.engine.cpu.machine.threads import ThreadPool, _Worker, single_blas_thread
 
 LONG = 60.0
 """Seconds after which something that should have happened has not."""
 
 
 def test_every_part_runs_once() -> None:
-    team, seen, lock = Team(2), [], threading.Lock()
+    pool, seen, lock = ThreadPool(2), [], threading.Lock()
 
     def part(number: int) -> None:
         with lock:
@@ -25,19 +25,19 @@ def test_every_part_runs_once() -> None:
 
     for count in range(1, 30):
         seen.clear()
-        team.run([lambda n=n: part(n) for n in range(count)])
+        pool.run([lambda n=n: part(n) for n in range(count)])
         assert sorted(seen) == list(range(count))
 
 
 def test_a_helper_that_never_starts_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    team, threads = Team(1), []
-    monkeypatch.setattr(_Helper, "invite", lambda self: None)
-    team.run([lambda: threads.append(threading.current_thread())] * 5)
+    pool, threads = ThreadPool(1), []
+    monkeypatch.setattr(_Worker, "invite", lambda self: None)
+    pool.run([lambda: threads.append(threading.current_thread())] * 5)
     assert threads == [threading.current_thread()] * 5
 
 
 def test_the_free_thread_takes_the_parts_that_a_slow_one_leaves() -> None:
-    team, began, rest = Team(1), threading.Event(), threading.Event()
+    pool, began, rest = ThreadPool(1), threading.Event(), threading.Event()
     ran: list[threading.Thread] = []
 
     def first() -> None:
@@ -52,13 +52,13 @@ def test_the_free_thread_takes_the_parts_that_a_slow_one_leaves() -> None:
         if len(ran) == 6:
             rest.set()
 
-    team.run([first, slow, *[part] * 6])
+    pool.run([first, slow, *[part] * 6])
     assert len(ran) == 6
     assert len(set(ran)) == 1
 
 
 def test_a_helper_that_had_no_core_helps_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    team, caller, helped = Team(1), threading.current_thread(), threading.Event()
+    pool, caller, helped = ThreadPool(1), threading.current_thread(), threading.Event()
 
     def part() -> None:
         if threading.current_thread() is not caller:
@@ -66,38 +66,38 @@ def test_a_helper_that_had_no_core_helps_later(monkeypatch: pytest.MonkeyPatch) 
         time.sleep(0.001)
 
     with monkeypatch.context() as patch:
-        patch.setattr(_Helper, "invite", lambda self: None)
+        patch.setattr(_Worker, "invite", lambda self: None)
         for _ in range(5):
-            team.run([part] * 4)
+            pool.run([part] * 4)
     assert not helped.is_set()
     until = time.monotonic() + LONG
     while not helped.is_set() and time.monotonic() < until:
-        team.run([part] * 4)
+        pool.run([part] * 4)
     assert helped.is_set()
 
 
 @pytest.mark.parametrize("place", [0, 3, 7])
 def test_an_error_ends_the_round_and_comes_back(place: int) -> None:
-    team = Team(2)
+    pool = ThreadPool(2)
 
     def breaks() -> None:
         raise ValueError("a part")
 
     for _ in range(50):
         with pytest.raises(ValueError, match="a part"):
-            team.run([breaks if number == place else lambda: None for number in range(8)])
+            pool.run([breaks if number == place else lambda: None for number in range(8)])
     ran: list[int] = []
-    team.run([lambda: ran.append(1)] * 4)
+    pool.run([lambda: ran.append(1)] * 4)
     assert len(ran) == 4
 
 
 def test_after_an_error_no_part_begins_but_those_that_run_are_waited_for() -> None:
-    team, began, ended = Team(1), threading.Event(), []
+    pool, began, ended = ThreadPool(1), threading.Event(), []
 
     def long() -> None:
         began.set()
         until = time.monotonic() + LONG
-        while team.present is None or team.present._error is None:
+        while pool.present is None or pool.present._error is None:
             assert time.monotonic() < until
             time.sleep(0.001)
         ended.append("long")
@@ -107,29 +107,29 @@ def test_after_an_error_no_part_begins_but_those_that_run_are_waited_for() -> No
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        team.run([long, breaks, *[lambda: ended.append("more")] * 50])
+        pool.run([long, breaks, *[lambda: ended.append("more")] * 50])
     assert ended == ["long"]
 
 
 def test_a_busy_team_is_not_waited_for() -> None:
-    team, entered, leave, seen = Team(1), threading.Event(), threading.Event(), []
+    pool, entered, leave, seen = ThreadPool(1), threading.Event(), threading.Event(), []
 
     def wait() -> None:
         entered.set()
         assert leave.wait(LONG)
 
-    other = threading.Thread(target=team.run, args=([wait, wait],))
+    other = threading.Thread(target=pool.run, args=([wait, wait],))
     other.start()
     assert entered.wait(LONG)
-    team.run([lambda: seen.append(1), lambda: seen.append(2)])
+    pool.run([lambda: seen.append(1), lambda: seen.append(2)])
     assert seen == [1, 2]
     leave.set()
     other.join(LONG)
 
 
 def test_parts_may_have_parts() -> None:
-    team, ran = Team(2), []
-    team.run([lambda: team.run([lambda: ran.append(1)] * 3)] * 4)
+    pool, ran = ThreadPool(2), []
+    pool.run([lambda: pool.run([lambda: ran.append(1)] * 3)] * 4)
     assert len(ran) == 12
 
 

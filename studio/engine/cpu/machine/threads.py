@@ -38,7 +38,7 @@ def usable_threads() -> int:
     return max(1, min(found, MOST_THREADS))
 
 
-class _Round:
+class _TaskGroup:
     """Parts handed out together. Threads claim them one by one, in order."""
 
     def __init__(self, parts: Sequence[Part]) -> None:
@@ -98,15 +98,15 @@ class _Round:
             raise self._error
 
 
-class _Helper:
+class _Worker:
     """A thread that works on the rounds of a team.
 
     It is woken through a lock that it waits for, and only where it does wait: one that was woken
     and got no core yet finds the latest round when it runs.
     """
 
-    def __init__(self, team: Team, name: str) -> None:
-        self._team = team
+    def __init__(self, pool: ThreadPool, name: str) -> None:
+        self._pool = pool
         self._invited = False
         self._wake = threading.Lock()
         self._wake.acquire()
@@ -127,13 +127,13 @@ class _Helper:
                 self._wake.acquire()
                 # Before the look at the round: a later one then wakes the thread again.
                 self._invited = False
-                present = self._team.present
+                present = self._pool.present
                 if present is not None:
                     present.help()
                 del present
 
 
-class Team:
+class ThreadPool:
     """Threads that share the parts of a kernel.
 
     Each part is claimed by the thread that is free for it, so a thread on a core that other
@@ -144,11 +144,11 @@ class Team:
         present: the round that helpers may join.
     """
 
-    def __init__(self, helpers: int) -> None:
+    def __init__(self, workers: int) -> None:
         self._busy = threading.Lock()
-        self.present: _Round | None = None
-        self._helpers = [_Helper(self, f"{THREAD_NAME}-{number}") for number in range(helpers)]
-        self.clocks = tuple(h.clock for h in self._helpers if h.clock is not None)
+        self.present: _TaskGroup | None = None
+        self._workers = [_Worker(self, f"{THREAD_NAME}-{number}") for number in range(workers)]
+        self.clocks = tuple(h.clock for h in self._workers if h.clock is not None)
 
     def run(self, parts: Sequence[Part]) -> None:
         """Part parts that do not touch each other's results; returns when all have ended.
@@ -161,10 +161,10 @@ class Team:
             for part in parts:
                 part()
             return
-        present = self.present = _Round(parts)
+        present = self.present = _TaskGroup(parts)
         try:
-            for helper in self._helpers[: len(parts) - 1]:
-                helper.invite()
+            for worker in self._workers[: len(parts) - 1]:
+                worker.invite()
             present.work()
         finally:
             present.close()
@@ -174,9 +174,9 @@ class Team:
 
 
 @cache
-def shared_team() -> Team:
+def shared_pool() -> ThreadPool:
     """The team of this process, made at first use; it ends with the process."""
-    return Team(usable_threads() - 1)
+    return ThreadPool(usable_threads() - 1)
 
 
 WORTH_ELEMENTS = 1 << 16
@@ -217,7 +217,7 @@ def run_together(parts: Sequence[Part]) -> None:
     if len(parts) == 1:
         parts[0]()
     else:
-        shared_team().run(parts)
+        shared_pool().run(parts)
 
 
 @contextmanager
