@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from studio.engine.cpu.convolution.windows import Columns, Geometry, Stretch
-from studio.engine.cpu.memory.views import Floats, Halo, Run, Sink, Views
+from studio.engine.cpu.memory.views import Floats, GradAccumulator, Halo, Run, Views
 
 
 class Lines:
@@ -64,11 +64,13 @@ def build_product(
     return run
 
 
-def build_weight_gradient(views: Views, columns: Columns, slope: Floats, sink: Sink) -> Run:
+def build_weight_gradient(
+    views: Views, columns: Columns, slope: Floats, accumulator: GradAccumulator
+) -> Run:
     """columnsᵀ·dy, summed over all stretches."""
     lines = Lines(views, slope, columns)
     out_size = slope.shape[3]
-    target = sink.dense().reshape(-1, out_size)
+    target = accumulator.dense().reshape(-1, out_size)
     more = views.scratch(target.shape) if len(columns.stretches) > 1 else target
     steps: list[tuple[Run, Floats, Floats, Floats]] = []
     for stretch in columns.stretches:
@@ -85,13 +87,18 @@ def build_weight_gradient(views: Views, columns: Columns, slope: Floats, sink: S
             np.matmul(given, matrix, out=more if i else target)
             if i:
                 np.add(target, more, out=target)
-        sink.deliver()
+        accumulator.deliver()
 
     return run
 
 
 def build_input_gradient(
-    views: Views, geometry: Geometry, weights: Floats, slope: Halo, dy: Floats, sink: Sink
+    views: Views,
+    geometry: Geometry,
+    weights: Floats,
+    slope: Halo,
+    dy: Floats,
+    accumulator: GradAccumulator,
 ) -> Run:
     """The gradient of the input of a convolution with weights [kh,kw,in,out].
 
@@ -99,15 +106,15 @@ def build_input_gradient(
     columns of the gradient are made and added up cell by cell.
     """
     if geometry.stride != (1, 1):
-        return _scattered(views, geometry, weights, dy, sink)
+        return _scattered(views, geometry, weights, dy, accumulator)
     filters = _TurnedFilters(views, weights)
-    columns = Columns(views, slope, turned(geometry, dy, sink))
-    product = build_product(views, columns, filters.matrix, None, sink.into())
+    columns = Columns(views, slope, turned(geometry, dy, accumulator))
+    product = build_product(views, columns, filters.matrix, None, accumulator.into())
 
     def run() -> None:
         filters.load()
         product()
-        sink.deliver()
+        accumulator.deliver()
 
     return run
 
@@ -119,7 +126,7 @@ def build_both_gradients(
     slope: Halo,
     dy: Floats,
     x: Floats,
-    sinks: tuple[Sink, Sink],
+    accumulators: tuple[GradAccumulator, GradAccumulator],
 ) -> Run:
     """The gradients of weights and input of a convolution with stride 1 from the same columns.
 
@@ -127,7 +134,7 @@ def build_both_gradients(
     with x is dw, turned.
     """
     kh, kw, cin, cout = weights.shape
-    dw, dx = sinks
+    dw, dx = accumulators
     filters = _TurnedFilters(views, weights)
     columns = Columns(views, slope, turned(geometry, dy, dx))
     inputs, results = Lines(views, x, columns), Lines(views, dx.into(), columns)
@@ -155,7 +162,7 @@ def build_both_gradients(
     return run
 
 
-def turned(geometry: Geometry, dy: Floats, dx: Sink) -> Geometry:
+def turned(geometry: Geometry, dy: Floats, dx: GradAccumulator) -> Geometry:
     """The windows over dy whose products with the turned filters give dx, for stride 1."""
     height, width = dx.target.shape[1:3]
     reach = geometry.reach
@@ -185,11 +192,13 @@ class _TurnedFilters:
         np.copyto(self._filters, self._given)
 
 
-def _scattered(views: Views, geometry: Geometry, weights: Floats, dy: Floats, sink: Sink) -> Run:
+def _scattered(
+    views: Views, geometry: Geometry, weights: Floats, dy: Floats, accumulator: GradAccumulator
+) -> Run:
     count, oh, ow, cout = dy.shape
     kh, kw, cin, _ = weights.shape
     depth = kh * kw * cin
-    picture = (sink.target.shape[1], sink.target.shape[2])
+    picture = (accumulator.target.shape[1], accumulator.target.shape[2])
     samples = max(1, min(count, (1 << 18) // max(oh * ow * depth, 1)))
     room = views.scratch((samples * oh * ow, depth))
     slope = views.scratch((samples * oh * ow, cout))
@@ -197,7 +206,7 @@ def _scattered(views: Views, geometry: Geometry, weights: Floats, dy: Floats, si
     boxes = [(tap, geometry.tap_box(tap, picture)) for tap in geometry.taps()]
     steps: list[tuple[Floats, Floats, Floats, Floats, list[tuple[Floats, Floats]]]] = []
     for n in range(0, count, samples):
-        given, target = dy[n : n + samples], sink.target[n : n + samples]
+        given, target = dy[n : n + samples], accumulator.target[n : n + samples]
         lines = room[: len(given) * oh * ow]
         columns = lines.reshape(len(given), oh, ow, kh, kw, cin)
         pairs = [
@@ -211,7 +220,7 @@ def _scattered(views: Views, geometry: Geometry, weights: Floats, dy: Floats, si
         for given, matrix, lines, target, pairs in steps:
             np.copyto(matrix.reshape(given.shape), given)
             np.matmul(matrix, whole, out=lines)
-            if sink.sets:
+            if accumulator.sets:
                 target.fill(0.0)
             for cells, column in pairs:
                 np.add(cells, column, out=cells)

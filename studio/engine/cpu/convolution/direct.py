@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.cpu.convolution.windows import Geometry
-from studio.engine.cpu.memory.views import Floats, Halo, Run, Sink, Views
+from studio.engine.cpu.memory.views import Floats, GradAccumulator, Halo, Run, Views
 
 FULL_COLUMNS = 16
 """Columns of which any multiple fills vectors."""
@@ -174,7 +174,7 @@ def build_product(
 
 
 def build_weight_gradient(
-    views: Views, geometry: Geometry, cells: Floats, dy: Floats, sink: Sink
+    views: Views, geometry: Geometry, cells: Floats, dy: Floats, accumulator: GradAccumulator
 ) -> Run:
     """dw = windows of the cells, transposed · dy."""
     from studio.engine.cpu.compiled.convolution import add_weight_gradient
@@ -185,7 +185,7 @@ def build_weight_gradient(
     rows = (windows.taps[:, np.newaxis] + np.arange(channels, dtype=np.int64)).reshape(-1)
     # The rows that pad the last tile compute values that are never read.
     more = -len(rows) % TILE
-    target = sink.dense().reshape(-1, columns)
+    target = accumulator.dense().reshape(-1, columns)
     sums = views.scratch((len(rows) + more, columns)) if more else target
     filled = np.concatenate([rows, np.zeros(more, np.int64)])
     pictures, tables = windows.pictures, (windows.reads, windows.writes(columns), filled)
@@ -197,7 +197,7 @@ def build_weight_gradient(
         add_weight_gradient(cells, pictures.padding, slopes, sums, tables)
         if more:
             np.copyto(target, sums[: len(target)])
-        sink.deliver()
+        accumulator.deliver()
 
     return run
 
@@ -239,12 +239,12 @@ def fills_tiles_back(geometry: Geometry, picture: Pair) -> bool:
 
 
 def build_input_gradient(
-    views: Views, geometry: Geometry, weights: Floats, dy: Floats, sink: Sink
+    views: Views, geometry: Geometry, weights: Floats, dy: Floats, accumulator: GradAccumulator
 ) -> Run:
     """dx of a convolution with weights [kh,kw,in,out], phase by phase."""
     from studio.engine.cpu.compiled.convolution import convolve
 
-    dx = sink.into()
+    dx = accumulator.into()
     _, height, width, channels = dx.shape
     axes = [_phases(geometry, axis, size) for axis, size in enumerate((height, width))]
     lows = [min([m for p in found for m in p.meets], default=0) for found in axes]
@@ -277,6 +277,6 @@ def build_input_gradient(
         for given, filters, matrix, tables in steps:
             np.copyto(filters, given)
             convolve(dy, pictures.padding, matrix, start, results, tables)
-        sink.deliver()
+        accumulator.deliver()
 
     return run

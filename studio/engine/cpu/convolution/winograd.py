@@ -12,7 +12,7 @@ import numpy as np
 from studio.engine.cpu.convolution import direct as direct_convolution
 from studio.engine.cpu.convolution.direct import Box, Pictures
 from studio.engine.cpu.convolution.windows import Geometry
-from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
+from studio.engine.cpu.memory.views import Floats, GradAccumulator, Run, Views
 
 PLACES = 16
 """Places of a square; each has a matrix product of its own."""
@@ -104,7 +104,7 @@ def build_product(
 
 
 def build_input_gradient(
-    views: Views, geometry: Geometry, weights: Floats, dy: Floats, sink: Sink
+    views: Views, geometry: Geometry, weights: Floats, dy: Floats, accumulator: GradAccumulator
 ) -> Run:
     """dx = windows of dy · turned filters, for the geometry of these windows."""
     from studio.engine.cpu.compiled.winograd import transform_filters, turn_filters
@@ -112,13 +112,13 @@ def build_input_gradient(
     depth, width = weights.shape[2:]
     turned, found = views.scratch((weights.size,)), views.scratch((PLACES * depth * width,))
     given, back = weights.reshape(-1), turned.reshape(3, 3, width, depth)
-    convolve = _build(views, geometry, dy, (back, found), None, sink.into())
+    convolve = _build(views, geometry, dy, (back, found), None, accumulator.into())
 
     def run() -> None:
         turn_filters(given, depth, width, turned)
         transform_filters(turned, width, depth, found)
         convolve()
-        sink.deliver()
+        accumulator.deliver()
 
     return run
 
@@ -151,7 +151,7 @@ def _build(
 
 
 def build_weight_gradient(
-    views: Views, geometry: Geometry, cells: Floats, dy: Floats, sink: Sink
+    views: Views, geometry: Geometry, cells: Floats, dy: Floats, accumulator: GradAccumulator
 ) -> Run:
     """dw = windows of the cells, transposed · dy."""
     from studio.engine.cpu.compiled.winograd import add_gradient_squares, transform_gradients
@@ -162,15 +162,15 @@ def build_weight_gradient(
     taken = (squares.rows, squares.columns, rows)
     rooms = (squares.room(taken, depth), squares.room(taken, width))
     sums = views.scratch((PLACES * depth * width,))
-    target = sink.dense().reshape(-1)
-    by_windows = direct_convolution.build_weight_gradient(views, geometry, cells, dy, sink)
+    target = accumulator.dense().reshape(-1)
+    by_windows = direct_convolution.build_weight_gradient(views, geometry, cells, dy, accumulator)
 
     def run() -> None:
         squares.clear()
         sums.fill(0.0)
         add_gradient_squares(cells, squares.padding, dy, sums, taken, rooms)
         if transform_gradients(sums, depth, width, target):
-            sink.deliver()
+            accumulator.deliver()
         else:
             by_windows()
 

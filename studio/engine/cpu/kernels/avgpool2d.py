@@ -49,10 +49,10 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """Every cell gets dy / cells of each window it lies in."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
-    dx, dy = sink.target, views.grad(ins.ref("y"))
+    dx, dy = accumulator.target, views.grad(ins.ref("y"))
     geometry = pool_geometry(ins, views)
     picture = (dx.shape[1], dx.shape[2])
     boxes = [geometry.tap_box(tap, picture) for tap in geometry.taps()]
@@ -69,7 +69,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
     def run() -> None:
         for slope, share, target, pairs in parts:
             np.multiply(slope, shares, out=share)
-            if sink.sets:
+            if accumulator.sets:
                 target.fill(0.0)
             for cells, parts_of in pairs:
                 np.add(cells, parts_of, out=cells)

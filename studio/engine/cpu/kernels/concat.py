@@ -42,7 +42,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
     """Every part gets its stretch of dy."""
     runs: list[Run] = []
     for i, part in enumerate(_parts(ins, views, views.grad(ins.ref("y")))):
-        sink = views.sink(ins, "xs", i)
-        if sink is not None:
-            runs.append(add_or_set(sink.target, part, sink.sets))
+        accumulator = views.accumulator(ins, "xs", i)
+        if accumulator is not None:
+            runs.append(add_or_set(accumulator.target, part, accumulator.sets))
     return in_turn(runs)

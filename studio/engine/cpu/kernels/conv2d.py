@@ -23,7 +23,7 @@ from studio.engine.cpu.convolution.direct import (
 )
 from studio.engine.cpu.convolution.windows import Columns, Geometry
 from studio.engine.cpu.machine.threads import cut_evenly, run_together
-from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
+from studio.engine.cpu.memory.views import Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.products.panels import plain_parts, turned_parts
 from studio.engine.cpu.reductions.picture_sums import PictureSums
@@ -97,14 +97,16 @@ def _direct_product(
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dw = windows of x, transposed · dy, db = Σ dy, dx = the turned convolution of dy."""
-    sinks = {name: views.sink(ins, name) for name in ("w", "b", "x")}
-    runs = _weights_and_input(ins, views, sinks)
-    if sinks["b"] is not None:
-        runs.append(PictureSums(views, views.grad(ins.ref("y")), sinks["b"]).run)
+    accumulators = {name: views.accumulator(ins, name) for name in ("w", "b", "x")}
+    runs = _weights_and_input(ins, views, accumulators)
+    if accumulators["b"] is not None:
+        runs.append(PictureSums(views, views.grad(ins.ref("y")), accumulators["b"]).run)
     return in_turn(runs)
 
 
-def _dense_input_gradient(ins: Twin, views: Views, geometry: Geometry, dx: Sink) -> Run | None:
+def _dense_input_gradient(
+    ins: Twin, views: Views, geometry: Geometry, dx: GradAccumulator
+) -> Run | None:
     """dx without columns, where pictures lie for it."""
     weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
     pictures = [views.halo(ins.ref(name).gradient) for name in ("y", "x")]
@@ -126,10 +128,12 @@ def _dense_input_gradient(ins: Twin, views: Views, geometry: Geometry, dx: Sink)
     return direct_convolution.build_input_gradient(views, geometry, weights, dy, dx)
 
 
-def _weights_and_input(ins: Twin, views: Views, sinks: Mapping[str, Sink | None]) -> list[Run]:
+def _weights_and_input(
+    ins: Twin, views: Views, accumulators: Mapping[str, GradAccumulator | None]
+) -> list[Run]:
     weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
     geometry, slope = _geometry(ins, views), views.halo(ins.ref("y").gradient)
-    dw, dx = sinks["w"], sinks["x"]
+    dw, dx = accumulators["w"], accumulators["x"]
     cells = views.halo(ins.ref("x"))
     runs: list[Run] = []
     if (
@@ -172,7 +176,9 @@ def _weight_gradient_loops(
     return (add_gradient_squares, transform_gradients) if squares else (add_weight_gradient,)
 
 
-def _pointwise_input_gradient(views: Views, weights: Floats, dy: Floats, dx: Sink) -> Run:
+def _pointwise_input_gradient(
+    views: Views, weights: Floats, dy: Floats, dx: GradAccumulator
+) -> Run:
     """dx = dy·wᵀ."""
     parts = turned_parts(views, _matrix(dy), _filters(weights), None, _matrix(dx.into()))
 

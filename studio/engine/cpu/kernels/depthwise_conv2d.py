@@ -11,7 +11,7 @@ import numpy as np
 
 from studio.engine.cpu.convolution.windows import ELEMENTS, Geometry
 from studio.engine.cpu.machine.threads import cut_evenly, run_together
-from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
+from studio.engine.cpu.memory.views import Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.reductions.picture_sums import PictureSums
 from studio.engine.isa.instruction import Instruction, Twin
@@ -153,7 +153,7 @@ def _run_taps(parts: Sequence[_Part], shift: Floats | None) -> None:
 def build_grads(ins: Twin, views: Views) -> Run:
     """dw = Σ x·dy per tap, db = Σ dy, dx = Σ over taps of dy·w."""
     runs: list[Run] = []
-    dw, db, dx = (views.sink(ins, name) for name in ("w", "b", "x"))
+    dw, db, dx = (views.accumulator(ins, name) for name in ("w", "b", "x"))
     if dw is not None:
         runs.append(_weight_gradient(ins, views, dw))
     if db is not None:
@@ -163,10 +163,10 @@ def build_grads(ins: Twin, views: Views) -> Run:
     return in_turn(runs)
 
 
-def _weight_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
+def _weight_gradient(ins: Twin, views: Views, accumulator: GradAccumulator) -> Run:
     views.note("weight gradients over taps")
     x, geometry = _input(ins, views)
-    target = sink.dense()
+    target = accumulator.dense()
     kh, kw, channels, multiplier = target.shape
     dy = _split(views.grad(ins.ref("y")), multiplier)
     bands = _Bands(geometry, (x.shape[1], x.shape[2]), geometry.out[1] * channels * multiplier)
@@ -190,14 +190,14 @@ def _weight_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
             np.matmul(row, lines, out=line)
             np.add(sums, line[0], out=sums)
         np.copyto(target, totals.reshape(target.shape), casting="same_kind")
-        sink.deliver()
+        accumulator.deliver()
 
     return run
 
 
-def _input_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
+def _input_gradient(ins: Twin, views: Views, accumulator: GradAccumulator) -> Run:
     views.note("input gradients over taps")
-    weights, dx = views.data(ins.ref("w")), sink.target
+    weights, dx = views.data(ins.ref("w")), accumulator.target
     channels, multiplier = weights.shape[2:]
     dy = _split(views.grad(ins.ref("y")), multiplier)
     geometry = _geometry(ins, views)
@@ -216,7 +216,7 @@ def _input_gradient(ins: Twin, views: Views, sink: Sink) -> Run:
                 parts.append((slope, weights[tap], product, total, cells))
 
     def run() -> None:
-        if sink.sets:
+        if accumulator.sets:
             dx.fill(0.0)
         for slope, filters, product, total, cells in parts:
             np.multiply(slope, filters, out=product)

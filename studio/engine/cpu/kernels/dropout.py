@@ -26,14 +26,14 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dx = dy/(1 - rate) where u >= rate, else 0."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
-    run = _masked(ins, views, views.grad(ins.ref("y")), sink.into())
+    run = _masked(ins, views, views.grad(ins.ref("y")), accumulator.into())
 
     def delivered() -> None:
         run()
-        sink.deliver()
+        accumulator.deliver()
 
     return delivered
 

@@ -20,15 +20,15 @@ def build(ins: Instruction, views: Views) -> Run:
 def build_grads(ins: Twin, views: Views) -> Run:
     """dx = dy in the shape of x."""
     x, y = ins.ref("x"), ins.ref("y")
-    sink = views.sink(ins, "x")
-    if sink is None or views.program.storage(x) == views.program.storage(y):
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None or views.program.storage(x) == views.program.storage(y):
         return nothing
-    dx = sink.target
+    dx = accumulator.target
     dy = DenseIn(views, views.grad(y), dx.shape)
 
     def run() -> None:
         dy.load()
-        if sink.sets:
+        if accumulator.sets:
             np.copyto(dx, dy.array)
         else:
             np.add(dx, dy.array, out=dx)

@@ -25,13 +25,13 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dx = dy / (H·W) everywhere."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
-    dx, dy = sink.target, views.grad(ins.ref("y"))
+    dx, dy = accumulator.target, views.grad(ins.ref("y"))
     share = views.scratch(dy.shape)
     count = dx.shape[1] * dx.shape[2]
-    deliver = add_or_set(dx, np.broadcast_to(share[:, None, None, :], dx.shape), sink.sets)
+    deliver = add_or_set(dx, np.broadcast_to(share[:, None, None, :], dx.shape), accumulator.sets)
 
     def run() -> None:
         np.divide(dy, count, out=share)

@@ -39,7 +39,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
     rows = prod(views.shape(ins.ref("x"))[:-1])
     x = DenseIn(views, views.data(ins.ref("x")), (rows, in_size))
     dy = DenseIn(views, views.grad(ins.ref("y")), (rows, out_size))
-    dw, db, dx = (views.sink(ins, name) for name in ("w", "b", "x"))
+    dw, db, dx = (views.accumulator(ins, name) for name in ("w", "b", "x"))
     products: list[list[Run]] = []
     if dw is not None:
         products.append(across_parts(views, dy.array, x.array, dw.dense()))
@@ -48,7 +48,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
         products.append(plain_parts(views, dy.array, weights, flat))
     sums = ColumnSums(views, dy.array, db.into()) if db is not None else None
     rounds = [_sequence(parts) for parts in zip_longest(*products)]
-    sinks = [sink for sink in (dw, db, dx) if sink is not None]
+    accumulators = [accumulator for accumulator in (dw, db, dx) if accumulator is not None]
 
     def run() -> None:
         dy.load()
@@ -57,8 +57,8 @@ def build_grads(ins: Twin, views: Views) -> Run:
             run_together(rounds)
         if sums is not None:
             sums.run()
-        for sink in sinks:
-            sink.deliver()
+        for accumulator in accumulators:
+            accumulator.deliver()
 
     return run
 

@@ -30,11 +30,11 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dw = dy·(l1·sign w + 2·l2·w)."""
-    sink = views.sink(ins, "w")
-    if sink is None:
+    accumulator = views.accumulator(ins, "w")
+    if accumulator is None:
         return nothing
     weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
-    out, room = sink.into(), views.scratch(weights.shape)
+    out, room = accumulator.into(), views.scratch(weights.shape)
     first, second = ins.value("l1"), 2.0 * ins.value("l2")
 
     def run() -> None:
@@ -44,6 +44,6 @@ def build_grads(ins: Twin, views: Views) -> Run:
             np.multiply(room, first, out=room)
             np.add(out, room, out=out)
         np.multiply(out, dy, out=out)
-        sink.deliver()
+        accumulator.deliver()
 
     return run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
+from studio.engine.cpu.memory.views import Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.products.products import product
 from studio.engine.cpu.reductions.sums import sum_to
@@ -33,22 +33,24 @@ def build_grads(ins: Twin, views: Views) -> Run:
         ("a", dy, b.swapaxes(-1, -2)),
         ("b", a.swapaxes(-1, -2), dy),
     ):
-        sink = views.sink(ins, name)
-        if sink is not None:
-            runs.append(_product(views, sink, left, right, ins.value(f"t{name}")))
+        accumulator = views.accumulator(ins, name)
+        if accumulator is not None:
+            runs.append(_product(views, accumulator, left, right, ins.value(f"t{name}")))
     return in_turn(runs)
 
 
-def _product(views: Views, sink: Sink, left: Floats, right: Floats, turned: bool) -> Run:
+def _product(
+    views: Views, accumulator: GradAccumulator, left: Floats, right: Floats, turned: bool
+) -> Run:
     lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     shape = (*lead, left.shape[-2], right.shape[-1])
-    target = _turned(sink.dense(), turned)
+    target = _turned(accumulator.dense(), turned)
     if target.shape == shape:
         whole = product(views, left, right, target)
 
         def run() -> None:
             whole()
-            sink.deliver()
+            accumulator.deliver()
 
         return run
     wide = views.scratch(shape)
@@ -57,6 +59,6 @@ def _product(views: Views, sink: Sink, left: Floats, right: Floats, turned: bool
     def run_summed() -> None:
         repeated()
         sum_to(wide, target)
-        sink.deliver()
+        accumulator.deliver()
 
     return run_summed

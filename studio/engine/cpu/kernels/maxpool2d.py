@@ -9,7 +9,7 @@ import numpy as np
 
 from studio.engine.cpu.convolution.windows import ELEMENTS, Geometry, pool_geometry
 from studio.engine.cpu.elementwise.steps import keep
-from studio.engine.cpu.memory.views import Anything, Floats, Run, Sink, Views
+from studio.engine.cpu.memory.views import Anything, Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import nothing
 from studio.engine.isa.instruction import Instruction, Twin
 
@@ -52,14 +52,14 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dy goes to the first cell of the window, in row order, that is the maximum."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
     x, y, dy = views.data(ins.ref("x")), views.data(ins.ref("y")), views.grad(ins.ref("y"))
     geometry = pool_geometry(ins, views)
     boxes = [geometry.tap_box(tap, (x.shape[1], x.shape[2])) for tap in geometry.taps()]
-    if views.config.compiled and _inside(geometry, x, y, dy, sink.target):
-        return _compiled_gradient(views, geometry, (x, y, dy), sink)
+    if views.config.compiled and _inside(geometry, x, y, dy, accumulator.target):
+        return _compiled_gradient(views, geometry, (x, y, dy), accumulator)
     apart = all(s >= k for s, k in zip(geometry.stride, geometry.kernel, strict=True))
     tiled = geometry.stride == geometry.kernel and all(
         size == out * kernel
@@ -73,9 +73,14 @@ def build_grads(ins: Twin, views: Views) -> Run:
     for n in range(0, len(x), step):
         cut = slice(n, n + step)
         part = _Part(
-            y[cut], dy[cut], x[cut], sink.target[cut], tuple(m[: len(y[cut])] for m in masks), share
+            y[cut],
+            dy[cut],
+            x[cut],
+            accumulator.target[cut],
+            tuple(m[: len(y[cut])] for m in masks),
+            share,
         )
-        part.choose(boxes, sets=sink.sets, tiled=tiled, direct=apart and sink.sets)
+        part.choose(boxes, sets=accumulator.sets, tiled=tiled, direct=apart and accumulator.sets)
         runs.append(part.run)
 
     def run() -> None:
@@ -95,28 +100,31 @@ def _inside(geometry: Geometry, *arrays: Floats) -> bool:
 
 
 def _compiled_gradient(
-    views: Views, geometry: Geometry, given: tuple[Floats, Floats, Floats], sink: Sink
+    views: Views,
+    geometry: Geometry,
+    given: tuple[Floats, Floats, Floats],
+    accumulator: GradAccumulator,
 ) -> Run:
     from studio.engine.cpu.compiled.pooling import maxpool_gradient, maxpool_squares_gradient
 
     x, y, _ = given
-    if sink.sets and geometry.kernel == geometry.stride == (2, 2) and x.shape[3] % FULL == 0:
+    if accumulator.sets and geometry.kernel == geometry.stride == (2, 2) and x.shape[3] % FULL == 0:
         views.note_loop(maxpool_squares_gradient)
         covered = all(size % 2 == 0 for size in x.shape[1:3])
 
         def run_squares() -> None:
             if not covered:
-                sink.target.fill(0.0)
-            maxpool_squares_gradient(*given, sink.target)
+                accumulator.target.fill(0.0)
+            maxpool_squares_gradient(*given, accumulator.target)
 
         return run_squares
     views.note_loop(maxpool_gradient)
     found = views.scratch((y.shape[3],))
 
     def run() -> None:
-        if sink.sets:
-            sink.target.fill(0.0)
-        maxpool_gradient(*given, sink.target, geometry.kernel, geometry.stride, found)
+        if accumulator.sets:
+            accumulator.target.fill(0.0)
+        maxpool_gradient(*given, accumulator.target, geometry.kernel, geometry.stride, found)
 
     return run
 

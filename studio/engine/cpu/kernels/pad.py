@@ -29,7 +29,7 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dx = the inside of dy."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
-    return add_or_set(sink.target, _inside(ins, views.grad(ins.ref("y"))), sink.sets)
+    return add_or_set(accumulator.target, _inside(ins, views.grad(ins.ref("y"))), accumulator.sets)

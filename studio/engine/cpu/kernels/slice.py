@@ -24,14 +24,14 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dy goes into the box of dx; what lies outside gets 0."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
-    whole, dy = sink.target, views.grad(ins.ref("y"))
+    whole, dy = accumulator.target, views.grad(ins.ref("y"))
     box = _box(ins, whole)
 
     def overwrite() -> None:
         whole.fill(0.0)
         np.copyto(box, dy)
 
-    return overwrite if sink.sets else lambda: np.add(box, dy, out=box)
+    return overwrite if accumulator.sets else lambda: np.add(box, dy, out=box)

@@ -15,7 +15,7 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dx = dy."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return lambda: None
-    return add_or_set(sink.target, views.grad(ins.ref("y")), sink.sets)
+    return add_or_set(accumulator.target, views.grad(ins.ref("y")), accumulator.sets)

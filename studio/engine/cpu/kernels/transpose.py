@@ -18,7 +18,9 @@ def build(ins: Instruction, views: Views) -> Run:
 
 def build_grads(ins: Twin, views: Views) -> Run:
     """dx takes the dimensions back."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
-    return add_or_set(sink.target.transpose(ins.value("perm")), views.grad(ins.ref("y")), sink.sets)
+    return add_or_set(
+        accumulator.target.transpose(ins.value("perm")), views.grad(ins.ref("y")), accumulator.sets
+    )

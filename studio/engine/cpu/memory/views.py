@@ -198,20 +198,20 @@ class Views:
         """The NumPy scalar type of an operand."""
         return _NUMPY[self.program.tensors[ref.id].dtype]
 
-    def sink(self, twin: Twin, name: str, index: int = 0) -> Sink | None:
+    def accumulator(self, twin: Twin, name: str, index: int = 0) -> GradAccumulator | None:
         """Where the gradient of an operand goes, or ``None`` where it is not wanted."""
         ref = twin.refs(name)[index]
         if not ref.present or name in twin.value("skip"):
             return None
         twice = ref in twin.refs(name)[:index]
-        return Sink(self, self.grad(ref), twin.sets(name) and not twice)
+        return GradAccumulator(self, self.grad(ref), twin.sets(name) and not twice)
 
 
 def _call(name: str, kind: str, threads: int, shared_by: str) -> KernelCall:
     return KernelCall(name, kind, threads=threads, shared_by=shared_by if threads > 1 else "")
 
 
-class Sink:
+class GradAccumulator:
     """The place of one gradient: overwritten, or added to.
 
     Attributes:

@@ -90,12 +90,12 @@ def _row_losses(ins: Instruction, views: Views, rows: LossRows) -> Callable[[], 
 
 def build_gradient(ins: Twin, views: Views) -> Run:
     """The gradient of p, by source."""
-    sink = views.sink(ins, "p")
-    if sink is None:
+    accumulator = views.accumulator(ins, "p")
+    if accumulator is None:
         return nothing
     rows = LossRows(ins, views, entries=False)
     targets, dy = _targets(ins, views, rows), slope_of(ins, views)
-    out = gradient_matrix(sink, rows)
+    out = gradient_matrix(accumulator, rows)
     work, total = views.scratch(rows.p.shape), views.scratch((rows.rows, 1))
     divisor = float(rows.per_entry) if ins.value("dylann_sum") else rows.mean
     write = {"probs": _probs, "logits": _logits, "softmax": _softmax}[ins.value("source")]
@@ -105,7 +105,7 @@ def build_gradient(ins: Twin, views: Views) -> Run:
         write(rows, targets(), out, work, total)
         np.multiply(rows.factors, dy, out=rows.factors)
         np.multiply(out, rows.factors, out=out)
-        sink.deliver()
+        accumulator.deliver()
 
     return run
 

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from studio.engine.cpu.memory.views import Anything, Floats, Run, Sink, Views
+from studio.engine.cpu.memory.views import Anything, Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import DenseIn, nothing
 from studio.engine.isa.instruction import Instruction, Twin
 
@@ -76,9 +76,9 @@ def slope_of(ins: Instruction, views: Views) -> Floats:
     return views.grad(ins.ref("y"))
 
 
-def gradient_matrix(sink: Sink, rows: LossRows) -> Floats:
+def gradient_matrix(accumulator: GradAccumulator, rows: LossRows) -> Floats:
     """Where the gradient of the predictions is written, as a matrix."""
-    return sink.dense().reshape(rows.rows, rows.width)
+    return accumulator.dense().reshape(rows.rows, rows.width)
 
 
 def normalized(p: Floats, out: Floats, total: Floats) -> None:
@@ -140,11 +140,11 @@ def run_mean_slope(
     divisor: Callable[[float], float] = float,
 ) -> Run:
     """A run of the gradient of such a loss; ``each`` writes the slope of every element."""
-    sink = views.sink(ins, "p")
-    if sink is None:
+    accumulator = views.accumulator(ins, "p")
+    if accumulator is None:
         return nothing
     rows, dy = LossRows(ins, views, entries=True), slope_of(ins, views)
-    out = gradient_matrix(sink, rows)
+    out = gradient_matrix(accumulator, rows)
     whole = divisor(rows.mean * rows.width)
 
     def run() -> None:
@@ -152,6 +152,6 @@ def run_mean_slope(
         each(rows, out)
         np.multiply(rows.factors, dy, out=rows.factors)
         np.multiply(out, rows.factors, out=out)
-        sink.deliver()
+        accumulator.deliver()
 
     return run

@@ -117,9 +117,9 @@ class _Gradients:
     """Sums of dy and of dy·x̂ over all rows, then the gradient of the input from them."""
 
     def __init__(self, ins: Twin, views: Views, features: int) -> None:
-        self._sinks = {name: views.sink(ins, name) for name in ("x", "gamma", "beta")}
+        self._accumulators = {name: views.accumulator(ins, name) for name in ("x", "gamma", "beta")}
         arrays = [views.data(ins.ref("x")), views.grad(ins.ref("y"))]
-        dx = self._sinks["x"]
+        dx = self._accumulators["x"]
         if dx is not None:
             arrays.append(dx.into())
         self._given = _given_sums(ins, views)
@@ -131,9 +131,9 @@ class _Gradients:
         self._frozen = ins.value("frozen")
         self._factors = [views.scratch((features,)) for _ in range(3)]
         for name in ("gamma", "beta"):
-            sink = self._sinks[name]
-            if sink is not None:
-                sink.dense()
+            accumulator = self._accumulators[name]
+            if accumulator is not None:
+                accumulator.dense()
 
     def run(self) -> None:
         """Deliver all gradients wanted."""
@@ -144,11 +144,11 @@ class _Gradients:
             plain, product = self._given.astype(np.float64)
         np.multiply(product, scale, out=product)
         for name, found in (("gamma", product), ("beta", plain)):
-            sink = self._sinks[name]
-            if sink is not None:
-                np.copyto(sink.dense().reshape(-1), found, casting="same_kind")
-                sink.deliver()
-        dx = self._sinks["x"]
+            accumulator = self._accumulators[name]
+            if accumulator is not None:
+                np.copyto(accumulator.dense().reshape(-1), found, casting="same_kind")
+                accumulator.deliver()
+        dx = self._accumulators["x"]
         if dx is not None:
             self._input_gradient(scale, product, plain)
             dx.deliver()

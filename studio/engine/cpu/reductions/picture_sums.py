@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.cpu.memory.views import Floats, Run, Sink, Views
+from studio.engine.cpu.memory.views import Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import STRETCH_ELEMENTS, DenseIn
 from studio.engine.cpu.reductions.sums import ColumnSums
 
@@ -12,17 +12,17 @@ from studio.engine.cpu.reductions.sums import ColumnSums
 class PictureSums:
     """Σ over everything but the last dimension, delivered to a gradient."""
 
-    def __init__(self, views: Views, pictures: Floats, sink: Sink) -> None:
+    def __init__(self, views: Views, pictures: Floats, accumulator: GradAccumulator) -> None:
         channels = pictures.shape[-1]
         self._dense = DenseIn(views, pictures, (pictures.size // max(channels, 1), channels))
-        self._sums = ColumnSums(views, self._dense.array, sink.into())
-        self._sink = sink
+        self._sums = ColumnSums(views, self._dense.array, accumulator.into())
+        self._accumulator = accumulator
 
     def run(self) -> None:
         """Write the sums."""
         self._dense.load()
         self._sums.run()
-        self._sink.deliver()
+        self._accumulator.deliver()
 
 
 class StretchedSums:

@@ -46,16 +46,16 @@ def build_sum(ins: Instruction, views: Views, *, mean: bool) -> Run:
 
 def build_sum_grads(ins: Twin, views: Views, *, mean: bool) -> Run:
     """dx = dy (divided by the count), repeated."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
-    dx = sink.target
+    dx = accumulator.target
     kept = kept_shape(ins, dx.shape)
     dy = views.grad(ins.ref("y"))
     narrow = views.scratch(kept)
     flat = narrow.reshape(dy.shape)
     factor = 1.0 / prod(dx.shape[a] for a in axes_of(ins, dx.ndim)) if mean else 1.0
-    deliver = add_or_set(dx, np.broadcast_to(narrow, dx.shape), sink.sets)
+    deliver = add_or_set(dx, np.broadcast_to(narrow, dx.shape), accumulator.sets)
 
     def run() -> None:
         np.multiply(dy, factor, out=flat)
@@ -76,8 +76,8 @@ def build_extreme(ins: Instruction, views: Views, reduce: np.ufunc) -> Run:
 
 def build_extreme_grads(ins: Twin, views: Views, places: Places) -> Run:
     """dy goes to the first extreme in row-major order, 0 elsewhere."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
     x, dy = views.data(ins.ref("x")), views.grad(ins.ref("y"))
     axes = axes_of(ins, x.ndim)
@@ -88,7 +88,7 @@ def build_extreme_grads(ins: Twin, views: Views, places: Places) -> Run:
     candidates, spread = views.scratch(across.shape), views.scratch(across.shape)
     table, sheet = candidates.reshape(rows, inner), spread.reshape(rows, inner)
     index: Ints = np.arange(rows)
-    deliver = add_or_set(sink.target.transpose(turn), spread, sink.sets)
+    deliver = add_or_set(accumulator.target.transpose(turn), spread, accumulator.sets)
 
     def run() -> None:
         np.copyto(candidates, across)

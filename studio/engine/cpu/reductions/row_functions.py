@@ -39,8 +39,8 @@ def run_row_slopes(
     ins: Twin, views: Views, each: Callable[[Floats, Floats, Floats, Floats], None]
 ) -> Run:
     """A run of ``each(y, dy, dx, column)`` over the same stretches; ``dx`` takes the gradient."""
-    sink = views.sink(ins, "x")
-    if sink is None:
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
         return nothing
     width = ins.value("step")
     saved = views.data(ins.ref("y"))
@@ -48,13 +48,15 @@ def run_row_slopes(
     y = DenseIn(views, saved, (rows, width))
     dy = DenseIn(views, views.grad(ins.ref("y")), (rows, width))
     column = views.scratch((rows, 1))
-    parts = row_stretches((y.array, dy.array, sink.dense().reshape(rows, width), column), width)
+    parts = row_stretches(
+        (y.array, dy.array, accumulator.dense().reshape(rows, width), column), width
+    )
 
     def run() -> None:
         y.load()
         dy.load()
         for part in parts:
             each(*part)
-        sink.deliver()
+        accumulator.deliver()
 
     return run
