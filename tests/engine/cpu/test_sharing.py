@@ -55,7 +55,7 @@ def graph() -> LayerGraph:
 
 
 def trained(config: ExecutionConfig) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Weights after a few steps, their losses, and outputs for one sample, by those means."""
+    """Weights after a few steps, their losses, and outputs for one sample, with that configuration."""
     rng = np.random.default_rng(7)
     x = rng.standard_normal((BATCH, SIZE, SIZE + 2, 3)).astype(np.float32)
     y = rng.integers(0, 10, BATCH).astype(np.int32)
@@ -140,7 +140,7 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
     pool = ThreadPool(1)
     monkeypatch.setattr("studio.engine.cpu.machine.threads.shared_team", lambda: pool)
     config = ExecutionConfig(2, has_compiler())
-    ran: dict[str, int] = {"caller": 0, "helper": 0}
+    ran: dict[str, int] = {"caller": 0, "worker": 0}
     work, help_ = _TaskGroup.work, _TaskGroup.help
     arrived = threading.Event()
 
@@ -152,14 +152,14 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
 
         return run
 
-    # No helper ever gets a core: the caller runs everything.
+    # No worker ever gets a core: the caller runs everything.
     with monkeypatch.context() as patch:
         patch.setattr(_Worker, "invite", lambda self: None)
-        patch.setattr(_TaskGroup, "help", counted("helper", help_))
+        patch.setattr(_TaskGroup, "help", counted("worker", help_))
         by_caller = bits(config)
-        assert ran["helper"] == 0
+        assert ran["worker"] == 0
 
-    # The caller is late: the helper runs everything.
+    # The caller is late: the worker runs everything.
     def late(self: _TaskGroup) -> None:
         assert arrived.wait(60)
         arrived.clear()
@@ -167,14 +167,14 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
         work(self)
 
     def all_of_it(self: _TaskGroup) -> None:
-        counted("helper", help_)(self)
+        counted("worker", help_)(self)
         arrived.set()
 
     with monkeypatch.context() as patch:
         patch.setattr(_TaskGroup, "work", late)
         patch.setattr(_TaskGroup, "help", all_of_it)
         by_helper = bits(config)
-        assert ran["helper"] > 10
+        assert ran["worker"] > 10
 
     # Both, as it comes.
     assert by_caller == by_helper == bits(config)

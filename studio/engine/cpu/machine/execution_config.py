@@ -1,4 +1,4 @@
-"""What a kernel may make use of besides NumPy: further threads, and compiled loops."""
+"""What a kernel may use besides NumPy on one thread: more threads, and compiled loops."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from studio.engine.isa.program import Program
 
 @dataclass(frozen=True)
 class ExecutionConfig:
-    """What may be used.
+    """Threads and compiled loops that kernels may use.
 
     Attributes:
         threads: how many threads may share the work of a kernel.
@@ -24,7 +24,7 @@ class ExecutionConfig:
 
     @classmethod
     def of_machine(cls) -> ExecutionConfig:
-        """All that this machine has."""
+        """Everything this machine has."""
         return cls(usable_threads(), has_compiler())
 
     def fit(self, program: Program) -> ExecutionConfig:

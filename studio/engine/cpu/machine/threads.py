@@ -99,7 +99,7 @@ class _TaskGroup:
 
 
 class _Worker:
-    """A thread that works on the rounds of a team.
+    """A thread of the pool, which works on its task groups.
 
     It is woken through a lock that it waits for, and only where it does wait: one that was woken
     and got no core yet finds the latest round when it runs.
@@ -140,8 +140,8 @@ class ThreadPool:
     processes use takes fewer, and the caller never waits for a thread that has not begun.
 
     Attributes:
-        clocks: processor clocks of the helpers, where the system has such clocks.
-        present: the round that helpers may join.
+        clocks: processor clocks of the workers, where the system has such clocks.
+        present: the task group that workers may join.
     """
 
     def __init__(self, workers: int) -> None:
@@ -154,7 +154,7 @@ class ThreadPool:
         """Part parts that do not touch each other's results; returns when all have ended.
 
         Which thread runs a part must not matter. After an error no further part begins, and the
-        first error is raised. Where another caller has the team, all parts run on the calling
+        first error is raised. Where another caller has the pool, all parts run on the calling
         thread, one after another: the results are the same.
         """
         if not self._busy.acquire(blocking=False):
@@ -175,7 +175,7 @@ class ThreadPool:
 
 @cache
 def shared_pool() -> ThreadPool:
-    """The team of this process, made at first use; it ends with the process."""
+    """The thread pool of this process, made at first use; it ends with the process."""
     return ThreadPool(usable_threads() - 1)
 
 
@@ -213,7 +213,7 @@ def cut_evenly(length: int, threads: int, elements: int, light: bool = False) ->
 
 
 def run_together(parts: Sequence[Part]) -> None:
-    """Part parts on the process's team."""
+    """Run parts on the thread pool of the process."""
     if len(parts) == 1:
         parts[0]()
     else:

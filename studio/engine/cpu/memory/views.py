@@ -212,7 +212,7 @@ def _call(name: str, kind: str, threads: int, shared_by: str) -> KernelCall:
 
 
 class GradAccumulator:
-    """The place of one gradient: overwritten, or added to.
+    """Writes one gradient: overwrites its storage, or adds to it.
 
     Attributes:
         target: the gradient storage.
