@@ -68,8 +68,8 @@ def program(work: Work) -> tuple[Program, int]:
     x = build.tensor("x", (BATCH, *work.x[1:]), role=Role.INPUT)
     w = build.tensor("w", work.w, role=Role.INPUT)
     forward = by_mnemonic(work.mnemonic)
-    twin, fill = by_mnemonic(f"GRADS_{work.mnemonic}"), by_mnemonic("FILL")
-    if forward is None or twin is None or fill is None:
+    grad_ins, fill = by_mnemonic(f"GRADS_{work.mnemonic}"), by_mnemonic("FILL")
+    if forward is None or grad_ins is None or fill is None:
         raise LookupError(work.mnemonic)
     fields: dict[str, Any] = {}
     if work.mnemonic == "CONV2D":
@@ -79,7 +79,7 @@ def program(work: Work) -> tuple[Program, int]:
     if work.gradient:
         skip = "x" if work.gradient == "w" else "w"
         build.append("backward", fill(y=y.gradient, number=1.0))
-        line = twin(w=w, x=x, y=y, set=(work.gradient,), skip=(skip,), **fields)
+        line = grad_ins(w=w, x=x, y=y, set=(work.gradient,), skip=(skip,), **fields)
         build.append("backward", line)
     made = build.finish((x, w), (y,))
     shape = made.tensor(y).shape

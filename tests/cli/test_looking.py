@@ -10,7 +10,7 @@ import pytest
 
 from studio.cli.commands import profiling
 from studio.engine.isa import ops
-from studio.engine.isa.instruction import Twin, all_instructions
+from studio.engine.isa.instruction import GradInstruction, all_instructions
 from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.totals import Peaks
 from studio.samples import sample_root
@@ -147,7 +147,7 @@ def test_manual_lists_and_explains_every_instruction(glassbox: Callable[..., Ans
     entries = {entry["mnemonic"]: entry for entry in glassbox("isa", "--json").json}
     for cls in all_instructions():
         assert cls.mnemonic in entries
-        if not issubclass(cls, Twin):
+        if not issubclass(cls, GradInstruction):
             assert re.search(rf"^ *{cls.code}  {cls.mnemonic} ", text, re.MULTILINE)
     assert glassbox("isa", "conv2d").out.startswith("### CONV2D\n")
     assert glassbox("isa", "CONV2D", "--json").json == entries["CONV2D"]

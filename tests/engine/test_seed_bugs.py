@@ -137,7 +137,7 @@ def test_a_convolution_keeps_its_operands_in_their_slots() -> None:
         "x": 9,
         "y": 12,
     }
-    assert [t.id for _, t in type(made).twin(w=10, b=11, x=9, y=12).targets()] == [10, 11, 9]
+    assert [t.id for _, t in type(made).grad_class(w=10, b=11, x=9, y=12).targets()] == [10, 11, 9]
 
 
 @pytest.mark.parametrize(("cls", "names"), [(Add, ("x1", "x2")), (Scale, ("x",)), (Relu, ("x",))])

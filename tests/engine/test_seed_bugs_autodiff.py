@@ -11,12 +11,17 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from studio.engine.autodiff.differentiate import differentiate, twin_of
+from studio.engine.autodiff.differentiate import differentiate, grad_of
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import CPU
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.cpu.backend import CpuBackend
-from studio.engine.isa.instruction import GRADIENT_OFFSET, Instruction, Twin, all_instructions
+from studio.engine.isa.instruction import (
+    GRADIENT_OFFSET,
+    GradInstruction,
+    Instruction,
+    all_instructions,
+)
 from studio.engine.isa.line import format_line, parse_line
 from studio.engine.isa.ops.activation import ClippedRelu, Relu, Sigmoid, Tanh
 from studio.engine.isa.ops.arithmetic import Add, Scale
@@ -65,14 +70,14 @@ def trained(program: Program, optimizer: Optimizer) -> Program:
 
 
 @pytest.mark.parametrize(
-    "cls", [c for c in all_instructions() if c.twin is not None], ids=lambda c: c.mnemonic
+    "cls", [c for c in all_instructions() if c.grad_class is not None], ids=lambda c: c.mnemonic
 )
 def test_every_gradient_adds_unless_told_to_set(cls: type[Instruction]) -> None:
     operands = {
         f.name: (Ref(i + 1),) if f.variadic else Ref(i + 1)
         for i, f in enumerate(cls.operand_fields)
     }
-    effects = twin_of(cls(**operands)).effects()
+    effects = grad_of(cls(**operands)).effects()
     assert effects.writes
     assert effects.accumulates == effects.writes
 
@@ -94,7 +99,7 @@ def test_both_operands_of_a_sum_get_their_own_gradient(rng: np.random.Generator)
     y = net.emit("sum", Add, x1=net.dense("one", x, 3), x2=net.dense("two", x, 3), beta=-2.0)
     check(squared(net, net.emit("scale", Scale, x=y, alpha=0.5)), rng)
     line = parse_line("ADD 0x1 0x2 0x3 1 -2")
-    assert [t for _, t in twin_of(line).targets()] == [Ref(1, True), Ref(2, True)]
+    assert [t for _, t in grad_of(line).targets()] == [Ref(1, True), Ref(2, True)]
 
 
 # There, the gradient of the clipped activation could not be looked up by its forward opcode.
@@ -102,8 +107,8 @@ def test_both_operands_of_a_sum_get_their_own_gradient(rng: np.random.Generator)
 
 def test_every_gradient_is_found_by_its_forward_instruction(rng: np.random.Generator) -> None:
     for cls in all_instructions():
-        if issubclass(cls, Twin):
-            assert cls.forward.twin is cls
+        if issubclass(cls, GradInstruction):
+            assert cls.forward.grad_class is cls
             assert cls.code == cls.forward.code + GRADIENT_OFFSET
     net = Net("clipped")
     check(squared(net, net.emit("act", ClippedRelu, x=net.dense("d", net.input(3), 4))), rng)

@@ -17,7 +17,7 @@ def test_the_card_of_an_instruction_shows_formula_and_slopes() -> None:
     card = opcode_tip(Swish(**fields))
     assert "y = x·sigmoid(beta·x)<br>z = beta·x<br>" in card
     assert "dx = dy·s·(1 + z·(1 - s))" in card
-    assert Swish.twin is not None
-    gradient = opcode_tip(Swish.twin(**fields))
+    assert Swish.grad_class is not None
+    gradient = opcode_tip(Swish.grad_class(**fields))
     assert "dx = dy·s·(1 + z·(1 - s))" in gradient
     assert "y = x·sigmoid(beta·x)<br>" not in gradient

@@ -10,7 +10,7 @@ import typer
 from studio.cli import console
 from studio.engine.core.errors import ParameterError
 from studio.engine.isa import ops
-from studio.engine.isa.instruction import Twin, all_instructions
+from studio.engine.isa.instruction import GradInstruction, all_instructions
 from studio.engine.isa.manual import entry, entry_of, manual, markdown
 
 ALL_FAMILIES = ops.__all__
@@ -44,7 +44,7 @@ def isa(
             [
                 (str(c.code), c.mnemonic, c.category, (c.__doc__ or "").strip().splitlines()[0])
                 for c in all_instructions()
-                if not issubclass(c, Twin)
+                if not issubclass(c, GradInstruction)
             ],
             right=(0,),
         )

@@ -10,7 +10,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GradientError
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.line import format_line
 from studio.engine.isa.ops.move import Fill, Zero
 from studio.engine.isa.program import Program, Storage
@@ -58,7 +58,7 @@ class _ReverseWalk:
         self.dependent = _dependent_roots(program, self.lines, _trainable_roots(program, wrt))
         self.reached: set[Storage] = set()
         self.backward: list[Instruction] = []
-        self.twins: dict[int, Twin] = {}
+        self.grads: dict[int, GradInstruction] = {}
 
     def run(self) -> Program:
         """The finished program."""
@@ -69,7 +69,7 @@ class _ReverseWalk:
                 self._step(index, self.lines[index])
         self._clear_unreached()
         finished = self.program.with_sections(backward=self.backward)
-        return keep_statistics(finished, self.lines, self.twins)
+        return keep_statistics(finished, self.lines, self.grads)
 
     def _seed(self) -> None:
         writer = next((i for i in reversed(self.lines) if self.loss in _results(i)), None)
@@ -85,20 +85,20 @@ class _ReverseWalk:
     def _step(self, index: int, ins: Instruction) -> None:
         if not any(self._storage(ref) in self.reached for ref in _results(ins)):
             return
-        if ins.twin is None:
+        if ins.grad_class is None:
             self._refuse_if_needed(index, ins)
             return
         skip = self._skipped(ins)
-        twin = twin_of(ins, skip)
-        if not twin.targets():
+        grad_ins = grad_of(ins, skip)
+        if not grad_ins.targets():
             return
-        for _, ref in twin.targets():
+        for _, ref in grad_ins.targets():
             storage = self.program.storage(ref)
             if storage not in self.reached:
                 self.reached.add(storage)
                 self.backward.append(Zero(y=Ref(storage.root, grad=True), owners=ins.owners))
-        self.backward.append(twin)
-        self.twins[index] = twin
+        self.backward.append(grad_ins)
+        self.grads[index] = grad_ins
 
     def _clear_unreached(self) -> None:
         for tensor in self.program.of_role(Role.PARAM):
@@ -138,16 +138,16 @@ class _ReverseWalk:
         )
 
 
-def twin_of(ins: Instruction, skip: Iterable[str] = ()) -> Twin:
+def grad_of(ins: Instruction, skip: Iterable[str] = ()) -> GradInstruction:
     """The gradient instruction of ``ins``, computing no gradient for operands named in ``skip``."""
-    if ins.twin is None:
+    if ins.grad_class is None:
         raise GradientError("the instruction has no gradient", who=ins.mnemonic)
     fields: dict[str, Any] = {
         spec.name: ins.refs(spec.name) if spec.variadic else ins.ref(spec.name)
         for spec in ins.operand_fields
     }
     fields.update(ins.attrs)
-    return ins.twin(owners=ins.owners, skip=tuple(skip), **fields)
+    return ins.grad_class(owners=ins.owners, skip=tuple(skip), **fields)
 
 
 def _loss_of(program: Program, loss: Ref | None) -> Ref:
@@ -201,7 +201,7 @@ def _carrying_operands(ins: Instruction) -> tuple[Ref, ...]:
         if ref.present
         and (
             spec.differentiable and spec.access is Access.READ
-            if ins.twin is not None
+            if ins.grad_class is not None
             else spec.access is not Access.WRITE
         )
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from studio.engine.core.tensor import Ref, Tensor, TensorMap
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.move import Copy
 from studio.engine.isa.program import Program, Storage
 
@@ -14,7 +14,7 @@ WALKED = ("forward", "loss")
 
 
 def keep_statistics(
-    program: Program, lines: Sequence[Instruction], twins: Mapping[int, Twin]
+    program: Program, lines: Sequence[Instruction], grads: Mapping[int, GradInstruction]
 ) -> Program:
     """The program with copies that carry kept statistics past their next overwriting.
 
@@ -25,13 +25,13 @@ def keep_statistics(
     Args:
         program: a differentiated program.
         lines: its instructions of the sections ``WALKED``, in running order.
-        twins: gradient instructions by index into ``lines``.
+        grads: gradient instructions by index into ``lines``.
     """
     last = {storage: i for i, ins in enumerate(lines) for storage in _kept(program, ins)}
     behind: dict[int, list[Instruction]] = {}
     before: dict[int, list[Instruction]] = {}
     made: list[Tensor] = []
-    for index, twin in twins.items():
+    for index, grad_ins in grads.items():
         ins = lines[index]
         for storage in sorted(_kept(program, ins)):
             if last[storage] == index:
@@ -41,7 +41,7 @@ def keep_statistics(
             away = Copy(x=kept, y=saved.ref, owners=ins.owners)
             behind.setdefault(index, []).append(away)
             back = Copy(x=saved.ref, y=kept, owners=ins.owners)
-            before.setdefault(id(twin), []).append(back)
+            before.setdefault(id(grad_ins), []).append(back)
     if not made:
         return program
     return program.with_tensors(program.tensors.update(made)).with_lines(

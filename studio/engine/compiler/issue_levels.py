@@ -8,7 +8,7 @@ from functools import cache
 
 from studio.engine.compiler.lifetimes import Span, group_spans
 from studio.engine.compiler.target import Target
-from studio.engine.isa.instruction import Twin
+from studio.engine.isa.instruction import GradInstruction
 from studio.engine.isa.program import Program, Storage
 
 PRODUCTS = frozenset({"linear", "convolution"})
@@ -132,7 +132,7 @@ def _kernels(
                     moved = ins.moved(ref, of) * of(ref).dtype.itemsize
                     known[storage] = max(known.get(storage, 0), moved)
         found.flops += ins.flops(of)
-        found.products |= isinstance(ins, Twin) and ins.category in PRODUCTS
+        found.products |= isinstance(ins, GradInstruction) and ins.category in PRODUCTS
         if index == lines.last:
             yield found
             found = None

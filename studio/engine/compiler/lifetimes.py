@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program, Storage
 
@@ -95,7 +95,7 @@ def inner_gradients(program: Program) -> frozenset[Storage]:
 
 def _begins_tail(kind: str, ins: Instruction, is_first: bool) -> bool:
     """Whether a part of a group is the gradient whose element-wise tail the others are."""
-    if not isinstance(ins, Twin):
+    if not isinstance(ins, GradInstruction):
         return False
     return is_first if kind == "epilogue" else kind == "row_loss" and ins.category != "loss"
 

@@ -38,14 +38,15 @@ class Instruction:
 
     A subclass states ``code``, ``mnemonic`` and ``category`` on its class line and its operands and
     attributes as fields, in printing order. Its docstring is the manual entry: one line, then the
-    formula, then behaviour at the edges. ``twin`` names the operands whose *data* the gradient
-    instruction reads; a class without ``twin`` has no gradient of its own. ``since`` is the version
-    of the file forms that has it.
+    formula, then behaviour at the edges. ``saves`` names the operands whose *data* the gradient
+    instruction reads; a class without ``saves`` has no gradient of its own. ``since`` is the
+    version of the file forms that has it.
 
     An element-wise instruction states ``formula``, how an element of its one result follows from
     those of its operands, and ``slopes``, what each operand's gradient gets (of ``dy``, ``y``,
-    operands and attributes); these stand in place of ``twin``. An update states ``rule`` instead,
-    which may read ``lr`` and ``t``. `studio.engine.formula` describes the language; ``meaning`` is
+    operands and attributes); these stand in place of ``saves``. An update states ``rule``
+    instead, which may read ``lr`` and ``t``. `studio.engine.formula` describes the language;
+    ``meaning`` is
     what was read. ``functions`` are the names under which layers know it as an activation.
     """
 
@@ -62,7 +63,7 @@ class Instruction:
     random: ClassVar[bool] = False
     since: ClassVar[int] = 1
     newer_operands: ClassVar[tuple[Operand, ...]] = ()
-    twin: ClassVar[type[Twin] | None] = None
+    grad_class: ClassVar[type[GradInstruction] | None] = None
     operand_fields: ClassVar[tuple[Operand, ...]] = ()
     attr_fields: ClassVar[tuple[Attr[Any], ...]] = ()
     _names: ClassVar[Mapping[Access, tuple[str, ...]]] = dict.fromkeys(Access, ())
@@ -75,7 +76,7 @@ class Instruction:
         code: int = -1,
         mnemonic: str = "",
         category: str = "",
-        twin: tuple[str, ...] | None = None,
+        saves: tuple[str, ...] | None = None,
         since: int = 1,
     ) -> None:
         super().__init_subclass__()
@@ -101,14 +102,14 @@ class Instruction:
         cls.meaning = read_meaning(mnemonic, fields, cls.formula, cls.slopes, cls.rule)
         check_activations(mnemonic, fields, cls.functions)
         if cls.meaning is not None and cls.meaning.slopes:
-            if twin is not None:
+            if saves is not None:
                 raise TypeError(f"{mnemonic}: slopes say what its gradient reads")
-            twin = cls.meaning.saves
+            saves = cls.meaning.saves
         if cls.meaning is not None and not _states(cls, "elementwise"):
             cls.elementwise = True
         _register(cls)
-        if twin is not None:
-            cls.twin = _make_twin(cls, twin)
+        if saves is not None:
+            cls.grad_class = _make_grad_class(cls, saves)
 
     def __init__(self, *, owners: tuple[str, ...] = (), **fields: Any) -> None:
         operands = {
@@ -278,31 +279,31 @@ class Instruction:
         return of(ref).numel
 
     @classmethod
-    def of_twin(cls, twin: Twin) -> Instruction:
+    def of_grad(cls, grad_ins: GradInstruction) -> Instruction:
         """The forward instruction a gradient instruction belongs to."""
         fields: dict[str, Any] = {
-            spec.name: twin.refs(spec.name) if spec.variadic else twin.ref(spec.name)
+            spec.name: grad_ins.refs(spec.name) if spec.variadic else grad_ins.ref(spec.name)
             for spec in cls.operand_fields
         }
-        fields.update({a.name: twin.value(a.name) for a in cls.attr_fields})
-        return cls(owners=twin.owners, **fields)
+        fields.update({a.name: grad_ins.value(a.name) for a in cls.attr_fields})
+        return cls(owners=grad_ins.owners, **fields)
 
     @classmethod
-    def saved_statistics(cls, twin: Twin) -> frozenset[Ref]:
-        """Storages the gradient reads besides dY and the operands named by ``twin``."""
+    def saved_statistics(cls, grad_ins: GradInstruction) -> frozenset[Ref]:
+        """Storages the gradient reads besides dY and the operands named by ``saves``."""
         return frozenset()
 
     @classmethod
-    def grad_flops(cls, twin: Twin, of: TypeOf) -> int:
+    def grad_flops(cls, grad_ins: GradInstruction, of: TypeOf) -> int:
         """Cost of the gradient: by default the forward cost once per gradient computed."""
-        return cls.of_twin(twin).flops(of) * max(1, len(twin.targets()))
+        return cls.of_grad(grad_ins).flops(of) * max(1, len(grad_ins.targets()))
 
     def _touched(self, access: Access) -> tuple[Ref, ...]:
         operands = self._operands
         return tuple([r for name in self._names[access] for r in operands[name] if r.id >= 0])
 
 
-class Twin(Instruction):
+class GradInstruction(Instruction):
     """A gradient instruction: same operands and scalars as its forward instruction.
 
     Reads the gradients of what the forward instruction wrote (and the data named in ``saves``) and
@@ -394,7 +395,7 @@ def _activation_names(cls: type[Instruction]) -> set[str]:
     return {*cls.functions, *aliases}
 
 
-def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:
+def _make_grad_class(cls: type[Instruction], saves: tuple[str, ...]) -> type[GradInstruction]:
     targets = tuple(
         f.name for f in cls.operand_fields if f.access is Access.READ and f.differentiable
     )
@@ -403,7 +404,7 @@ def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:
     namespace["set"] = names("Gradients overwritten instead of accumulated into.", targets)
     namespace["skip"] = names("Gradients that are not computed.", targets)
     for name in ("set", "skip"):
-        namespace[name].__set_name__(Twin, name)
+        namespace[name].__set_name__(GradInstruction, name)
     namespace |= {
         "forward": cls,
         "saves": saves,
@@ -417,7 +418,7 @@ def _make_twin(cls: type[Instruction], saves: tuple[str, ...]) -> type[Twin]:
     }
     return types.new_class(
         f"Grads{cls.__name__}",
-        (Twin,),
+        (GradInstruction,),
         {
             "code": cls.code + GRADIENT_OFFSET,
             "mnemonic": f"GRADS_{cls.mnemonic}",
@@ -449,6 +450,6 @@ def _import_homes() -> None:
 
 
 def all_instructions() -> tuple[type[Instruction], ...]:
-    """Every declared instruction class by opcode, twins included."""
+    """Every declared instruction class by opcode, gradient instructions included."""
     _import_homes()
     return tuple(_BY_CODE[c] for c in sorted(_BY_CODE))

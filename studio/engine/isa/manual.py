@@ -12,7 +12,12 @@ from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import OptionKind
 from studio.engine.formula.mathematics import mathematics
 from studio.engine.isa.fields import Attr
-from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_mnemonic
+from studio.engine.isa.instruction import (
+    GradInstruction,
+    Instruction,
+    all_instructions,
+    by_mnemonic,
+)
 from studio.engine.isa.line import value_text
 
 _PREFACE = """# The instruction manual
@@ -76,10 +81,10 @@ def entry(mnemonic: str) -> ManualEntry:
 
 def entry_of(cls: type[Instruction]) -> ManualEntry:
     """The entry of an instruction class."""
-    if issubclass(cls, Twin):
+    if issubclass(cls, GradInstruction):
         gradient = f"is the gradient of {cls.forward.mnemonic}"
-    elif cls.twin is not None:
-        gradient = cls.twin.mnemonic
+    elif cls.grad_class is not None:
+        gradient = cls.grad_class.mnemonic
     else:
         gradient = "none"
     return ManualEntry(
@@ -114,7 +119,7 @@ def formula_lines(cls: type[Instruction]) -> tuple[str, ...]:
 
     Those of a gradient instruction are the slopes; empty where a class states none.
     """
-    forward = cls.forward if issubclass(cls, Twin) else cls
+    forward = cls.forward if issubclass(cls, GradInstruction) else cls
     meaning = forward.meaning
     if meaning is None or meaning.value is None:
         return ()
@@ -147,8 +152,8 @@ def markdown(found: ManualEntry) -> str:
 
 
 def manual() -> str:
-    """The whole manual as Markdown: forward instructions by category, then how twins read."""
-    forward = [c for c in all_instructions() if not issubclass(c, Twin)]
+    """The whole manual as Markdown: forward instructions by category, then their gradients."""
+    forward = [c for c in all_instructions() if not issubclass(c, GradInstruction)]
     parts = [_PREFACE]
     for category in dict.fromkeys(c.category for c in forward):
         parts.append(f"## {category.capitalize()}\n")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.instruction import Instruction, Twin, TypeOf
+from studio.engine.isa.instruction import GradInstruction, Instruction, TypeOf
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program
 
@@ -63,7 +63,7 @@ class Entry:
         """Bytes moved to and from storages, each once per direction; registers move none."""
         of = program.bound(batch, rows)
         total = 0
-        fused = self.kind == "epilogue" and isinstance(self.parts[0], Twin)
+        fused = self.kind == "epilogue" and isinstance(self.parts[0], GradInstruction)
         fused = fused or self.kind == "row_loss"
         inner = inner_gradients(program) if fused else frozenset()
         for refs in (self.reads(), self.writes()):

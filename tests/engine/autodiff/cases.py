@@ -118,7 +118,7 @@ def all_cases() -> list[tuple[type[Instruction], Case]]:
     return [
         (cls, case)
         for cls in all_instructions()
-        if cls.twin is not None and cls.mnemonic not in DEFINED_OTHERWISE
+        if cls.grad_class is not None and cls.mnemonic not in DEFINED_OTHERWISE
         for case in cases_of(cls)
     ]
 

@@ -12,7 +12,7 @@ from studio.engine.compiler.verify import verify
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GradientError
 from studio.engine.core.tensor import BATCH, Ref, Role
-from studio.engine.isa.instruction import Twin
+from studio.engine.isa.instruction import GradInstruction
 from studio.engine.isa.line import format_line, parse_line
 from studio.engine.isa.ops.activation import Relu, Sigmoid, Tanh
 from studio.engine.isa.ops.arithmetic import Add, Equal, Greater, Mul, Select
@@ -87,9 +87,9 @@ def test_unpruned_every_forward_instruction_has_exactly_one_gradient(name: str) 
     program = NETWORKS[name]()
     lines = [*program.section("forward"), *program.section("loss")]
     backward_section = differentiate(program, prune=False).section("backward")
-    twins = [i for i in backward_section if isinstance(i, Twin)]
-    assert Counter(t.forward.of_twin(t) for t in twins) == Counter(lines)
-    assert all(not t.value("skip") and not t.value("set") for t in twins)
+    grads = [i for i in backward_section if isinstance(i, GradInstruction)]
+    assert Counter(t.forward.of_grad(t) for t in grads) == Counter(lines)
+    assert all(not t.value("skip") and not t.value("set") for t in grads)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -98,8 +98,8 @@ def test_gradients_belong_to_the_layers_of_their_forward_instructions(name: str)
     owners = {i: i.owners for i in (*program.section("forward"), *program.section("loss"))}
     for ins in differentiate(program).section("backward"):
         assert ins.owners
-        if isinstance(ins, Twin):
-            assert ins.owners == owners[ins.forward.of_twin(ins)]
+        if isinstance(ins, GradInstruction):
+            assert ins.owners == owners[ins.forward.of_grad(ins)]
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -107,7 +107,7 @@ def test_every_storage_is_cleared_once_before_its_first_accumulation(name: str) 
     program = differentiate(NETWORKS[name]())
     cleared = set()
     for ins in program.section("backward"):
-        if isinstance(ins, Twin):
+        if isinstance(ins, GradInstruction):
             assert {program.storage(r) for r in ins.effects().accumulates} <= cleared
         else:
             assert program.storage(ins.y) not in cleared
@@ -117,14 +117,14 @@ def test_every_storage_is_cleared_once_before_its_first_accumulation(name: str) 
 def test_the_sample_resnet_has_160_instructions_and_160_gradients() -> None:
     program = sample_resnet()
     forward = program.section("forward")
-    twins = [
+    grads = [
         i
         for i in differentiate(program, prune=False).section("backward")
-        if isinstance(i, Twin) and i.category != "loss"
+        if isinstance(i, GradInstruction) and i.category != "loss"
     ]
-    assert (len(forward), len(twins)) == (160, 160)
+    assert (len(forward), len(grads)) == (160, 160)
     pruned = differentiate(program).section("backward")
-    assert sum(isinstance(i, Twin) and i.category != "loss" for i in pruned) == 160
+    assert sum(isinstance(i, GradInstruction) and i.category != "loss" for i in pruned) == 160
     assert sum(t.numel(1) for t in program.of_role(Role.PARAM)) == 26_577_994
 
 

@@ -35,7 +35,7 @@ def test_every_instruction_passes_on_the_right_gradient(
 
 def test_every_class_with_a_gradient_has_a_case() -> None:
     covered = {cls.mnemonic for cls, _ in all_cases()} | DEFINED_OTHERWISE
-    assert covered == {cls.mnemonic for cls in all_instructions() if cls.twin is not None}
+    assert covered == {cls.mnemonic for cls in all_instructions() if cls.grad_class is not None}
 
 
 @pytest.mark.parametrize("prune", [True, False])

@@ -8,7 +8,7 @@ from studio.engine.compiler.lower_augment import Flip, PadCrop
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Role
-from studio.engine.isa.instruction import Twin
+from studio.engine.isa.instruction import GradInstruction
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import SECTIONS, Program
 from studio.engine.layers.graph import LayerGraph
@@ -74,9 +74,13 @@ def test_residual_sample_has_the_documented_size(golden: Callable[[str, str], No
     params = [t for t in program.of_role(Role.PARAM) if t.trainable]
     assert sum(t.numel(1) for t in params) == 26_577_994
     backward = differentiate(program, prune=False).section("backward")
-    twins = [i for i in backward if isinstance(i, Twin) and not i.mnemonic.startswith("GRADS_LOSS")]
-    assert len(twins) == 160
-    assert [t.mnemonic for t in twins] == [
+    grads = [
+        i
+        for i in backward
+        if isinstance(i, GradInstruction) and not i.mnemonic.startswith("GRADS_LOSS")
+    ]
+    assert len(grads) == 160
+    assert [t.mnemonic for t in grads] == [
         f"GRADS_{i.mnemonic}" for i in reversed(program.section("forward"))
     ]
     golden("listings/resnet34.txt", forward_text(program))

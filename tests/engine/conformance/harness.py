@@ -11,7 +11,7 @@ import numpy as np
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import ABSENT, Ref, Role, Tensor, TensorMap, TensorType
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin, by_mnemonic
+from studio.engine.isa.instruction import GradInstruction, Instruction, by_mnemonic
 from studio.engine.isa.ops.move import Copy
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend
@@ -156,18 +156,18 @@ def results(backend: Backend, case: Case) -> dict[str, np.ndarray]:
         running.close()
 
 
-def twin_of(built: Built, set_: tuple[str, ...], skip: tuple[str, ...]) -> Twin:
-    assert built.ins.twin is not None
+def grad_of(built: Built, set_: tuple[str, ...], skip: tuple[str, ...]) -> GradInstruction:
+    assert built.ins.grad_class is not None
     fields: dict[str, Any] = {
         spec.name: built.ins.refs(spec.name) if spec.variadic else built.ins.ref(spec.name)
         for spec in built.ins.operand_fields
     }
-    return built.ins.twin(**fields, **built.ins.attrs, set=set_, skip=skip)
+    return built.ins.grad_class(**fields, **built.ins.attrs, set=set_, skip=skip)
 
 
 def target_names(built: Built) -> tuple[str, ...]:
     """Differentiable operand fields that are there."""
-    return tuple(dict.fromkeys(name for name, _ in twin_of(built, (), ()).targets()))
+    return tuple(dict.fromkeys(name for name, _ in grad_of(built, (), ()).targets()))
 
 
 def gradients(
@@ -200,7 +200,7 @@ def gradients(
         for ref, array in dict(zip(built.named[name], values, strict=True)).items():
             preload(ref, array)
     fetched = tuple(dict.fromkeys(r.id for name in before for r in built.named[name]))
-    lines.append(twin_of(built, set_, skip))
+    lines.append(grad_of(built, set_, skip))
     # Fetching needs the gradients alive at the end; a last copy reads each of them.
     copies: dict[Ref, Ref] = {}
     for name in before:

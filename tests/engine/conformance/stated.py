@@ -15,7 +15,7 @@ from studio.engine.core.errors import ParameterError
 from studio.engine.core.options import OptionKind
 from studio.engine.formula.kinds import Kind, kind_of
 from studio.engine.isa.fields import Access, Attr
-from studio.engine.isa.instruction import Instruction, Twin, all_instructions
+from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
 from tests.engine.conformance.case import Given, exactly, step_block
 
 NAN, INF = np.nan, np.inf
@@ -43,7 +43,7 @@ def stated(*, rules: bool) -> list[type[Instruction]]:
     return [
         cls
         for cls in all_instructions()
-        if not issubclass(cls, Twin)
+        if not issubclass(cls, GradInstruction)
         and cls.meaning is not None
         and (cls.meaning.rule is not None) == rules
     ]

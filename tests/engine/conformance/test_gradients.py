@@ -17,14 +17,14 @@ from tests.engine.conformance.harness import (
     BATCH_ROWS,
     build,
     forward_class,
+    grad_of,
     gradients,
     target_names,
-    twin_of,
 )
 from tests.engine.conformance.test_results import expected, wide
 from tests.engine.oracle.table import differences, results, stated_gradient
 
-WITH_GRADIENT = [c for c in CASES if c.gradients and forward_class(c).twin is not None]
+WITH_GRADIENT = [c for c in CASES if c.gradients and forward_class(c).grad_class is not None]
 
 
 def slope_of(case: Case) -> np.ndarray:
@@ -141,11 +141,11 @@ def test_skipped_gradients_are_left_alone(backend: Backend, case: Case) -> None:
 def test_a_gradient_line_is_read_back_as_written(case: Case) -> None:
     built = build(case)
     names = target_names(built)
-    for twin in (twin_of(built, names, ()), twin_of(built, (), names[:1])):
-        assert parse_line(format_line(twin)) == twin
+    for grad_ins in (grad_of(built, names, ()), grad_of(built, (), names[:1])):
+        assert parse_line(format_line(grad_ins)) == grad_ins
 
 
 def test_every_gradient_has_a_case() -> None:
     tried = {case.mnemonic for case in WITH_GRADIENT}
-    wanted = {cls.mnemonic for cls in all_instructions() if cls.twin is not None}
+    wanted = {cls.mnemonic for cls in all_instructions() if cls.grad_class is not None}
     assert sorted(wanted - tried) == []

@@ -8,7 +8,12 @@ import pytest
 
 import studio.engine.cpu
 from studio.engine.cpu.plan.assemble import kernel_module
-from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_mnemonic
+from studio.engine.isa.instruction import (
+    GradInstruction,
+    Instruction,
+    all_instructions,
+    by_mnemonic,
+)
 
 MARKERS = {"FUSE", "END"}
 EVERY = [cls for cls in all_instructions() if cls.mnemonic not in MARKERS]
@@ -16,8 +21,8 @@ EVERY = [cls for cls in all_instructions() if cls.mnemonic not in MARKERS]
 
 @pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.mnemonic)
 def test_the_cpu_has_a_kernel(cls: type[Instruction]) -> None:
-    forward = cls.forward if issubclass(cls, Twin) else cls
-    build = "build_grads" if issubclass(cls, Twin) else "build"
+    forward = cls.forward if issubclass(cls, GradInstruction) else cls
+    build = "build_grads" if issubclass(cls, GradInstruction) else "build"
     is_built = hasattr(kernel_module(forward.mnemonic), build)
     assert forward.meaning is not None or is_built, f"no formula and no file for {cls.mnemonic}"
 
@@ -26,7 +31,7 @@ def test_an_element_wise_instruction_states_what_it_computes() -> None:
     without = [
         cls.mnemonic
         for cls in EVERY
-        if cls.elementwise and not issubclass(cls, Twin) and cls.meaning is None
+        if cls.elementwise and not issubclass(cls, GradInstruction) and cls.meaning is None
     ]
     assert without == []
 

@@ -141,10 +141,10 @@ def training() -> Program:
     (p,) = b.emit("forward", Linear, w=w, x=x)
     (loss,) = b.emit("loss", LossMSE, p=p, t=t)
     b.append("backward", Fill(y=loss.gradient, number=1.0))
-    assert LossMSE.twin is not None
-    assert Linear.twin is not None
-    b.append("backward", LossMSE.twin(p=p, t=t, y=loss, set=("p",)))
-    b.append("backward", Linear.twin(w=w, x=x, y=p, set=("w",), skip=("x",)))
+    assert LossMSE.grad_class is not None
+    assert Linear.grad_class is not None
+    b.append("backward", LossMSE.grad_class(p=p, t=t, y=loss, set=("p",)))
+    b.append("backward", Linear.grad_class(w=w, x=x, y=p, set=("w",), skip=("x",)))
     b.append("update", Begin(step=step))
     b.append(
         "update",

@@ -23,7 +23,7 @@ from studio.engine.formula.tree import Assign
 from studio.engine.isa import instruction
 from studio.engine.isa.families import Unary
 from studio.engine.isa.fields import number
-from studio.engine.isa.instruction import Instruction, Twin, all_instructions
+from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
 from studio.engine.isa.meaning import Activation
 from studio.engine.isa.ops.data import StepWord
 from studio.engine.layers.activations import FUNCTIONS, parse_activation
@@ -230,7 +230,7 @@ def cubed() -> Iterator[type[Instruction]]:
         edge = number("Where the cube ends.", 2.0)
 
     yield SoftCube
-    for made in (SoftCube, SoftCube.twin):
+    for made in (SoftCube, SoftCube.grad_class):
         del instruction._BY_CODE[made.code], instruction._BY_MNEMONIC[made.mnemonic]
 
 
@@ -260,7 +260,9 @@ def test_an_instruction_names_the_activation_it_is(cubed: type[Instruction]) -> 
 
 QUICK = {"RELU", "CLIPPED_RELU", "THRESHOLDED_RELU", "SOFTSIGN", "MAXIMUM"}
 LOOPED = [
-    c for c in all_instructions() if c.meaning and c.meaning.value and not issubclass(c, Twin)
+    c
+    for c in all_instructions()
+    if c.meaning and c.meaning.value and not issubclass(c, GradInstruction)
 ]
 
 
@@ -290,7 +292,7 @@ def test_loops_give_the_bits_of_numpy(
     for config in (None, NUMPY_ONLY):
         backend = CpuBackend(config=config)
         made = dict(results(backend, case))
-        if cls.twin is not None:
+        if cls.grad_class is not None:
             names = target_names(build(case))
             before = {name: [np.full(SHAPE, 1.25, np.float32)] for name in names}
             for set_ in ((), names):

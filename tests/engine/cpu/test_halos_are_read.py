@@ -60,8 +60,8 @@ def test_what_lies_in_the_halo_reaches_the_result(
 def test_what_lies_in_the_halo_reaches_the_gradient_of_the_weights(
     cls: type[Instruction], channels: int, halo: tuple[tuple[int, int], ...]
 ) -> None:
-    assert cls.twin is not None
-    ins = cls.twin(w=Ref(0), x=Ref(1), y=Ref(2), pad_h=1, pad_w=1, set=("w",), skip=("x",))
+    assert cls.grad_class is not None
+    ins = cls.grad_class(w=Ref(0), x=Ref(1), y=Ref(2), pad_h=1, pad_w=1, set=("w",), skip=("x",))
     found = ran_with_ones_outside(ins, halo, channels).grad(Ref(0))
     outside = np.pad(np.zeros((4, 5)), 1, constant_values=1)
     taps = [[2 * outside[r : r + 4, s : s + 5].sum() for s in range(3)] for r in range(3)]

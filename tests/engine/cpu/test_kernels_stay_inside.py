@@ -16,7 +16,7 @@ from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
 from tests.engine.conformance.case import Case
 from tests.engine.conformance.cases.all_cases import CASES
-from tests.engine.conformance.harness import Built, build, program_of, target_names, twin_of
+from tests.engine.conformance.harness import Built, build, grad_of, program_of, target_names
 
 GUARD = 64
 MARK = 171
@@ -83,7 +83,7 @@ def test_a_kernel_stays_inside_its_storages(case: Case, compiled: bool) -> None:
     built = build(case)
     guarded = filled(built, ExecutionConfig(1, compiled))
     guarded.run(built.ins)
-    if built.ins.twin is None:
+    if built.ins.grad_class is None:
         return
     rng = np.random.default_rng(3)
     for tensor in built.tensors.values():
@@ -91,5 +91,5 @@ def test_a_kernel_stays_inside_its_storages(case: Case, compiled: bool) -> None:
             slope = guarded.views.grad(tensor.ref)
             slope[...] = rng.uniform(-1, 1, slope.shape)
     names = target_names(built)
-    guarded.run(twin_of(built, names, ()))
-    guarded.run(twin_of(built, (), ()))
+    guarded.run(grad_of(built, names, ()))
+    guarded.run(grad_of(built, (), ()))

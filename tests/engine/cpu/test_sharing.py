@@ -55,7 +55,7 @@ def graph() -> LayerGraph:
 
 
 def trained(config: ExecutionConfig) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Weights after a few steps, their losses, and outputs for one sample, with that configuration."""
+    """Weights after a few steps, their losses, and outputs for one sample, by configuration."""
     rng = np.random.default_rng(7)
     x = rng.standard_normal((BATCH, SIZE, SIZE + 2, 3)).astype(np.float32)
     y = rng.integers(0, 10, BATCH).astype(np.int32)

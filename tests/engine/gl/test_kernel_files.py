@@ -11,7 +11,7 @@ import pytest
 import studio.engine.isa.ops  # noqa: F401
 from studio.engine.gl.kernels.families import all_variants
 from studio.engine.gl.shader.source import assemble
-from studio.engine.isa.instruction import Instruction, Twin, all_instructions
+from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
 
 ROOT = Path(str(resources.files("studio.engine.gl")))
 FILES = sorted(
@@ -23,7 +23,7 @@ GLSL_DROPS_NAN = re.compile(r"(?<![\w.])(clamp|tanh|pow|sign)\s*\(")
 
 def _stated(cls: type[Instruction]) -> bool:
     """Whether an instruction states a formula, slopes for a gradient's, or a rule."""
-    if issubclass(cls, Twin):
+    if issubclass(cls, GradInstruction):
         return cls.forward.meaning is not None and bool(cls.forward.meaning.slopes)
     return cls.meaning is not None
 

@@ -7,7 +7,7 @@ from studio.engine.core.errors import FormatError, ParameterError
 from studio.engine.core.tensor import ABSENT, Ref
 from studio.engine.isa import ops
 from studio.engine.isa.binary import Reader, decode_instruction, encode_instruction
-from studio.engine.isa.instruction import Instruction, Twin, all_instructions, by_code
+from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions, by_code
 from studio.engine.isa.line import format_line, parse_line
 from tests.engine.isa.strategies import instructions
 
@@ -41,7 +41,7 @@ def test_line_prints_and_parses(ins, text):
 
 def test_gradient_is_the_twin_at_plus_1000():
     for cls in all_instructions():
-        if issubclass(cls, Twin):
+        if issubclass(cls, GradInstruction):
             assert cls.code == cls.forward.code + 1000
             assert cls.mnemonic == "GRADS_" + cls.forward.mnemonic
             assert [f.name for f in cls.operand_fields] == [
@@ -117,7 +117,7 @@ def test_dylanns_encoder_bugs_are_absent():
     soft = ops.softmax.SoftmaxCE(x=0, y=1, step=10)
     assert format_line(soft) == "SOFTMAX_CE 0x0 0x1 10"
     assert decode_instruction(Reader(encode_instruction(soft))).step == 10
-    scale_twin = ops.arithmetic.Scale.twin(x=0, y=1, alpha=2.0)
+    scale_twin = ops.arithmetic.Scale.grad_class(x=0, y=1, alpha=2.0)
     assert decode_instruction(Reader(encode_instruction(scale_twin))) == scale_twin
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from studio.engine.core.errors import ParameterError
 from studio.engine.isa import ops
-from studio.engine.isa.instruction import Twin, all_instructions
+from studio.engine.isa.instruction import GradInstruction, all_instructions
 from studio.engine.isa.manual import entry, manual, markdown
 
 
@@ -18,7 +18,7 @@ def test_every_instruction_is_documented(cls):
     assert found.text.splitlines()[0].endswith(".")
     assert found.category
     assert all(f.doc for f in (*found.operands, *found.attributes))
-    if not issubclass(cls, Twin):
+    if not issubclass(cls, GradInstruction):
         assert cls.synopsis
         named = {f.name: "t" for f in (*cls.operand_fields, *cls.attr_fields)}
         assert cls.synopsis.format(**named)

@@ -8,7 +8,7 @@ from studio.engine.core.errors import ParameterError
 from studio.engine.formula.kinds import Kind, kind_of
 from studio.engine.formula.parse import parse_formula
 from studio.engine.isa.fields import choice, flag, number, reads, side_input, updates, writes
-from studio.engine.isa.instruction import Twin, all_instructions
+from studio.engine.isa.instruction import GradInstruction, all_instructions
 from studio.engine.isa.meaning import Activation, check_activations, read_meaning
 from studio.engine.isa.ops.arithmetic import Pow
 from studio.engine.isa.ops.function import Sign
@@ -25,19 +25,19 @@ def unary(**more):
 
 
 def test_the_gradient_reads_what_the_slopes_name():
-    assert Pow.twin is not None
-    assert Pow.twin.saves == ("a", "b", "y")
-    assert Sign.twin is None
+    assert Pow.grad_class is not None
+    assert Pow.grad_class.saves == ("a", "b", "y")
+    assert Sign.grad_class is None
 
 
 @pytest.mark.parametrize("cls", all_instructions(), ids=lambda c: c.mnemonic)
 def test_element_wise_instructions_state_what_they_compute(cls):
-    if issubclass(cls, Twin):
+    if issubclass(cls, GradInstruction):
         assert cls.meaning is None
         assert cls.elementwise == cls.forward.elementwise
     elif cls.elementwise and cls.category != "update":
         assert cls.meaning is not None
-        assert (cls.twin is not None) == bool(cls.meaning.slopes)
+        assert (cls.grad_class is not None) == bool(cls.meaning.slopes)
 
 
 def test_a_rule_changes_operands_and_optional_slots():

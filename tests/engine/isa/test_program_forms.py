@@ -139,7 +139,7 @@ def newer():
         x = reads("Rows.")
         y = writes("Largest.")
 
-    class Lift(Instruction, code=499, mnemonic="LIFT", category="reduce", twin=("x",)):
+    class Lift(Instruction, code=499, mnemonic="LIFT", category="reduce", saves=("x",)):
         """A row and something newer."""
 
         x = reads("Rows.")
@@ -166,7 +166,7 @@ def test_operands_of_version_2_have_no_place_in_version_1(newer):
     assert encode_instruction(lift(x=3, y=4), 1)[4:] == alike[4:]
     assert encode_program(plain).endswith(alike[4:])
     survives_both_forms(plain)
-    for line in (lift(x=3, y=4, by=1), lift(x=3, y=4, low=1), lift.twin(x=3, y=4, by=1)):
+    for line in (lift(x=3, y=4, by=1), lift(x=3, y=4, low=1), lift.grad_class(x=3, y=4, by=1)):
         assert program_version(ending_with(line)) == 2
         survives_both_forms(ending_with(line))
 

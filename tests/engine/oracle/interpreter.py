@@ -16,7 +16,7 @@ import numpy.typing as npt
 from studio.engine.compiler.plan_memory import MemoryPlan
 from studio.engine.core.tensor import Ref, bind_shape
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.norm import BatchNormBase
 from studio.engine.isa.program import Program, Storage
 from tests.engine.oracle.losses import batch_statistics
@@ -77,7 +77,7 @@ class Interpreter:
         return self.get(Ref(self.program.tensors.named(name).id, grad))
 
     def step(self, ins: Instruction) -> None:
-        if isinstance(ins, Twin):
+        if isinstance(ins, GradInstruction):
             self._gradient(ins)
         elif ins.mnemonic not in ("FUSE", "END"):
             values = self._values(ins, self.get)
@@ -116,7 +116,7 @@ class Interpreter:
     def _statistics(self, ins: BatchNormBase, values: Values) -> tuple[Array, Array]:
         return batch_statistics({"x": values["x"]}, channels=ins.mnemonic.endswith("2D"))
 
-    def _gradient(self, ins: Twin) -> None:
+    def _gradient(self, ins: GradInstruction) -> None:
         dy = self.get(ins.y.gradient)
         values = self._values(ins, lambda ref: self._operand(ins, ref))
         if issubclass(ins.forward, BatchNormBase):
@@ -133,7 +133,7 @@ class Interpreter:
             held = 0.0 if ins.sets(name) else self.get(ref)
             self.set(ref, held + found)
 
-    def _operand(self, ins: Twin, ref: Ref) -> Array:
+    def _operand(self, ins: GradInstruction, ref: Ref) -> Array:
         """An operand's data. One the gradient may not read gets a stand-in, which does no harm
         where the rule is linear in it, or is recovered from the result.
         """
@@ -143,7 +143,7 @@ class Interpreter:
         recovered = self._recovered(ins, ref)
         return np.full(self.shape(ref), 0.5) if recovered is None else recovered
 
-    def _recovered(self, ins: Twin, ref: Ref) -> Array | None:
+    def _recovered(self, ins: GradInstruction, ref: Ref) -> Array | None:
         """An input that stands for the one not kept, from a result that was."""
         if not ins.saves or "y" not in ins.saves or ref != getattr(ins, "x", None):
             return None
@@ -161,7 +161,9 @@ class Interpreter:
         }.get(ins.mnemonic)
         return None if inverse is None else inverse()
 
-    def _difference(self, ins: Twin, values: Values, name: str, index: int, dy: Array) -> Array:
+    def _difference(
+        self, ins: GradInstruction, values: Values, name: str, index: int, dy: Array
+    ) -> Array:
         """dy times the derivative of the forward reference in one operand."""
         kind = ins.mnemonic.removeprefix("GRADS_")
         attrs = {key: value for key, value in ins.attrs.items() if key not in ("set", "skip")}
@@ -181,7 +183,7 @@ class Interpreter:
             _KNOWN[key] = np.reshape(differences(rule, x, dy, places), x.shape)
         return _KNOWN[key]
 
-    def _check_statistics(self, ins: Twin, values: Values, dy: Array) -> None:
+    def _check_statistics(self, ins: GradInstruction, values: Values, dy: Array) -> None:
         """The kept statistics must be those of this very x."""
         if ins.frozen:
             return

@@ -14,7 +14,7 @@ from studio.engine.compiler.fusion import (
 from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.target import Target
 from studio.engine.core.tensor import Ref, Shape
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.program import Program, Storage
 
 
@@ -92,7 +92,7 @@ class _Chain:
     def _space(self, ins: Instruction) -> Shape | None:
         """The index space of a line; None for a gradient line that sums over repeats."""
         shape = self.program.tensors[ins.ref("y").id].shape
-        if isinstance(ins, Twin) and any(
+        if isinstance(ins, GradInstruction) and any(
             self.program.tensors[r.id].shape != shape for r in ins.operands if r.present
         ):
             return None

@@ -8,7 +8,7 @@ from studio.engine.compiler.fusion import fused, in_groups, is_simple
 from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.target import Target
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
 from studio.engine.isa.ops.linear import Linear
 from studio.engine.isa.ops.pool import AvgPool2D, GlobalAvgPool2D, MaxPool2D
@@ -58,7 +58,7 @@ def fuse_gradients(program: Program, target: Target, keep: Collection[int] = ())
 def _tail(program: Program, lines: Sequence[Instruction], room: int, keep: Collection[int]) -> int:
     """How many lines behind the first belong to its group."""
     producer = lines[0]
-    if not isinstance(producer, Twin) or not issubclass(producer.forward, PRODUCERS):
+    if not isinstance(producer, GradInstruction) or not issubclass(producer.forward, PRODUCERS):
         return 0
     made = dict(producer.targets()).get("x")
     if made is None or made.id in keep:
@@ -71,7 +71,7 @@ def _tail(program: Program, lines: Sequence[Instruction], room: int, keep: Colle
         touched |= following
         if len(touched) > room:
             return number
-        targets = [ref for _, ref in ins.targets()] if isinstance(ins, Twin) else []
+        targets = [ref for _, ref in ins.targets()] if isinstance(ins, GradInstruction) else []
         if len(targets) != 1 or targets[0].id in keep:
             return number + 1
         made = targets[0]
@@ -80,7 +80,7 @@ def _tail(program: Program, lines: Sequence[Instruction], room: int, keep: Colle
 
 def _following(program: Program, ins: Instruction, made: Ref) -> dict[Storage, Ref] | None:
     """The storages of a line that can follow in the group; None where it cannot."""
-    if not isinstance(ins, Twin) or not is_simple(program, ins):
+    if not isinstance(ins, GradInstruction) or not is_simple(program, ins):
         return None
     shape = program.tensors[made.id].shape
     if ins.ref("y").gradient != made or not ins.targets():

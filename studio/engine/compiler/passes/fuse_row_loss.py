@@ -9,7 +9,7 @@ from typing import NamedTuple
 from studio.engine.compiler.fusion import fused
 from studio.engine.compiler.target import Target
 from studio.engine.core.tensor import Ref, Tensor
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.ops.linear import Linear
 from studio.engine.isa.ops.loss import ROW_LOSSES, LossMean
@@ -113,11 +113,15 @@ class _Search:
     def _gradient(self, ins: Instruction, loss: int) -> int:
         """The line that sets the gradient of a loss; -1 where none does."""
         for place in range(loss + 1, len(self._lines)):
-            twin = self._lines[place]
-            if not isinstance(twin, Twin) or twin.forward is not type(ins) or place in self._groups:
+            grad_ins = self._lines[place]
+            if (
+                not isinstance(grad_ins, GradInstruction)
+                or grad_ins.forward is not type(ins)
+                or place in self._groups
+            ):
                 continue
-            same = all(twin.ref(name) == ins.ref(name) for name in ("p", "t", "y", "weights"))
-            if same and twin.sets("p") and [name for name, _ in twin.targets()] == ["p"]:
+            same = all(grad_ins.ref(name) == ins.ref(name) for name in ("p", "t", "y", "weights"))
+            if same and grad_ins.sets("p") and [name for name, _ in grad_ins.targets()] == ["p"]:
                 return place
         return -1
 
@@ -128,14 +132,14 @@ class _Search:
         """The places of the gradient of the layer's input; none where it is not set there."""
         layer = self._lines[maker]
         for place in range(gradient + 1, len(self._lines)):
-            twin = self._lines[place]
+            grad_ins = self._lines[place]
             if (
-                isinstance(twin, Twin)
-                and twin.forward is Linear
-                and twin.ref("y") == layer.ref("y")
+                isinstance(grad_ins, GradInstruction)
+                and grad_ins.forward is Linear
+                and grad_ins.ref("y") == layer.ref("y")
             ):
-                own = all(twin.ref(name) == layer.ref(name) for name in ("x", "w"))
-                made = any(name == "x" for name, _ in twin.targets()) and twin.sets("x")
+                own = all(grad_ins.ref(name) == layer.ref(name) for name in ("x", "w"))
+                made = any(name == "x" for name, _ in grad_ins.targets()) and grad_ins.sets("x")
                 return self._places_of(place) if own and made else range(0)
         return range(0)
 
@@ -145,7 +149,7 @@ class _Search:
         if len(group) == 1:
             return group
         parts = [self._lines[k] for k in group[2:-1]]
-        tail = all(isinstance(ins, Twin) and ins.elementwise for ins in parts)
+        tail = all(isinstance(ins, GradInstruction) and ins.elementwise for ins in parts)
         return group if place == group[1] and tail else range(0)
 
     def _last_writer(self, ref: Ref, before: int) -> int:
@@ -182,7 +186,7 @@ class _Search:
 
     def _weight_gradients(self, ins: Instruction) -> frozenset[Storage]:
         """What the part of a dense layer's gradients that stays behind writes."""
-        if not isinstance(ins, Twin) or ins.forward is not Linear:
+        if not isinstance(ins, GradInstruction) or ins.forward is not Linear:
             return frozenset()
         weights = (ref for name, ref in ins.targets() if name != "x")
         return frozenset(self._program.storage(ref) for ref in weights)
@@ -216,8 +220,8 @@ def _rewritten(program: Program, found: _RowLoss) -> Program:
         group.append(lines[found.gradient])
     parts = [lines[k] for k in found.back if not isinstance(lines[k].ins, Fuse | End)]
     if parts:
-        section, twin = parts[0]
-        ours, theirs = _split(twin)
+        section, grad_ins = parts[0]
+        ours, theirs = _split(grad_ins)
         group += [_Line(section, ours), *parts[1:]]
         changes[found.back[0]] = [] if theirs is None else [_Line(section, theirs)]
     changes[found.maker] = [*seed, *_grouped(group)]
@@ -245,12 +249,16 @@ def _row_loss(loss: Instruction, rows: Tensor) -> Instruction:
     return cls(**operands, y=rows.ref, source=loss.value("source"), owners=loss.owners)
 
 
-def _split(twin: Instruction) -> tuple[Instruction, Instruction | None]:
+def _split(grad_ins: Instruction) -> tuple[Instruction, Instruction | None]:
     """A dense layer's gradients as that of its input and those of its weights, where wanted."""
-    weights = [name for name, _ in twin.targets() if name != "x"] if isinstance(twin, Twin) else []
+    weights = (
+        [name for name, _ in grad_ins.targets() if name != "x"]
+        if isinstance(grad_ins, GradInstruction)
+        else []
+    )
     if not weights:
-        return twin, None
-    sets, skip = twin.value("set"), twin.value("skip")
+        return grad_ins, None
+    sets, skip = grad_ins.value("set"), grad_ins.value("skip")
     kept = [name for name in sets if name != "x"]
-    ours = twin.replace(set=("x",), skip=(*skip, *weights))
-    return ours, twin.replace(set=kept, skip=(*skip, "x"))
+    ours = grad_ins.replace(set=("x",), skip=(*skip, *weights))
+    return ours, grad_ins.replace(set=kept, skip=(*skip, "x"))

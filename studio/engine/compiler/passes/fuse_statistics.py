@@ -12,7 +12,7 @@ from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.target import Target
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Ref, Tensor
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.conv import Conv2D
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.ops.linear import Linear, MatMul
@@ -92,7 +92,7 @@ class _Kernel:
         first = self.parts[0]
         if self.kind not in ("", "epilogue"):
             return False
-        if isinstance(first, Twin):
+        if isinstance(first, GradInstruction):
             made = dict(first.targets()).get("x") if issubclass(first.forward, BACK) else None
         else:
             made = first.ref("y") if isinstance(first, PRODUCERS) else None
@@ -124,14 +124,14 @@ def _kernels(program: Program) -> Iterator[_Kernel]:
 
 def _wanted(program: Program, ins: Instruction, target: Target) -> ColumnSums | None:
     """The sums a line begins with, their result still open; None for one that had better not."""
-    base = ins.forward if isinstance(ins, Twin) else type(ins)
+    base = ins.forward if isinstance(ins, GradInstruction) else type(ins)
     if not issubclass(base, BatchNormBase) or ins.value("frozen") or ins.ref("stats").present:
         return None
     x, columns = program.tensors[ins.ref("x").id], prod(program.tensors[ins.ref("mean").id].shape)
     fits = 0 < columns <= target.joined_columns and columns % QUAD == 0
     if not fits or x.shape[-1] != columns or x.dtype is not DType.float32:
         return None
-    if not isinstance(ins, Twin):
+    if not isinstance(ins, GradInstruction):
         return ColumnStats(x=ins.ref("x"), y=Ref(0))
     if "x" not in dict(ins.targets()):
         return None

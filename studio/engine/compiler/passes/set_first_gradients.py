@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from studio.engine.compiler.rewriting import with_lines
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.move import Slice, Zero
 from studio.engine.isa.program import Program, Storage
 
@@ -26,7 +26,7 @@ def set_first_gradients(program: Program) -> Program:
         if isinstance(ins, Zero) and ins.y.grad:
             cleared[program.storage(ins.y)] = index
             continue
-        if isinstance(ins, Twin):
+        if isinstance(ins, GradInstruction):
             taken = _settable(program, ins, cleared)
             for storages in taken.values():
                 for storage in storages:
@@ -39,7 +39,9 @@ def set_first_gradients(program: Program) -> Program:
     return with_lines(program, changes)
 
 
-def _settable(program: Program, ins: Twin, cleared: dict[Storage, int]) -> dict[str, list[Storage]]:
+def _settable(
+    program: Program, ins: GradInstruction, cleared: dict[Storage, int]
+) -> dict[str, list[Storage]]:
     """Operand names that may be set, with the storages behind them."""
     if issubclass(ins.forward, PARTIAL):
         return {}

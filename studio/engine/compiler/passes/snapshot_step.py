@@ -8,7 +8,7 @@ from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.target import Target
 from studio.engine.core.tensor import Ref, Tensor
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.update import Begin
 from studio.engine.isa.program import Program
 
@@ -54,7 +54,7 @@ def _readers(program: Program) -> dict[int, list[int]]:
 
 def _reads(ins: Instruction, step: Ref) -> list[str]:
     """The operands by which a line only reads the step block; a gradient line goes by another's."""
-    if isinstance(ins, Twin):
+    if isinstance(ins, GradInstruction):
         return []
     return [s.name for s, ref in ins.named_operands() if ref == step and s.access is Access.READ]
 

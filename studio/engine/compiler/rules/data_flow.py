@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from studio.engine.compiler.rules.breach import Breach
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.norm import BatchNormBase, ColumnProducts, ColumnStats, ColumnSums
 from studio.engine.isa.program import Program, Storage
 
@@ -32,7 +32,7 @@ class _Flow:
         """Every breach, in running order."""
         for _, index, ins in self.program.located():
             self.index = index
-            if isinstance(ins, Twin):
+            if isinstance(ins, GradInstruction):
                 yield from self._check_twin(ins)
             else:
                 yield from self._check_plain(ins)
@@ -62,7 +62,7 @@ class _Flow:
 
     def _check_stats(self, ins: Instruction) -> Iterator[Breach]:
         """What a normalisation takes as its sums; fed ones may be anything."""
-        base = ins.forward if isinstance(ins, Twin) else type(ins)
+        base = ins.forward if isinstance(ins, GradInstruction) else type(ins)
         if not issubclass(base, BatchNormBase) or not ins.ref("stats").present:
             return
         stats = self.program.storage(ins.ref("stats"))
@@ -70,7 +70,7 @@ class _Flow:
             return
         wanted: tuple[Ref, ...] = (ins.ref("x"),)
         kind: type[ColumnSums] = ColumnStats
-        if isinstance(ins, Twin):
+        if isinstance(ins, GradInstruction):
             wanted = (ins.ref("y").gradient, ins.ref("x"), ins.ref("mean").gradient)
             kind = ColumnProducts
         sums = self.sums.get(stats)
@@ -86,7 +86,7 @@ class _Flow:
         for storage in sorted(self.program.writes(ins)):
             yield from self._check_write(storage, storage in in_place)
 
-    def _check_twin(self, ins: Twin) -> Iterator[Breach]:
+    def _check_twin(self, ins: GradInstruction) -> Iterator[Breach]:
         targets = [(self.program.storage(ref), ins.sets(name)) for name, ref in ins.targets()]
         for storage in sorted(self.program.reads(ins) - {storage for storage, _ in targets}):
             if not self._readable(storage):

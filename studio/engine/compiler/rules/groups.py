@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from studio.engine.compiler.rules.breach import Breach
 from studio.engine.core.tensor import Ref, shape_text
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.ops.linear import Linear
 from studio.engine.isa.ops.loss import ROW_LOSSES, RowLoss
@@ -99,7 +99,7 @@ def _check_parts(program: Program, opened: Line, parts: Sequence[Line]) -> Itera
 def _made(first: Instruction) -> Ref | None:
     """What the elements of a tail start from: the producer's result, or its gradient for x."""
     fields = {spec.name for spec in first.operand_fields}
-    if isinstance(first, Twin):
+    if isinstance(first, GradInstruction):
         return first.ref("x").gradient if "x" in dict(first.targets()) else None
     return first.ref("y") if "y" in fields else None
 
@@ -142,7 +142,7 @@ def _check_row_loss(program: Program, parts: Sequence[Line]) -> Iterator[Breach]
         if not _sets_gradient(ins, Linear, layer, ("w", "x", "y"), "x"):
             yield Breach("the gradient of the layer's input follows, set", ins.mnemonic, place)
     for place, ins in parts[4:]:
-        if not isinstance(ins, Twin) or not ins.elementwise:
+        if not isinstance(ins, GradInstruction) or not ins.elementwise:
             yield Breach("its tail is element-wise gradients", ins.mnemonic, place)
     if parts[4:]:
         yield from _check_shapes(program, parts[3][1], parts[4:])
@@ -156,7 +156,7 @@ def _sets_gradient(
     wanted: str,
 ) -> bool:
     """Whether a line is a gradient instruction that sets just one gradient, of these operands."""
-    if not isinstance(ins, Twin) or ins.forward is not forward or not ins.sets(wanted):
+    if not isinstance(ins, GradInstruction) or ins.forward is not forward or not ins.sets(wanted):
         return False
     same = all(ins.ref(name) == other.ref(name) for name in shared)
     return same and [name for name, _ in ins.targets()] == [wanted]

@@ -9,7 +9,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import StudioError, quoted
 from studio.engine.core.tensor import ABSENT, TensorType
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.data import STEP_WORDS
 from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import SECTIONS, Program
@@ -38,7 +38,7 @@ def check_lines(program: Program) -> Iterator[Breach]:
         yield from _check_attributes(ins, index)
         yield from _check_types(program, ins, index)
         yield from _check_partial(program, ins, index)
-        if isinstance(ins, Twin) and section != "backward":
+        if isinstance(ins, GradInstruction) and section != "backward":
             yield Breach("gradient instructions stand in backward", f"one in {section}", index)
         if isinstance(ins, Update) and section != "update":
             yield Breach("parameters are updated in the update section", f"one in {section}", index)
@@ -65,7 +65,7 @@ def _check_partial(program: Program, ins: Instruction, index: int) -> Iterator[B
 
 
 def _check_types(program: Program, ins: Instruction, index: int) -> Iterator[Breach]:
-    forward = ins.forward.of_twin(ins) if isinstance(ins, Twin) else ins
+    forward = ins.forward.of_grad(ins) if isinstance(ins, GradInstruction) else ins
     try:
         inferred = forward.infer(program.type_of)
     except StudioError as error:

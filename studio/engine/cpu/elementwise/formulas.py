@@ -86,19 +86,19 @@ def value_form(ins: Instruction, space: Space) -> Form:
 
 
 def slope_form(
-    cls: type[Instruction], twin: Instruction, name: str, space: Space, *, adds: bool
+    cls: type[Instruction], grad_ins: Instruction, name: str, space: Space, *, adds: bool
 ) -> Form:
     """How the gradient of an operand runs; its target is `SLOPE`.
 
     Args:
         cls: the forward instruction's class.
-        twin: the gradient instruction.
+        grad_ins: the gradient instruction.
         name: the operand.
         space: what it meets.
         adds: whether the slope is added to what is there.
     """
-    present = frozenset(spec.name for spec, ref in twin.named_operands() if ref.present)
-    return _form(cls.mnemonic, name, _given(twin), present, space, adds=adds)
+    present = frozenset(spec.name for spec, ref in grad_ins.named_operands() if ref.present)
+    return _form(cls.mnemonic, name, _given(grad_ins), present, space, adds=adds)
 
 
 def _given(ins: Instruction) -> tuple[tuple[str, Number | Text], ...]:

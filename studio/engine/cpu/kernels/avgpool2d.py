@@ -7,7 +7,7 @@ import numpy as np
 from studio.engine.cpu.convolution.windows import ELEMENTS, Geometry, pool_geometry
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.products.dense import nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _shares(ins: Instruction, geometry: Geometry, picture: tuple[int, int]) -> Floats:
@@ -47,7 +47,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return run
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """Every cell gets dy / cells of each window it lies in."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:

@@ -6,7 +6,7 @@ from math import prod
 
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.reductions.normalization import build_forward, build_gradients
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -14,6 +14,6 @@ def build(ins: Instruction, views: Views) -> Run:
     return build_forward(ins, views, prod(views.shape(ins.ref("x"))[1:]))
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """Gradients of x, gamma and beta."""
     return build_gradients(ins, views, prod(views.shape(ins.ref("x"))[1:]))

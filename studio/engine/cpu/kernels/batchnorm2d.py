@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.reductions.normalization import build_forward, build_gradients
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -12,6 +12,6 @@ def build(ins: Instruction, views: Views) -> Run:
     return build_forward(ins, views, views.shape(ins.ref("x"))[-1])
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """Gradients of x, gamma and beta."""
     return build_gradients(ins, views, views.shape(ins.ref("x"))[-1])

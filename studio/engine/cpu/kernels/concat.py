@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Anything, Run, Views
 from studio.engine.cpu.products.dense import add_or_set, in_turn
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _parts(ins: Instruction, views: Views, joined: Anything) -> list[Anything]:
@@ -38,7 +38,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return run
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """Every part gets its stretch of dy."""
     runs: list[Run] = []
     for i, part in enumerate(_parts(ins, views, views.grad(ins.ref("y")))):

@@ -27,7 +27,7 @@ from studio.engine.cpu.memory.views import Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.products.panels import plain_parts, turned_parts
 from studio.engine.cpu.reductions.picture_sums import PictureSums
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _geometry(ins: Instruction, views: Views) -> Geometry:
@@ -95,7 +95,7 @@ def _direct_product(
     return direct_convolution.build_product(views, geometry, cells, weights, bias, y)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dw = windows of x, transposed · dy, db = Σ dy, dx = the turned convolution of dy."""
     accumulators = {name: views.accumulator(ins, name) for name in ("w", "b", "x")}
     runs = _weights_and_input(ins, views, accumulators)
@@ -105,7 +105,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
 
 
 def _dense_input_gradient(
-    ins: Twin, views: Views, geometry: Geometry, dx: GradAccumulator
+    ins: GradInstruction, views: Views, geometry: Geometry, dx: GradAccumulator
 ) -> Run | None:
     """dx without columns, where pictures lie for it."""
     weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
@@ -129,7 +129,7 @@ def _dense_input_gradient(
 
 
 def _weights_and_input(
-    ins: Twin, views: Views, accumulators: Mapping[str, GradAccumulator | None]
+    ins: GradInstruction, views: Views, accumulators: Mapping[str, GradAccumulator | None]
 ) -> list[Run]:
     weights, dy = views.data(ins.ref("w")), views.grad(ins.ref("y"))
     geometry, slope = _geometry(ins, views), views.halo(ins.ref("y").gradient)

@@ -14,7 +14,7 @@ from studio.engine.cpu.machine.threads import cut_evenly, run_together
 from studio.engine.cpu.memory.views import Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.reductions.picture_sums import PictureSums
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 _Part: TypeAlias = tuple[Floats, list[tuple[Floats, Floats, Floats, Floats]]]
 
@@ -150,7 +150,7 @@ def _run_taps(parts: Sequence[_Part], shift: Floats | None) -> None:
             np.add(sums, product, out=sums)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dw = Σ x·dy per tap, db = Σ dy, dx = Σ over taps of dy·w."""
     runs: list[Run] = []
     dw, db, dx = (views.accumulator(ins, name) for name in ("w", "b", "x"))
@@ -163,7 +163,7 @@ def build_grads(ins: Twin, views: Views) -> Run:
     return in_turn(runs)
 
 
-def _weight_gradient(ins: Twin, views: Views, accumulator: GradAccumulator) -> Run:
+def _weight_gradient(ins: GradInstruction, views: Views, accumulator: GradAccumulator) -> Run:
     views.note("weight gradients over taps")
     x, geometry = _input(ins, views)
     target = accumulator.dense()
@@ -195,7 +195,7 @@ def _weight_gradient(ins: Twin, views: Views, accumulator: GradAccumulator) -> R
     return run
 
 
-def _input_gradient(ins: Twin, views: Views, accumulator: GradAccumulator) -> Run:
+def _input_gradient(ins: GradInstruction, views: Views, accumulator: GradAccumulator) -> Run:
     views.note("input gradients over taps")
     weights, dx = views.data(ins.ref("w")), accumulator.target
     channels, multiplier = weights.shape[2:]

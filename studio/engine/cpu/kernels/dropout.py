@@ -13,7 +13,7 @@ from studio.engine.cpu.draws import Words, step_words
 from studio.engine.cpu.elementwise.steps import keep
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.products.dense import nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 _STRETCH = 1 << 15
 Mask = npt.NDArray[np.bool_]
@@ -24,7 +24,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return _masked(ins, views, views.data(ins.ref("x")), views.data(ins.ref("y")))
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dx = dy/(1 - rate) where u >= rate, else 0."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.products.dense import DenseIn, copy_reshaped, nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -17,7 +17,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return copy_reshaped(views, views.any(x), views.any(y))
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dx = dy in the shape of x."""
     x, y = ins.ref("x"), ins.ref("y")
     accumulator = views.accumulator(ins, "x")

@@ -11,7 +11,7 @@ from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.products.dense import DenseIn, DenseOut
 from studio.engine.cpu.products.panels import across_parts, plain_parts, turned_parts
 from studio.engine.cpu.reductions.sums import ColumnSums
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -32,7 +32,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return run
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dw = dyᵀ·x, db = Σ dy, dx = dy·w; dw and dx in one round of the threads."""
     weights = views.data(ins.ref("w"))
     out_size, in_size = weights.shape

@@ -12,7 +12,7 @@ from studio.engine.cpu.reductions.losses import (
     run_mean_slope,
     through_clip,
 )
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _of_logits(rows: LossRows) -> Floats:
@@ -43,7 +43,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return run_mean(ins, views, _of_logits if logits else _of_shares)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """(q - t)/(q·(1-q)) inside the clip, or sigmoid(p) - t for logits."""
     logits = ins.value("source") == "logits"
     return run_mean_slope(ins, views, _slope_of_logits if logits else _slope_of_shares)

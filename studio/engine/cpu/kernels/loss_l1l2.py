@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.products.dense import nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -28,7 +28,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return run
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dw = dy·(l1·sign w + 2·l2·w)."""
     accumulator = views.accumulator(ins, "w")
     if accumulator is None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.reductions.losses import LossRows, run_mean, run_mean_slope
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _each(rows: LossRows) -> Floats:
@@ -24,7 +24,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return run_mean(ins, views, _each, lambda count: 2.0 if summed else count)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """2·(p - t)/count, or p - t."""
     summed = ins.value("dylann_sum")
     return run_mean_slope(ins, views, _slope, lambda count: 1.0 if summed else count / 2.0)

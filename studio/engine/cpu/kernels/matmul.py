@@ -8,7 +8,7 @@ from studio.engine.cpu.memory.views import Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.products.products import product
 from studio.engine.cpu.reductions.sums import sum_to
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _turned(array: Floats, flag: bool) -> Floats:
@@ -23,7 +23,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return product(views, a, b, y)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """With A = op(a), B = op(b): dA = dy·Bᵀ, dB = Aᵀ·dy, summed over broadcast dimensions."""
     a = _turned(views.data(ins.ref("a")), ins.value("ta"))
     b = _turned(views.data(ins.ref("b")), ins.value("tb"))

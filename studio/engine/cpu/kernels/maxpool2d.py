@@ -11,7 +11,7 @@ from studio.engine.cpu.convolution.windows import ELEMENTS, Geometry, pool_geome
 from studio.engine.cpu.elementwise.steps import keep
 from studio.engine.cpu.memory.views import Anything, Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 FULL = 16
 """Channels of which any multiple fills vectors."""
@@ -50,7 +50,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return run
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dy goes to the first cell of the window, in row order, that is the maximum."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:

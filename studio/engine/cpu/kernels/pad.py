@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Anything, Run, Views
 from studio.engine.cpu.products.dense import add_or_set, nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _inside(ins: Instruction, array: Anything) -> Anything:
@@ -27,7 +27,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return run
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dx = the inside of dy."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.reductions.reductions import build_extreme, build_extreme_grads
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -14,6 +14,6 @@ def build(ins: Instruction, views: Views) -> Run:
     return build_extreme(ins, views, np.minimum)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dy goes to the first minimum."""
     return build_extreme_grads(ins, views, lambda table: np.argmin(table, axis=1))

@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Anything, Run, Views
 from studio.engine.cpu.products.dense import nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _box(ins: Instruction, array: Anything) -> Anything:
@@ -22,7 +22,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return lambda: np.copyto(y, x)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dy goes into the box of dx; what lies outside gets 0."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:

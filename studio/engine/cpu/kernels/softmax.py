@@ -7,7 +7,7 @@ import numpy as np
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.products.dense import DenseIn, DenseOut
 from studio.engine.cpu.reductions.row_functions import run_row_slopes, run_rows
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _softmax(x: Floats, y: Floats, _: Floats, column: Floats) -> None:
@@ -49,6 +49,6 @@ def _compiled(ins: Instruction, views: Views) -> Run:
     return run
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dx = y·(dy - Σ dy·y)."""
     return run_row_slopes(ins, views, _slope)

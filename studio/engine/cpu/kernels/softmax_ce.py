@@ -5,7 +5,7 @@ from __future__ import annotations
 from studio.engine.cpu.kernels import softmax
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.products.dense import add_or_set
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -13,7 +13,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return softmax.build(ins, views)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dx = dy."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:

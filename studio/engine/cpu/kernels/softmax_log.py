@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.reductions.row_functions import run_row_slopes, run_rows
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _log_softmax(x: Floats, y: Floats, powers: Floats, column: Floats) -> None:
@@ -30,6 +30,6 @@ def build(ins: Instruction, views: Views) -> Run:
     return run_rows(ins, views, _log_softmax)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dx = dy - e^y·Σ dy."""
     return run_row_slopes(ins, views, _slope)

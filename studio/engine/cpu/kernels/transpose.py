@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.cpu.products.dense import add_or_set, nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def build(ins: Instruction, views: Views) -> Run:
@@ -16,7 +16,7 @@ def build(ins: Instruction, views: Views) -> Run:
     return lambda: np.copyto(y, x)
 
 
-def build_grads(ins: Twin, views: Views) -> Run:
+def build_grads(ins: GradInstruction, views: Views) -> Run:
     """dx takes the dimensions back."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:

@@ -14,7 +14,7 @@ from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Pads, Ref, Shape, TensorType
 from studio.engine.cpu.machine.execution_config import NUMPY_ONLY, ExecutionConfig
 from studio.engine.cpu.memory.scratch import Scratch
-from studio.engine.isa.instruction import Twin
+from studio.engine.isa.instruction import GradInstruction
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.kernel_calls import KernelCall
 
@@ -198,13 +198,15 @@ class Views:
         """The NumPy scalar type of an operand."""
         return _NUMPY[self.program.tensors[ref.id].dtype]
 
-    def accumulator(self, twin: Twin, name: str, index: int = 0) -> GradAccumulator | None:
+    def accumulator(
+        self, grad_ins: GradInstruction, name: str, index: int = 0
+    ) -> GradAccumulator | None:
         """Where the gradient of an operand goes, or ``None`` where it is not wanted."""
-        ref = twin.refs(name)[index]
-        if not ref.present or name in twin.value("skip"):
+        ref = grad_ins.refs(name)[index]
+        if not ref.present or name in grad_ins.value("skip"):
             return None
-        twice = ref in twin.refs(name)[:index]
-        return GradAccumulator(self, self.grad(ref), twin.sets(name) and not twice)
+        twice = ref in grad_ins.refs(name)[:index]
+        return GradAccumulator(self, self.grad(ref), grad_ins.sets(name) and not twice)
 
 
 def _call(name: str, kind: str, threads: int, shared_by: str) -> KernelCall:

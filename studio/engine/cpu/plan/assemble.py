@@ -17,7 +17,7 @@ from studio.engine.cpu.memory.views import Anything, Run, Views
 from studio.engine.cpu.plan.binding import bind, bind_arrays, is_row
 from studio.engine.cpu.plan.sharing import can_share, shared
 from studio.engine.cpu.products.dense import in_turn
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.runtime.entries import Entry
 
 _PACKAGE = "studio.engine.cpu.kernels"
@@ -66,13 +66,13 @@ def assemble(entry: Entry, views: Views, scratches: Sequence[Scratch] = ()) -> R
 def _single(ins: Instruction, views: Views) -> Run:
     if is_row(ins):
         return bind([ins], views)
-    twin = isinstance(ins, Twin)
-    mnemonic = ins.forward.mnemonic if isinstance(ins, Twin) else ins.mnemonic
+    grad_ins = isinstance(ins, GradInstruction)
+    mnemonic = ins.forward.mnemonic if isinstance(ins, GradInstruction) else ins.mnemonic
     module = kernel_module(mnemonic)
     if module is None:
         raise BackendError("the CPU backend has no kernel for it", who=ins.mnemonic)
     known = len(views.calls)
-    run: Run = (module.build_grads if twin else module.build)(ins, views)
+    run: Run = (module.build_grads if grad_ins else module.build)(ins, views)
     if len(views.calls) == known:
         views.note(ins.mnemonic.lower())
     return run

@@ -31,7 +31,7 @@ from studio.engine.cpu.products.dense import in_turn
 from studio.engine.cpu.reductions.sums import reduced_axes, sum_to
 from studio.engine.formula.kinds import Kind
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.meaning import GRADIENT
 
 STRETCH = 1 << 15
@@ -52,7 +52,7 @@ _COMPUTED = frozenset(np.dtype(t) for t in DTYPES.values())
 
 def is_row(ins: Instruction) -> bool:
     """Whether an instruction runs from its formula or rule."""
-    return (ins.forward if isinstance(ins, Twin) else type(ins)).meaning is not None
+    return (ins.forward if isinstance(ins, GradInstruction) else type(ins)).meaning is not None
 
 
 def is_one_pass(parts: Sequence[Instruction], views: Views) -> bool:
@@ -75,7 +75,7 @@ def bind(parts: Sequence[Instruction], views: Views) -> Run:
 
 
 def _mnemonic(ins: Instruction) -> str:
-    return ins.forward.mnemonic if isinstance(ins, Twin) else ins.mnemonic
+    return ins.forward.mnemonic if isinstance(ins, GradInstruction) else ins.mnemonic
 
 
 def _space(ins: Instruction, views: Views) -> Shape:
@@ -94,7 +94,7 @@ def _result(ins: Instruction) -> Ref:
 def _repeats(ins: Instruction, views: Views) -> bool:
     """Whether a gradient has to be summed over repeats before it is delivered."""
     space = _space(ins, views)
-    return isinstance(ins, Twin) and any(
+    return isinstance(ins, GradInstruction) and any(
         reduced_axes(space, views.shape(ref)) or views.shape(ref) != space
         for _, ref in ins.targets()
     )
@@ -189,7 +189,7 @@ class _Part:
         """The part an instruction makes with the arrays of its operands."""
         reads = {spec.name: ref for spec, ref in ins.named_operands() if ref.present}
         arrays: dict[str, Anything] = {}
-        if isinstance(ins, Twin):
+        if isinstance(ins, GradInstruction):
             reads = {name: ref for name, ref in reads.items() if name in ins.saves}
             arrays[GRADIENT] = views.any(_result(ins).gradient)
         registers = {n: ref for n, ref in reads.items() if views.is_bare_register(ref)}
@@ -228,7 +228,7 @@ def _bind_together(parts: Sequence[Instruction], views: Views) -> Run:
     sums: list[Run] = []
     jobs: list[_Job] = []
     for part in bound:
-        if isinstance(part.ins, Twin):
+        if isinstance(part.ins, GradInstruction):
             jobs += _gradients(part, part.ins, space, views, sums)
         else:
             jobs.append(_Job(part))
@@ -236,16 +236,16 @@ def _bind_together(parts: Sequence[Instruction], views: Views) -> Run:
 
 
 def _gradients(
-    part: _Part, twin: Twin, space: Shape, views: Views, sums: list[Run]
+    part: _Part, grad_ins: GradInstruction, space: Shape, views: Views, sums: list[Run]
 ) -> Iterator[_Job]:
     """A job for every gradient a line computes; sums over repeats come behind them."""
-    for name, ref in twin.targets():
+    for name, ref in grad_ins.targets():
         target: Floats = views.any(ref)
-        sets = twin.sets(name)
+        sets = grad_ins.sets(name)
         if target.shape == space:
             yield _Job(part, name, target, not sets)
-        elif is_gradient_itself(twin.forward, name):
-            views.note(twin.mnemonic.lower())
+        elif is_gradient_itself(grad_ins.forward, name):
+            views.note(grad_ins.mnemonic.lower())
             sums.append(_summed(part.arrays[GRADIENT], target, sets))
         else:
             wide = views.scratch(space)
@@ -308,10 +308,10 @@ class _Binder:
         return self._in_loop(form) or not (form.plan.words or form.plan.masks)
 
     def _form(self, job: _Job) -> Form:
-        part, twin = job.part, job.part.ins
+        part, grad_ins = job.part, job.part.ins
         space = self._space_of(job)
-        if isinstance(twin, Twin):
-            return slope_form(twin.forward, twin, job.operand, space, adds=job.adds)
+        if isinstance(grad_ins, GradInstruction):
+            return slope_form(grad_ins.forward, grad_ins, job.operand, space, adds=job.adds)
         return value_form(part.ins, space)
 
     def _space_of(self, job: _Job) -> FormSpace:

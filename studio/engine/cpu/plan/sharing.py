@@ -22,7 +22,7 @@ from studio.engine.cpu.machine.threads import (
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Anything, Halo, Run, Views
 from studio.engine.cpu.plan.binding import is_one_pass, is_row
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.program import Storage
 from studio.engine.runtime.entries import Entry
 
@@ -111,7 +111,7 @@ def can_share(entry: Entry, views: Views) -> bool:
 
 
 def _by_sample(ins: Instruction, views: Views) -> bool:
-    forward = ins.forward.mnemonic if isinstance(ins, Twin) else ins.mnemonic
+    forward = ins.forward.mnemonic if isinstance(ins, GradInstruction) else ins.mnemonic
     if forward in FROZEN_BY_SAMPLE:
         if not ins.value("frozen"):
             return False
@@ -119,7 +119,7 @@ def _by_sample(ins: Instruction, views: Views) -> bool:
         return False
     effects = ins.effects()
     of_samples = effects.reads | effects.writes
-    if isinstance(ins, Twin):
+    if isinstance(ins, GradInstruction):
         # What it adds up over the batch; everything else it reads or writes is the samples'.
         targets = {ref for _, ref in ins.targets()}
         of_samples = frozenset(r for r in of_samples if r.grad and r not in targets)

@@ -18,7 +18,7 @@ from studio.engine.cpu.reductions.losses import (
     slope_of,
     through_clip,
 )
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _targets(ins: Instruction, views: Views, rows: LossRows) -> Callable[[], Floats]:
@@ -88,7 +88,7 @@ def _row_losses(ins: Instruction, views: Views, rows: LossRows) -> Callable[[], 
     return losses
 
 
-def build_gradient(ins: Twin, views: Views) -> Run:
+def build_gradient(ins: GradInstruction, views: Views) -> Run:
     """The gradient of p, by source."""
     accumulator = views.accumulator(ins, "p")
     if accumulator is None:

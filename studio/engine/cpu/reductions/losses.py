@@ -9,7 +9,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Anything, Floats, GradAccumulator, Run, Views
 from studio.engine.cpu.products.dense import DenseIn, nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 EPS = 1e-7
 
@@ -134,7 +134,7 @@ def run_mean(
 
 
 def run_mean_slope(
-    ins: Twin,
+    ins: GradInstruction,
     views: Views,
     each: Callable[[LossRows, Floats], object],
     divisor: Callable[[float], float] = float,

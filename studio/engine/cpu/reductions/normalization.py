@@ -12,7 +12,7 @@ import numpy as np
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.memory.views import Doubles, Floats, Run, Views
 from studio.engine.cpu.reductions.column_passes import ColumnPasses, column_passes
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def _vector(views: Views, ref: Ref) -> Floats | None:
@@ -105,7 +105,7 @@ class _Statistics:
         return inverse
 
 
-def build_gradients(ins: Twin, views: Views, features: int) -> Run:
+def build_gradients(ins: GradInstruction, views: Views, features: int) -> Run:
     """dgamma = Σ dy·x̂, dbeta = Σ dy, dx = gamma·inv·(dy - Σdy/M - x̂·Σ(dy·x̂)/M).
 
     A frozen one has dx = gamma·inv·dy.
@@ -116,7 +116,7 @@ def build_gradients(ins: Twin, views: Views, features: int) -> Run:
 class _Gradients:
     """Sums of dy and of dy·x̂ over all rows, then the gradient of the input from them."""
 
-    def __init__(self, ins: Twin, views: Views, features: int) -> None:
+    def __init__(self, ins: GradInstruction, views: Views, features: int) -> None:
         self._accumulators = {name: views.accumulator(ins, name) for name in ("x", "gamma", "beta")}
         arrays = [views.data(ins.ref("x")), views.grad(ins.ref("y"))]
         dx = self._accumulators["x"]
@@ -166,7 +166,7 @@ class _Gradients:
         self._passes.input_gradient(self._centre, outer, flat, slope)
 
 
-def _kept_statistics(ins: Twin, views: Views) -> tuple[Floats, Callable[[], Doubles]]:
+def _kept_statistics(ins: GradInstruction, views: Views) -> tuple[Floats, Callable[[], Doubles]]:
     """The mean to subtract, and a function giving the inverse deviation at run time."""
     mean, var = ins.ref("mean"), ins.ref("var")
     if ins.value("frozen"):

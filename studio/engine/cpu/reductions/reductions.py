@@ -10,7 +10,7 @@ import numpy as np
 from studio.engine.core.tensor import Shape
 from studio.engine.cpu.memory.views import Anything, Floats, Ints, Run, Views
 from studio.engine.cpu.products.dense import add_or_set, nothing
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 Places = Callable[[Floats], Anything]
 
@@ -44,7 +44,7 @@ def build_sum(ins: Instruction, views: Views, *, mean: bool) -> Run:
     return run
 
 
-def build_sum_grads(ins: Twin, views: Views, *, mean: bool) -> Run:
+def build_sum_grads(ins: GradInstruction, views: Views, *, mean: bool) -> Run:
     """dx = dy (divided by the count), repeated."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:
@@ -74,7 +74,7 @@ def build_extreme(ins: Instruction, views: Views, reduce: np.ufunc) -> Run:
     return lambda: np.copyto(shown, reduce.reduce(x, axis=axes, keepdims=True))
 
 
-def build_extreme_grads(ins: Twin, views: Views, places: Places) -> Run:
+def build_extreme_grads(ins: GradInstruction, views: Views, places: Places) -> Run:
     """dy goes to the first extreme in row-major order, 0 elsewhere."""
     accumulator = views.accumulator(ins, "x")
     if accumulator is None:

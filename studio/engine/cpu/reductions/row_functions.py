@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.products.dense import DenseIn, DenseOut, nothing, row_stretches
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
 def run_rows(
@@ -36,7 +36,7 @@ def run_rows(
 
 
 def run_row_slopes(
-    ins: Twin, views: Views, each: Callable[[Floats, Floats, Floats, Floats], None]
+    ins: GradInstruction, views: Views, each: Callable[[Floats, Floats, Floats, Floats], None]
 ) -> Run:
     """A run of ``each(y, dy, dx, column)`` over the same stretches; ``dx`` takes the gradient."""
     accumulator = views.accumulator(ins, "x")

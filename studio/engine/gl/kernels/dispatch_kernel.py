@@ -25,7 +25,7 @@ from studio.engine.gl.shader.planned import (
     TicketsBinding,
 )
 from studio.engine.gl.shader.source import assemble, included, kernel_text, lanes_of, uses_name
-from studio.engine.isa.instruction import Twin
+from studio.engine.isa.instruction import GradInstruction
 
 _TERM = re.compile(r"^float term\(int \w+\)", re.MULTILINE)
 _SCRATCH = re.compile(r"\bscratch\[")
@@ -131,7 +131,7 @@ def presence(op: BoundInstruction) -> dict[str, int]:
     for spec in op.ins.operand_fields:
         if spec.optional:
             found[f"HAS_{spec.name.upper()}"] = int(op.ins.ref(spec.name).present)
-        if isinstance(op.ins, Twin) and spec.differentiable and not spec.variadic:
+        if isinstance(op.ins, GradInstruction) and spec.differentiable and not spec.variadic:
             found[f"WANT_D{spec.name.upper()}"] = int(op.wants(spec.name))
     return found
 
@@ -167,7 +167,7 @@ def operands_of(
 
 def _unwanted(op: BoundInstruction, name: str, one: DispatchSpec) -> bool:
     """Whether a name is a gradient that this line does not compute."""
-    if name in one.bind or not isinstance(op.ins, Twin) or not name.startswith("d"):
+    if name in one.bind or not isinstance(op.ins, GradInstruction) or not name.startswith("d"):
         return False
     return op.has(name) and op.ref(name).grad and not op.wants(name[1:])
 

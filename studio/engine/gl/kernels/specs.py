@@ -13,7 +13,7 @@ from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.shader.dispatch import Groups
 from studio.engine.gl.shader.layout import Layout
 from studio.engine.gl.shader.planned import StorageBinding
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.program import Program, Storage
 
 
@@ -70,7 +70,7 @@ class DispatchSpec:
             line ``(n, 1, 1)`` is folded by the recorder, see ``dispatch.split_line``.
         local: invocations per axis of a work group.
         bind: accessor names that stand for other storages than the operands' own.
-        adds: bound names whose stores add (targets of a twin follow ``set`` by themselves).
+        adds: bound names whose stores add (gradient targets follow ``set`` by themselves).
         vector: accessor names to be declared as vec4 where their layout allows.
         defines: further macros, numbers or words.
         launch: two numbers that may change with the batch: ``LAUNCH_0`` and ``LAUNCH_1``.
@@ -149,7 +149,7 @@ class BoundInstruction:
         self._layouts = {} if layouts is None else layouts
         self._cuts = {} if cuts is None else cuts
         self._fields = {spec.name: spec for spec in ins.operand_fields}
-        targets = ins.targets() if isinstance(ins, Twin) else ()
+        targets = ins.targets() if isinstance(ins, GradInstruction) else ()
         self._wanted = frozenset(name for name, _ in targets)
         self.tail_storages = tail_storages
 
@@ -204,7 +204,9 @@ class BoundInstruction:
     def adds(self, name: str) -> bool:
         """Whether stores to an accessor add to what is there."""
         ins = self.ins
-        return isinstance(ins, Twin) and name not in self._fields and not ins.sets(name[1:])
+        return (
+            isinstance(ins, GradInstruction) and name not in self._fields and not ins.sets(name[1:])
+        )
 
 
 Plan = Callable[[BoundInstruction], tuple[DispatchSpec, ...]]

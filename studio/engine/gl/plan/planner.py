@@ -20,7 +20,7 @@ from studio.engine.gl.shader.dispatch import split_line
 from studio.engine.gl.shader.layout import Layout
 from studio.engine.gl.shader.planned import PlannedDispatch, StorageBinding
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.norm import ColumnSums, is_affine
 from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import Program, Storage
@@ -322,13 +322,13 @@ class Planner:
 
 def _can_sum(op: BoundInstruction, dispatches: Sequence[DispatchSpec]) -> bool:
     """Whether a dispatch can also sum columns of the single result that is summed."""
-    result = "dx" if isinstance(op.ins, Twin) else "y"
+    result = "dx" if isinstance(op.ins, GradInstruction) else "y"
     return op.has(result) and any(one.sum_grid is not None for one in dispatches)
 
 
 def _produced(ins: Instruction) -> Ref:
     """What the elements of a group's tail start from."""
-    return ins.ref("x").gradient if isinstance(ins, Twin) else ins.ref("y")
+    return ins.ref("x").gradient if isinstance(ins, GradInstruction) else ins.ref("y")
 
 
 def _is_update(entry: Entry) -> bool:

@@ -12,7 +12,7 @@ from studio.engine.formula.parse import parse_formula
 from studio.engine.formula.tree import Arithmetic, Call, Formula, Name, substituted
 from studio.engine.gl.shader.formula_text import Value, formula_text
 from studio.engine.isa.fields import Access
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.meaning import GRADIENT
 from studio.engine.isa.ops.norm import is_affine
 
@@ -46,7 +46,7 @@ class Assignment:
 
 def has_formula(ins: Instruction) -> bool:
     """Whether a formula says what an instruction (or each gradient of a gradient's) computes."""
-    if isinstance(ins, Twin):
+    if isinstance(ins, GradInstruction):
         meaning = ins.forward.meaning
         return meaning is not None and bool(meaning.slopes)
     return ins.meaning is not None and ins.meaning.value is not None
@@ -60,7 +60,7 @@ def assignments_of(ins: Instruction) -> tuple[Assignment, ...]:
     names = {spec.name: ref for spec, ref in ins.named_operands() if ref.present}
     if is_affine(ins):
         return (_assignment(ins, names["y"], _affine("gamma" in names, "beta" in names), names),)
-    if isinstance(ins, Twin):
+    if isinstance(ins, GradInstruction):
         meaning = ins.forward.meaning
         (result,) = (r for spec, r in ins.named_operands() if spec.access is Access.WRITE)
         names[GRADIENT] = result.gradient

@@ -17,7 +17,7 @@ from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.record.recorder import Recording, issue
 from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
-from studio.engine.isa.instruction import Twin
+from studio.engine.isa.instruction import GradInstruction
 from studio.engine.runtime.entries import Entry
 
 if TYPE_CHECKING:
@@ -106,9 +106,9 @@ class EntryTrials:
     def begin(self) -> None:
         """Make what a gradient reads: the results of the instruction it belongs to."""
         first = self.entry.parts[0]
-        if not isinstance(first, Twin):
+        if not isinstance(first, GradInstruction):
             return
-        forward = first.forward.of_twin(first)
+        forward = first.forward.of_grad(first)
         alone = Entry(self.entry.section, self.entry.index, (forward,))
         self._run_once(self._room.recorded(self._planner.plan(alone)))
 

@@ -59,7 +59,7 @@ def geometry_ends(ins: Instruction) -> tuple[int, int]:
     return (ends[0], ends[1])
 
 
-class Conv2D(Windowed, code=3, mnemonic="CONV2D", twin=("w", "x")):
+class Conv2D(Windowed, code=3, mnemonic="CONV2D", saves=("w", "x")):
     """Two-dimensional cross-correlation.
 
     y[n,i,j,k] = b[k] + Σ x[n, i·sh + r·dh - ph, j·sw + s·dw - pw, c]·w[r,s,c,k]; cells outside x
@@ -97,7 +97,7 @@ class Conv2D(Windowed, code=3, mnemonic="CONV2D", twin=("w", "x")):
         return 2 * y * kh * kw * cin + (y if self.b.present else 0)
 
 
-class DepthwiseConv2D(Windowed, code=241, mnemonic="DEPTHWISE_CONV2D", twin=("w", "x")):
+class DepthwiseConv2D(Windowed, code=241, mnemonic="DEPTHWISE_CONV2D", saves=("w", "x")):
     """Convolution of every channel with its own filters.
 
     y[n,i,j,c·M+m] = b[c·M+m] + Σ x[n, i·sh + r·dh - ph, j·sw + s·dw - pw, c]·w[r,s,c,m].

@@ -14,7 +14,7 @@ from studio.engine.isa.fields import flag, reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
 
-class Linear(Instruction, code=2, mnemonic="LINEAR", category="linear", twin=("w", "x")):
+class Linear(Instruction, code=2, mnemonic="LINEAR", category="linear", saves=("w", "x")):
     """Fully connected layer.
 
     y = x·wᵀ + b over the last dimension of x. w is [out,in], b is [out] or absent.
@@ -48,7 +48,7 @@ class Linear(Instruction, code=2, mnemonic="LINEAR", category="linear", twin=("w
         return 2 * y * of(self.w).shape[1] + (y if self.b.present else 0)
 
 
-class MatMul(Instruction, code=240, mnemonic="MATMUL", category="linear", twin=("a", "b")):
+class MatMul(Instruction, code=240, mnemonic="MATMUL", category="linear", saves=("a", "b")):
     """Batched matrix product.
 
     y = op(a)·op(b) over the last two dimensions, where op transposes if ta or tb is set; leading

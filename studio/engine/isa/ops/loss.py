@@ -9,7 +9,7 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.families import require_equal
 from studio.engine.isa.fields import choice, flag, number, reads, side_input, writes
-from studio.engine.isa.instruction import Instruction, Twin, TypeOf
+from studio.engine.isa.instruction import GradInstruction, Instruction, TypeOf
 
 
 class Loss(Instruction, category="loss"):
@@ -46,9 +46,9 @@ class Loss(Instruction, category="loss"):
         require_equal(self.mnemonic, "targets", t.shape, p.shape)
 
     @classmethod
-    def saved_statistics(cls, twin: Twin) -> frozenset[Ref]:
+    def saved_statistics(cls, grad_ins: GradInstruction) -> frozenset[Ref]:
         """The weights, where there are any, scale the gradient as well."""
-        weights = twin.ref("weights")
+        weights = grad_ins.ref("weights")
         return frozenset({weights} if weights.present else ())
 
     def flops(self, of: TypeOf) -> int:
@@ -56,7 +56,7 @@ class Loss(Instruction, category="loss"):
         return 5 * of(self.p).numel
 
 
-class LossCE(Loss, code=300, mnemonic="LOSS_CE", twin=("p", "t")):
+class LossCE(Loss, code=300, mnemonic="LOSS_CE", saves=("p", "t")):
     """Categorical cross-entropy.
 
     ``source=probs``: -Σ_k t·ln(clip(p/Σp, 1e-7, 1 - 1e-7)), as Keras. ``source=logits``:
@@ -71,7 +71,7 @@ class LossCE(Loss, code=300, mnemonic="LOSS_CE", twin=("p", "t")):
     dylann_sum = flag("Leave the division by N out of the gradient.")
 
 
-class LossSparseCE(Loss, code=301, mnemonic="LOSS_SPARSE_CE", twin=("p", "t")):
+class LossSparseCE(Loss, code=301, mnemonic="LOSS_SPARSE_CE", saves=("p", "t")):
     """Cross-entropy against class indices.
 
     As LOSS_CE with t the index of the class [N,…] (int32) instead of a row per entry. An index
@@ -151,7 +151,7 @@ class LossMean(Instruction, code=386, mnemonic="LOSS_MEAN", category="loss", sin
         return of(self.x).numel
 
 
-class LossBCE(Loss, code=302, mnemonic="LOSS_BCE", twin=("p", "t")):
+class LossBCE(Loss, code=302, mnemonic="LOSS_BCE", saves=("p", "t")):
     """Binary cross-entropy.
 
     ``source=probs``: -(t·ln q + (1-t)·ln(1-q)) with q = clip(p, 1e-7, 1 - 1e-7).
@@ -162,7 +162,7 @@ class LossBCE(Loss, code=302, mnemonic="LOSS_BCE", twin=("p", "t")):
     source = choice("What the predictions are.", "probs", "logits")
 
 
-class LossMSE(Loss, code=303, mnemonic="LOSS_MSE", twin=("p", "t")):
+class LossMSE(Loss, code=303, mnemonic="LOSS_MSE", saves=("p", "t")):
     """Mean squared error.
 
     (p - t)² averaged over the entry. With ``dylann_sum``: Σ (p - t)²/2 over everything, and the
@@ -173,7 +173,7 @@ class LossMSE(Loss, code=303, mnemonic="LOSS_MSE", twin=("p", "t")):
     dylann_sum = flag("Dylann's sum of half squares instead of the mean.")
 
 
-class LossMAE(Loss, code=304, mnemonic="LOSS_MAE", twin=("p", "t")):
+class LossMAE(Loss, code=304, mnemonic="LOSS_MAE", saves=("p", "t")):
     """Mean absolute error.
 
     |p - t| averaged over the entry; the derivative where they are equal is 0.
@@ -182,7 +182,7 @@ class LossMAE(Loss, code=304, mnemonic="LOSS_MAE", twin=("p", "t")):
     synopsis = "{y} = mae({p}, {t})"
 
 
-class LossL1L2(Instruction, code=305, mnemonic="LOSS_L1L2", category="loss", twin=("w",)):
+class LossL1L2(Instruction, code=305, mnemonic="LOSS_L1L2", category="loss", saves=("w",)):
     """Weight penalty.
 
     y = l1·Σ|w| + l2·Σw²; the derivative of |w| at 0 is 0.

@@ -47,7 +47,7 @@ class Join(Move):
         return (TensorType((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype),)
 
 
-class ConcatChannel(Join, code=9, mnemonic="CONCAT_CHANNEL", twin=()):
+class ConcatChannel(Join, code=9, mnemonic="CONCAT_CHANNEL", saves=()):
     """Join tensors along the channels.
 
     y = [x0, x1, …] along the last dimension.
@@ -57,7 +57,7 @@ class ConcatChannel(Join, code=9, mnemonic="CONCAT_CHANNEL", twin=()):
     count = integer("Number of parts.", 1, low=1)
 
 
-class Concat(Join, code=250, mnemonic="CONCAT", twin=()):
+class Concat(Join, code=250, mnemonic="CONCAT", saves=()):
     """Join tensors along any dimension.
 
     y = [x0, x1, …] along ``axis``; negative axes count from the end.
@@ -74,7 +74,7 @@ class Concat(Join, code=250, mnemonic="CONCAT", twin=()):
         return axis
 
 
-class Flatten(Move, code=11, mnemonic="FLATTEN", twin=()):
+class Flatten(Move, code=11, mnemonic="FLATTEN", saves=()):
     """Lay each entry of the batch out as one row.
 
     y[n] = x[n] in row-major order.
@@ -92,7 +92,7 @@ class Flatten(Move, code=11, mnemonic="FLATTEN", twin=()):
         return (TensorType((x.shape[0], prod(x.shape[1:])), x.dtype),)
 
 
-class Reshape(Move, code=251, mnemonic="RESHAPE", twin=()):
+class Reshape(Move, code=251, mnemonic="RESHAPE", saves=()):
     """Give a tensor another shape.
 
     y = x in row-major order; ``shape`` may hold -1 in front for the batch.
@@ -115,7 +115,7 @@ class Reshape(Move, code=251, mnemonic="RESHAPE", twin=()):
         return (TensorType(self.shape, x.dtype),)
 
 
-class Transpose(Move, code=252, mnemonic="TRANSPOSE", twin=()):
+class Transpose(Move, code=252, mnemonic="TRANSPOSE", saves=()):
     """Permute dimensions.
 
     y[i_perm[0], …] = x[i_0, …]; the batch dimension must stay in front.
@@ -136,7 +136,7 @@ class Transpose(Move, code=252, mnemonic="TRANSPOSE", twin=()):
         return (TensorType(tuple(x.shape[p] for p in self.perm), x.dtype),)
 
 
-class Slice(Move, code=253, mnemonic="SLICE", twin=()):
+class Slice(Move, code=253, mnemonic="SLICE", saves=()):
     """Cut a box out of a tensor.
 
     y = x[begin : begin + size] in every dimension; a size of -1 keeps a whole dimension.
@@ -166,7 +166,7 @@ class Slice(Move, code=253, mnemonic="SLICE", twin=()):
         return (TensorType(tuple(out), x.dtype),)
 
 
-class Pad(Move, code=254, mnemonic="PAD", twin=()):
+class Pad(Move, code=254, mnemonic="PAD", saves=()):
     """Surround a tensor with a constant.
 
     ``pads`` holds (before, after) for every dimension in turn.

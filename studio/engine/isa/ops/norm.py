@@ -6,7 +6,7 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, Shape, TensorType
 from studio.engine.isa.families import require_equal
 from studio.engine.isa.fields import flag, number, reads, side_input, updates, writes
-from studio.engine.isa.instruction import Effects, Instruction, Twin, TypeOf
+from studio.engine.isa.instruction import Effects, GradInstruction, Instruction, TypeOf
 
 REDUCTION_FLOPS = 4
 """Operations per element of the sums a batch normalisation begins with, forward and backward."""
@@ -70,11 +70,11 @@ class BatchNormBase(Instruction, category="normalisation"):
         return Effects(base.reads, base.writes | {r.gradient for r in state}, base.accumulates)
 
     @classmethod
-    def saved_statistics(cls, twin: Twin) -> frozenset[Ref]:
+    def saved_statistics(cls, grad_ins: GradInstruction) -> frozenset[Ref]:
         """Batch statistics, or the running ones when frozen; sums that were made before."""
-        refs = (twin.ref("mean"), twin.ref("var"))
-        kept = refs if twin.value("frozen") else tuple(r.gradient for r in refs)
-        return frozenset((*kept, twin.ref("stats")) if twin.ref("stats").present else kept)
+        refs = (grad_ins.ref("mean"), grad_ins.ref("var"))
+        kept = refs if grad_ins.value("frozen") else tuple(r.gradient for r in refs)
+        return frozenset((*kept, grad_ins.ref("stats")) if grad_ins.ref("stats").present else kept)
 
     def flops(self, of: TypeOf) -> int:
         """Two per element for the scale, and the reductions where it makes them itself."""
@@ -82,10 +82,10 @@ class BatchNormBase(Instruction, category="normalisation"):
         return of(self.y).numel * (2 if given else 2 + REDUCTION_FLOPS)
 
     @classmethod
-    def grad_flops(cls, twin: Twin, of: TypeOf) -> int:
+    def grad_flops(cls, grad_ins: GradInstruction, of: TypeOf) -> int:
         """The correction per element, and the reductions where it makes them itself."""
-        each = 5 if twin.ref("stats").present else 5 + REDUCTION_FLOPS
-        return each * of(twin.ref("x")).numel
+        each = 5 if grad_ins.ref("stats").present else 5 + REDUCTION_FLOPS
+        return each * of(grad_ins.ref("x")).numel
 
 
 def is_affine(ins: Instruction) -> bool:
@@ -93,7 +93,7 @@ def is_affine(ins: Instruction) -> bool:
     return isinstance(ins, BatchNormBase) and bool(ins.frozen)
 
 
-class BatchNorm(BatchNormBase, code=7, mnemonic="BATCHNORM", twin=("x", "gamma")):
+class BatchNorm(BatchNormBase, code=7, mnemonic="BATCHNORM", saves=("x", "gamma")):
     """Batch normalisation per activation.
 
     y = gamma·(x - mean)/√(var + eps) + beta with statistics over the batch dimension only;
@@ -108,7 +108,7 @@ class BatchNorm(BatchNormBase, code=7, mnemonic="BATCHNORM", twin=("x", "gamma")
         return shape[1:]
 
 
-class BatchNorm2D(BatchNormBase, code=14, mnemonic="BATCHNORM2D", twin=("x", "gamma")):
+class BatchNorm2D(BatchNormBase, code=14, mnemonic="BATCHNORM2D", saves=("x", "gamma")):
     """Batch normalisation per channel.
 
     y = gamma·(x - mean)/√(var + eps) + beta with statistics over every dimension but the last;

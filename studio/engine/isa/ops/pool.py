@@ -40,7 +40,7 @@ class Pool2D(Instruction, category="pooling"):
         return of(self.y).numel * self.window_h * self.window_w
 
 
-class MaxPool2D(Pool2D, code=4, mnemonic="MAXPOOL2D", twin=("x", "y")):
+class MaxPool2D(Pool2D, code=4, mnemonic="MAXPOOL2D", saves=("x", "y")):
     """Maximum over windows.
 
     y = max of the window; padding cells never win. NaN wins. At a tie the gradient goes to the
@@ -50,7 +50,7 @@ class MaxPool2D(Pool2D, code=4, mnemonic="MAXPOOL2D", twin=("x", "y")):
     synopsis = "{y} = maxpool({x})"
 
 
-class AvgPool2D(Pool2D, code=5, mnemonic="AVGPOOL2D", twin=()):
+class AvgPool2D(Pool2D, code=5, mnemonic="AVGPOOL2D", saves=()):
     """Mean over windows.
 
     y = Σ window / (window_h·window_w); with ``exclude`` padding cells leave the divisor as well.
@@ -61,7 +61,7 @@ class AvgPool2D(Pool2D, code=5, mnemonic="AVGPOOL2D", twin=()):
 
 
 class GlobalAvgPool2D(
-    Instruction, code=12, mnemonic="GLOBAL_AVGPOOL2D", category="pooling", twin=()
+    Instruction, code=12, mnemonic="GLOBAL_AVGPOOL2D", category="pooling", saves=()
 ):
     """Mean over all rows and columns.
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.families import require_rank
 from studio.engine.isa.fields import flag, integer, integers, number, reads, side_input, writes
-from studio.engine.isa.instruction import Instruction, Twin, TypeOf
+from studio.engine.isa.instruction import GradInstruction, Instruction, TypeOf
 
 
-class Dropout(Instruction, code=10, mnemonic="DROPOUT", category="random", twin=()):
+class Dropout(Instruction, code=10, mnemonic="DROPOUT", category="random", saves=()):
     """Zero elements at random and scale up the rest.
 
     y = x/(1 - rate) where u >= rate, else 0, with u uniform from the stream; the gradient draws the
@@ -34,9 +34,9 @@ class Dropout(Instruction, code=10, mnemonic="DROPOUT", category="random", twin=
         return (of(self.x),)
 
     @classmethod
-    def saved_statistics(cls, twin: Twin) -> frozenset[Ref]:
+    def saved_statistics(cls, grad_ins: GradInstruction) -> frozenset[Ref]:
         """The step block is read again to draw the same numbers."""
-        return frozenset({twin.ref("step")} if twin.ref("step").present else ())
+        return frozenset({grad_ins.ref("step")} if grad_ins.ref("step").present else ())
 
 
 class RandomUniform(Instruction, code=330, mnemonic="RANDOM_UNIFORM", category="random"):

@@ -36,7 +36,7 @@ class Reduce(Instruction, category="reduction"):
         return of(self.x).numel
 
 
-class ReduceSum(Reduce, code=270, mnemonic="REDUCE_SUM", twin=()):
+class ReduceSum(Reduce, code=270, mnemonic="REDUCE_SUM", saves=()):
     """Sum over dimensions.
 
     y = Σ x.
@@ -45,7 +45,7 @@ class ReduceSum(Reduce, code=270, mnemonic="REDUCE_SUM", twin=()):
     synopsis = "{y} = sum({x})"
 
 
-class ReduceMean(Reduce, code=271, mnemonic="REDUCE_MEAN", twin=()):
+class ReduceMean(Reduce, code=271, mnemonic="REDUCE_MEAN", saves=()):
     """Mean over dimensions.
 
     y = Σ x / count.
@@ -54,7 +54,7 @@ class ReduceMean(Reduce, code=271, mnemonic="REDUCE_MEAN", twin=()):
     synopsis = "{y} = mean({x})"
 
 
-class ReduceMax(Reduce, code=272, mnemonic="REDUCE_MAX", twin=("x", "y")):
+class ReduceMax(Reduce, code=272, mnemonic="REDUCE_MAX", saves=("x", "y")):
     """Maximum over dimensions.
 
     y = max x; NaN wins. At ties the gradient goes to the first in row-major order.
@@ -63,7 +63,7 @@ class ReduceMax(Reduce, code=272, mnemonic="REDUCE_MAX", twin=("x", "y")):
     synopsis = "{y} = max({x})"
 
 
-class ReduceMin(Reduce, code=273, mnemonic="REDUCE_MIN", twin=("x", "y")):
+class ReduceMin(Reduce, code=273, mnemonic="REDUCE_MIN", saves=("x", "y")):
     """Minimum over dimensions.
 
     y = min x; NaN wins. At ties the gradient goes to the first in row-major order.

@@ -29,7 +29,7 @@ class RowFunction(Unary, category="activation"):
         return 5 * of(self.y).numel
 
 
-class Softmax(RowFunction, code=6, mnemonic="SOFTMAX", twin=("y",)):
+class Softmax(RowFunction, code=6, mnemonic="SOFTMAX", saves=("y",)):
     """Softmax of each row.
 
     y = e^(x - max) / Σ e^(x - max). NaN or +Inf in a row makes the row NaN.
@@ -38,7 +38,7 @@ class Softmax(RowFunction, code=6, mnemonic="SOFTMAX", twin=("y",)):
     synopsis = "{y} = softmax({x})"
 
 
-class SoftmaxLog(RowFunction, code=8, mnemonic="SOFTMAX_LOG", twin=("y",)):
+class SoftmaxLog(RowFunction, code=8, mnemonic="SOFTMAX_LOG", saves=("y",)):
     """Logarithm of the softmax of each row.
 
     y = x - max - ln Σ e^(x - max).
@@ -47,7 +47,7 @@ class SoftmaxLog(RowFunction, code=8, mnemonic="SOFTMAX_LOG", twin=("y",)):
     synopsis = "{y} = log_softmax({x})"
 
 
-class SoftmaxCE(RowFunction, code=13, mnemonic="SOFTMAX_CE", twin=()):
+class SoftmaxCE(RowFunction, code=13, mnemonic="SOFTMAX_CE", saves=()):
     """Softmax whose gradient arrives already taken with respect to the logits.
 
     Forward as SOFTMAX; the gradient instruction passes dy on unchanged, because the cross-entropy

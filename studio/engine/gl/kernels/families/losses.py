@@ -116,11 +116,11 @@ def _of_losses() -> dict[str, tuple[Variant, ...]]:
     """Every loss of a batch with a gradient: its kernels are named as its mnemonic is."""
     found: dict[str, tuple[Variant, ...]] = {}
     for cls in all_instructions():
-        if issubclass(cls, Loss) and cls.twin is not None:
-            kernel, twin = cls.mnemonic.lower(), cls.twin.mnemonic
+        if issubclass(cls, Loss) and cls.grad_class is not None:
+            kernel, grad_ins = cls.mnemonic.lower(), cls.grad_class.mnemonic
             found[cls.mnemonic] = _row_loss(kernel) if cls.by_row else _element_loss(kernel)
             gradient = _row_gradient if cls.by_row else _element_gradient
-            found[twin] = gradient(twin.lower())
+            found[grad_ins] = gradient(grad_ins.lower())
     return found
 
 

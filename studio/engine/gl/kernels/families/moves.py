@@ -7,7 +7,7 @@ from math import prod
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant, value_kernel
 from studio.engine.gl.shader.dispatch import groups_for
-from studio.engine.isa.instruction import Instruction, Twin
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.move import Join
 
 _LOCAL = 64
@@ -16,7 +16,7 @@ _LOCAL = 64
 def _joined(op: BoundInstruction) -> int:
     """The joined dimension, counted from the front."""
     ins: Instruction = op.ins
-    forward = ins.forward.of_twin(ins) if isinstance(ins, Twin) else ins
+    forward = ins.forward.of_grad(ins) if isinstance(ins, GradInstruction) else ins
     if not isinstance(forward, Join):
         raise TypeError(f"{ins.mnemonic} joins nothing")
     return forward.axis_of(len(op.shape("y")))
@@ -50,7 +50,7 @@ def _grads_concat(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     dispatches: list[DispatchSpec] = []
     met: set[Ref] = set()
     for part, begin in _parts(op):
-        if not isinstance(ins, Twin) or not op.wants("xs"):
+        if not isinstance(ins, GradInstruction) or not op.wants("xs"):
             continue
         # A part that stands twice is set by its first place and added to by the others.
         adds = not ins.sets("xs") or part in met
