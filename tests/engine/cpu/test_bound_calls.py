@@ -51,7 +51,7 @@ class Heard:
             lambda *given, **named: _Loop(printed(*given, **named), self.loops),
         )
         own = threads.shared_pool()
-        monkeypatch.setattr(threads, "shared_team", lambda: _ThreadPool(own, self))
+        monkeypatch.setattr(threads, "shared_pool", lambda: _ThreadPool(own, self))
 
     def forget(self) -> None:
         self.loops.clear()

@@ -138,7 +138,7 @@ def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
 ) -> None:
     share_everything(monkeypatch)
     pool = ThreadPool(1)
-    monkeypatch.setattr("studio.engine.cpu.machine.threads.shared_team", lambda: pool)
+    monkeypatch.setattr("studio.engine.cpu.machine.threads.shared_pool", lambda: pool)
     config = ExecutionConfig(2, has_compiler())
     ran: dict[str, int] = {"caller": 0, "worker": 0}
     work, help_ = _TaskGroup.work, _TaskGroup.help
