@@ -26,7 +26,7 @@ from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import SparseCategoricalCrossentropy
 from studio.engine.optim.optimizers import SGD, Adam
 from studio.engine.runtime.backend import Backend, Executable
-from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.data_feeder import DataFeeder, StepRange
 from studio.engine.train.network import Network
 from studio.engine.train.samples import Samples
 from studio.engine.train.settings import TrainingSettings
@@ -175,13 +175,13 @@ def ready_to_train(
     """
     network, samples = network_of(work, batch, backend, rows, epsilon, given)
     with network:
-        feed = Feed(network, "train", samples, batch, 0, 1 << 30)
+        feeder = DataFeeder(network, "train", samples, batch, 0, 1 << 30)
         order = np.random.default_rng(0).permutation(len(samples)) if rows else np.arange(batch)
         network.session.write("train/order", order.astype(np.int32))
         length = network.program("train").tensors.named("train/rates").shape[0]
         rate = 1e-3 if work.optimizer == "adam" else 0.01
         network.session.write("train/rates", np.full(length, rate, np.float32))
-        feed.position(Stretch(0, 0, batch, 1), step=0, epoch=0, record=0)
+        feeder.position(StepRange(0, 0, batch, 1), step=0, epoch=0, record=0)
         yield network, network.executable("train", batch)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from studio.engine.core.errors import NumericError, StudioError
-from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.data_feeder import DataFeeder, StepRange
 from studio.engine.train.network import STATE_ROLES, Network, Snapshot
 from studio.engine.train.rates import RateTable
 
@@ -25,14 +25,14 @@ class Diagnosis:
     def __init__(
         self,
         network: Network,
-        feed: Feed,
+        feeder: DataFeeder,
         rates: RateTable,
         snapshot: Snapshot | None,
         first_step: int,
         total_step: int,
     ) -> None:
         self._network = network
-        self._feed = feed
+        self._feeder = feeder
         self._rates = rates
         self._snapshot = snapshot
         self._first = first_step
@@ -67,22 +67,22 @@ class Diagnosis:
 
     def _replay(self, epoch: int, shuffle: bool, begin: int, end: int) -> None:
         done = begin
-        for stretch in self._feed.stretches(epoch, shuffle, begin):
+        for step_range in self._feeder.step_ranges(epoch, shuffle, begin):
             if done >= end:
                 return
-            self._position(epoch, stretch, done)
-            executable = self._network.executable("train", stretch.batch)
-            for _ in range(min(stretch.steps, end - done)):
+            self._position(epoch, step_range, done)
+            executable = self._network.executable("train", step_range.batch)
+            for _ in range(min(step_range.steps, end - done)):
                 self._rates.prepare(self._total + done - self._first, 1)
                 executable.run(1)
                 done += 1
 
     def _check_at(self, epoch: int, shuffle: bool, step: int) -> None:
-        stretch = next(self._feed.stretches(epoch, shuffle, step))
-        self._position(epoch, stretch, step)
+        step_range = next(self._feeder.step_ranges(epoch, shuffle, step))
+        self._position(epoch, step_range, step)
         self._rates.prepare(self._total + step - self._first, 1)
-        self._network.executable("train", stretch.batch).check()
+        self._network.executable("train", step_range.batch).check()
 
-    def _position(self, epoch: int, stretch: Stretch, step: int) -> None:
+    def _position(self, epoch: int, step_range: StepRange, step: int) -> None:
         total = self._total + step - self._first
-        self._feed.position(stretch, step=total, epoch=epoch, record=total)
+        self._feeder.position(step_range, step=total, epoch=epoch, record=total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.engine.train.feed import Feed
+from studio.engine.train.data_feeder import DataFeeder
 from studio.engine.train.meter import Meter
 from studio.engine.train.network import Network
 from studio.engine.train.samples import Samples
@@ -17,27 +17,27 @@ class Evaluator:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._samples: Samples | None = None
-        self._feed: Feed | None = None
+        self._feeder: DataFeeder | None = None
 
     def evaluate(self, samples: Samples, batch_size: int | None = None) -> dict[str, float]:
         """Means over all rows, each batch weighted by its length, in float64."""
         settings = self._network.task.settings
         size = min(batch_size or settings.batch_size, len(samples))
-        feed = self._feed
-        if feed is None or samples is not self._samples or feed.batch_size != size:
+        feeder = self._feeder
+        if feeder is None or samples is not self._samples or feeder.batch_size != size:
             budget = settings.data_budget * _MIB
-            feed = Feed(self._network, "evaluate", samples, size, settings.seed, budget)
-            self._feed, self._samples = feed, samples
+            feeder = DataFeeder(self._network, "evaluate", samples, size, settings.seed, budget)
+            self._feeder, self._samples = feeder, samples
         meter = Meter(self._network.session, self._network.program("evaluate"), "eval")
         done = 0
-        for stretch in feed.stretches(0, shuffle=False):
-            executable = self._network.executable("evaluate", stretch.batch)
-            feed.position(stretch, step=done, epoch=0, record=done)
-            left = stretch.steps
+        for step_range in feeder.step_ranges(0, shuffle=False):
+            executable = self._network.executable("evaluate", step_range.batch)
+            feeder.position(step_range, step=done, epoch=0, record=done)
+            left = step_range.steps
             while left:
                 steps = min(left, _CHUNK, meter.room)
                 executable.run(steps)
-                meter.note(stretch.batch, steps)
+                meter.note(step_range.batch, steps)
                 left -= steps
                 done += steps
                 if not meter.room:

@@ -11,8 +11,8 @@ from studio.engine.core.signal import Signal
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Executable
 from studio.engine.train.control import UNLIMITED, Control
+from studio.engine.train.data_feeder import DataFeeder, StepRange
 from studio.engine.train.debug_output import told_numbers
-from studio.engine.train.feed import Feed, Stretch
 from studio.engine.train.meter import Meter, Numbers
 from studio.engine.train.network import Network
 from studio.engine.train.rates import RateTable
@@ -42,7 +42,7 @@ class EpochLoop:
     """
 
     def __init__(
-        self, network: Network, feed: Feed, control: Control, report: Callable[[], None]
+        self, network: Network, feeder: DataFeeder, control: Control, report: Callable[[], None]
     ) -> None:
         program = network.program("train")
         self.meter = Meter(network.session, program, "train", self._heard)
@@ -53,8 +53,8 @@ class EpochLoop:
         if self._told is not None:
             self.heard.connect(self._told)
         self.rates = RateTable(network.session, program, network.task.settings.optimizer)
-        self.trace = LossTrace(feed.batch_size)
-        self.feed = feed
+        self.trace = LossTrace(feeder.batch_size)
+        self.feeder = feeder
         self.step = 0
         self.total_step = 0
         self.bad_step: int | None = None
@@ -89,8 +89,8 @@ class EpochLoop:
         """
         self._lap("waiting")
         whole = all(
-            self._run_stretch(stretch, epoch)
-            for stretch in self.feed.stretches(epoch, shuffle, self.step)
+            self._run_steps(step_range, epoch)
+            for step_range in self.feeder.step_ranges(epoch, shuffle, self.step)
         )
         self.settle()
         return whole and self.bad_step is None
@@ -107,19 +107,19 @@ class EpochLoop:
 
         One more step runs first and is not measured: first calls load and compile.
         """
-        stretch = next(self.feed.stretches(0, shuffle))
-        self.feed.position(stretch, step=self.total_step, epoch=0, record=self.total_step)
+        step_range = next(self.feeder.step_ranges(0, shuffle))
+        self.feeder.position(step_range, step=self.total_step, epoch=0, record=self.total_step)
         self.rates.prepare(self.total_step, 1)
-        executable = self._network.executable("train", stretch.batch)
+        executable = self._network.executable("train", step_range.batch)
         executable.run(1)
         executable.finish()
         return executable.profile(steps)
 
-    def _run_stretch(self, stretch: Stretch, epoch: int) -> bool:
-        self._network.executable("train", stretch.batch)
-        self.feed.position(stretch, step=self.total_step, epoch=epoch, record=self.total_step)
+    def _run_steps(self, step_range: StepRange, epoch: int) -> bool:
+        self._network.executable("train", step_range.batch)
+        self.feeder.position(step_range, step=self.total_step, epoch=epoch, record=self.total_step)
         self._lap("data")
-        left = stretch.steps
+        left = step_range.steps
         while left:
             if self._control.interrupts():
                 self.settle()
@@ -128,8 +128,8 @@ class EpochLoop:
             if not allowed or self.bad_step is not None:
                 return False
             # Asked for anew, since another program may have taken its place between two steps.
-            executable = self._network.executable("train", stretch.batch)
-            left -= self._queue(executable, stretch.batch, left, counted=allowed < UNLIMITED)
+            executable = self._network.executable("train", step_range.batch)
+            left -= self._queue(executable, step_range.batch, left, counted=allowed < UNLIMITED)
         return True
 
     def _queue(self, executable: Executable, batch: int, left: int, *, counted: bool) -> int:
@@ -155,7 +155,7 @@ class EpochLoop:
     def _run(self, executable: Executable, batch: int, steps: int, *, counted: bool) -> int:
         """Run plain steps, or one instrumented where a sampler asks for it."""
         self._network.live.begin(executable, self.total_step)
-        sampler, is_full = self.sampler, batch == self.feed.batch_size
+        sampler, is_full = self.sampler, batch == self.feeder.batch_size
         if sampler is not None and is_full and not counted and sampler.wants():
             done = sampler.run(executable, self.total_step)
             self.measured_seconds += sampler.last_seconds

@@ -287,14 +287,14 @@ class Reporter:
             in_epoch: whether another has begun.
             logs: numbers of the epoch that has just ended.
         """
-        each, steps = len(loop.feed.samples), loop.feed.steps
+        each, steps = len(loop.feeder.samples), loop.feeder.steps
         rows = self._rows_at(loop, epoch) if in_epoch else epoch * each
         seconds, paced = self._plain(loop, rows)
         if paced > 0 and in_epoch and not self._paced:
             # Numbers of steps already run may arrive later; their rows must not count as done
             # after this report.
             self._paced = True
-            paced += min(each, loop.step * loop.feed.batch_size) - loop.meter.rows
+            paced += min(each, loop.step * loop.feeder.batch_size) - loop.meter.rows
         self._pace.note(seconds, paced)
         left = self._pace.seconds_left(
             max(0, self._epochs * each - rows), max(0, self._epochs - epoch)
@@ -315,7 +315,7 @@ class Reporter:
 
     def _rows_at(self, loop: EpochLoop, epoch: int) -> int:
         """Rows of all epochs whose numbers are there."""
-        return epoch * len(loop.feed.samples) + loop.meter.rows
+        return epoch * len(loop.feeder.samples) + loop.meter.rows
 
     def _plain(self, loop: EpochLoop, rows: int) -> tuple[float, int]:
         """Seconds and rows of this part of the training, without instrumented steps."""

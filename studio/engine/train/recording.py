@@ -284,8 +284,8 @@ class StepRecorder:
         """The first step is about to run."""
         self._loop = loop
         self.skip()
-        feed, metrics = loop.feed, (*loop.meter.labels, RATE)
-        size = EpochSize(feed.steps, feed.batch_size, len(feed.samples))
+        feeder, metrics = loop.feeder, (*loop.meter.labels, RATE)
+        size = EpochSize(feeder.steps, feeder.batch_size, len(feeder.samples))
         header = StepsHeader(metrics, size, self._since + self._offset)
         folder = self._folder
         if folder is not None:

@@ -93,10 +93,10 @@ def require_fit(task: Task, found: Checkpoint) -> None:
 
 def require_place(position: Position, loop: EpochLoop) -> None:
     """CheckpointError where a checkpoint stands at a step that an epoch here does not have."""
-    feed, columns = loop.feed, len(loop.meter.labels)
+    feeder, columns = loop.feeder, len(loop.meter.labels)
     if (
-        position.step > feed.steps
-        or position.rows > len(feed.samples)
+        position.step > feeder.steps
+        or position.rows > len(feeder.samples)
         or len(position.sums) not in (0, columns)
     ):
         raise CheckpointError(

@@ -22,9 +22,9 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback, StepCalls
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.control import Control
+from studio.engine.train.data_feeder import DataFeeder
 from studio.engine.train.diagnosis import Diagnosis
 from studio.engine.train.evaluation import Evaluator
-from studio.engine.train.feed import Feed
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.marks import MarkKind
 from studio.engine.train.network import STATE_ROLES, Network, Snapshot, require_room, snapshot_of
@@ -400,11 +400,11 @@ class Trainer:
     def _prepare(self) -> None:
         settings, samples = self.task.settings, self.task.training_samples()
         require_room(self.network)
-        feed = Feed(
+        feeder = DataFeeder(
             self.network, "train", samples, settings.batch_size, settings.seed,
             settings.data_budget * _MIB,
         )  # fmt: skip
-        loop = self._loop = EpochLoop(self.network, feed, self.control, self._report)
+        loop = self._loop = EpochLoop(self.network, feeder, self.control, self._report)
         loop.sampler = self._sampler
         loop.rate_changed.connect(self._writer.mark_rate)
         self._place = _Place(self._initial_epoch)
@@ -416,7 +416,7 @@ class Trainer:
         if self._weights is not None:
             self.network.write(self._weights)
             self._warm_up(loop)
-        for batch in {feed.rows_of(0), feed.rows_of(feed.steps - 1)}:
+        for batch in {feeder.rows_of(0), feeder.rows_of(feeder.steps - 1)}:
             self.network.executable("train", batch)
         for callback in (self.history, *self.callbacks):
             callback.set_training(self)
@@ -482,7 +482,7 @@ class Trainer:
     def _cause(self, epoch: int, bad_step: int) -> Exception:
         place = self._place
         diagnosis = Diagnosis(
-            self.network, self.loop.feed, self.loop.rates, place.snapshot, place.snapshot_step,
+            self.network, self.loop.feeder, self.loop.rates, place.snapshot, place.snapshot_step,
             place.snapshot_total,
         )  # fmt: skip
         return diagnosis.find(epoch, self.task.settings.shuffle, bad_step)

@@ -305,7 +305,7 @@ class TrainingSession:
         def to_the_end() -> None:
             # On the training thread, which alone knows how many steps are left.
             loop = trainer.loop
-            trainer.control.step(loop.feed.steps - loop.step or loop.feed.steps)
+            trainer.control.step(loop.feeder.steps - loop.step or loop.feeder.steps)
 
         trainer.control.call(to_the_end)
 

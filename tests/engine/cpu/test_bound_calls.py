@@ -21,7 +21,7 @@ from studio.engine.cpu.machine.threads import MOST_THREADS
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.run.bound_calls import bound_calls
 from studio.engine.cpu.run.executable import CpuExecutable
-from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.data_feeder import DataFeeder, StepRange
 from studio.engine.train.network import Network
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
@@ -127,10 +127,10 @@ def test_lines_of_a_sample_call_what_is_listed(
         if mode != "infer":
             samples = task.training_samples()
             rows = len(samples)
-            feed = Feed(network, mode, samples, batch, 0, 1 << 30)
+            feeder = DataFeeder(network, mode, samples, batch, 0, 1 << 30)
             order = np.arange(rows, dtype=np.int32)
             network.session.write(f"{'train' if mode == 'train' else 'eval'}/order", order)
-            feed.position(Stretch(0, 0, batch, 1), step=0, epoch=0, record=0)
+            feeder.position(StepRange(0, 0, batch, 1), step=0, epoch=0, record=0)
         check_lines(network, mode, batch, rows, monkeypatch)
 
 

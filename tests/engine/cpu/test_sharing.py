@@ -26,7 +26,7 @@ from studio.engine.layers.pooling import AveragePooling2D, GlobalAveragePooling2
 from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import SparseCategoricalCrossentropy
 from studio.engine.optim.optimizers import Adam
-from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.data_feeder import DataFeeder, StepRange
 from studio.engine.train.network import Network
 from studio.engine.train.samples import Samples
 from studio.engine.train.settings import TrainingSettings
@@ -71,11 +71,11 @@ def trained(config: ExecutionConfig) -> tuple[dict[str, np.ndarray], np.ndarray,
     backend = CpuBackend(config=config)
     with Network(task, backend) as network:
         network.initialise(3)
-        feed = Feed(network, "train", samples, BATCH, 0, 1 << 30)
+        feeder = DataFeeder(network, "train", samples, BATCH, 0, 1 << 30)
         network.session.write("train/order", np.arange(BATCH, dtype=np.int32))
         length = network.program("train").tensors.named("train/rates").shape[0]
         network.session.write("train/rates", np.full(length, 1e-3, np.float32))
-        feed.position(Stretch(0, 0, BATCH, STEPS), step=0, epoch=0, record=0)
+        feeder.position(StepRange(0, 0, BATCH, STEPS), step=0, epoch=0, record=0)
         network.executable("train", BATCH).run(STEPS)
         losses = network.session.read("train/ring").result()[:STEPS, 0]
         weights = {

@@ -23,7 +23,7 @@ from studio.engine.gl.tuning.whole_steps import hold_against_steps
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_places import NotStoredError, NotThereError
-from studio.engine.train.feed import Feed, Stretch
+from studio.engine.train.data_feeder import DataFeeder, StepRange
 from studio.engine.train.network import Network
 from tests.engine.gl.gl_programs import Lines, run_once
 from tests.engine.gl.one_line import run_line
@@ -96,12 +96,12 @@ def trained(backend: GlBackend) -> Trained:
     assert made.training is not None
     with Network(made, backend) as network:
         network.initialise(0)
-        feed = Feed(network, "train", made.training, BATCH_ROWS, 0, 1 << 30)
+        feeder = DataFeeder(network, "train", made.training, BATCH_ROWS, 0, 1 << 30)
         order = np.arange(len(made.training), dtype=np.int32)
         network.session.write("train/order", order)
         rates = network.program("train").tensors.named("train/rates").shape
         network.session.write("train/rates", np.full(rates, 1e-2, np.float32))
-        feed.position(Stretch(0, 0, BATCH_ROWS, 1), step=0, epoch=0, record=0)
+        feeder.position(StepRange(0, 0, BATCH_ROWS, 1), step=0, epoch=0, record=0)
         executable = network.executable("train", BATCH_ROWS)
         assert isinstance(executable, GlExecutable)
         executable.run(STEPS)

@@ -7,7 +7,7 @@ import pytest
 from studio.engine.compiler.rewriting import with_lines
 from studio.engine.core.tensor import BATCH, Role, Tensor, TensorMap
 from studio.engine.isa.ops.activation import Relu
-from studio.engine.isa.program import SECTIONS, Program, Stretch
+from studio.engine.isa.program import SECTIONS, Program, StepRange
 
 F0, F1, L0, B0, B1 = (Relu(x=n, y=n + 1) for n in range(5))
 PLAIN = {"forward": (F0, F1), "loss": (L0,), "backward": (B0, B1)}
@@ -45,14 +45,14 @@ def test_lines_of_sections_may_alternate():
 
 def test_stretches_are_neighbouring_lines_of_one_section():
     assert list(program().with_lines(MIXED).stretches()) == [
-        Stretch("forward", 0, (F0,)),
-        Stretch("loss", 1, (L0,)),
-        Stretch("backward", 2, (B0,)),
-        Stretch("forward", 3, (F1,)),
-        Stretch("backward", 4, (B1,)),
+        StepRange("forward", 0, (F0,)),
+        StepRange("loss", 1, (L0,)),
+        StepRange("backward", 2, (B0,)),
+        StepRange("forward", 3, (F1,)),
+        StepRange("backward", 4, (B1,)),
     ]
-    plain = [Stretch("forward", 0, (F0, F1)), Stretch("loss", 2, (L0,))]
-    assert list(program().stretches()) == [*plain, Stretch("backward", 3, (B0, B1))]
+    plain = [StepRange("forward", 0, (F0, F1)), StepRange("loss", 2, (L0,))]
+    assert list(program().stretches()) == [*plain, StepRange("backward", 3, (B0, B1))]
 
 
 def test_lines_in_the_usual_order_make_an_ordinary_program():

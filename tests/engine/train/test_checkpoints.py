@@ -110,7 +110,7 @@ def test_a_streamed_training_resumes_bit_for_bit(cpu: Backend, tmp_path: Path) -
         while first.loop_or_none() is None or first.loop.total_step < 30:
             first.control.wait(["paused"], 0.01)
         saved = first.control.call(first.checkpoint).result(30)
-        assert not first.loop.feed.plan.is_resident
+        assert not first.loop.feeder.plan.is_resident
         first.control.stop()
         future.result(30)
     with Trainer(made(2), cpu) as second:

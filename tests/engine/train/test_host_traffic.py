@@ -19,8 +19,8 @@ from studio.engine.gl.plan.planned_step import plan_step
 from studio.engine.gl.run.session import GlSession
 from studio.engine.layers.initializers import starts_at_zero
 from studio.engine.train.control import Control
+from studio.engine.train.data_feeder import DataFeeder
 from studio.engine.train.evaluation import Evaluator
-from studio.engine.train.feed import Feed
 from studio.engine.train.host_traffic import host_entries, resident_rows
 from studio.engine.train.inference import Inference
 from studio.engine.train.loop import EpochLoop
@@ -116,7 +116,7 @@ def test_host_moves_what_is_listed_in_a_training(
     with Network(task, backend) as network:
         program = network.program("train")
         found = listed(backend, task, program)
-        feed = Feed(network, "train", samples, batch, 0, 1 << 30)
+        feeder = DataFeeder(network, "train", samples, batch, 0, 1 << 30)
         loop = EpochLoop(network, feed, Control(), lambda: None)
         network.initialise(0)
         for epoch in range(epochs):
@@ -153,9 +153,9 @@ def test_host_moves_shards_of_data_that_does_not_fit(
     heard, batch, samples = Heard(monkeypatch), task.batch_rows, task.training_samples()
     with Network(task, backend) as network:
         program = network.program("train")
-        feed = Feed(network, "train", samples, batch, 0, 5 * batch * samples.row_bytes)
-        assert not feed.plan.is_resident
-        rows = 2 * feed.plan.shard_samples
+        feeder = DataFeeder(network, "train", samples, batch, 0, 5 * batch * samples.row_bytes)
+        assert not feeder.plan.is_resident
+        rows = 2 * feeder.plan.shard_samples
         plan = plan_memory(program, batch, rows, backend.target)
         found = host_entries(program, plan, backend.target, batch, rows, streams=True)
         loop = EpochLoop(network, feed, Control(), lambda: None)
@@ -166,7 +166,7 @@ def test_host_moves_shards_of_data_that_does_not_fit(
     assert {entry.what for entry in shards} == {"data/x", "data/y", "train/order"}
     for entry in shards:
         sizes = heard.moved["upload", entry.what]
-        assert len(sizes) == -(-len(samples) // feed.plan.shard_samples)
+        assert len(sizes) == -(-len(samples) // feeder.plan.shard_samples)
         # The last shard may be shorter.
         assert {in_words(nbytes) for nbytes in sizes[:-1]} == {entry.nbytes}
 
@@ -229,7 +229,7 @@ def test_clears_and_uploads_of_a_recording_are_listed(monkeypatch: pytest.Monkey
     rows = len(task.training_samples())
     try:
         with Network(task, backend) as network:
-            Feed(network, "train", task.training_samples(), batch, 0, 1 << 30)
+            DataFeeder(network, "train", task.training_samples(), batch, 0, 1 << 30)
             network.initialise(0)
             heard = Heard(monkeypatch)
             program = network.executable("train", batch).program

@@ -222,7 +222,7 @@ def test_instrumented_steps_are_left_out(cpu: Backend, monkeypatch: pytest.Monke
         seconds = trainer.loop.measured_seconds
     assert measured > 0
     assert seconds > 0
-    rows = 40 * len(trainer.loop.feed.samples)
+    rows = 40 * len(trainer.loop.feeder.samples)
     assert heard[-1][1] == rows - measured
     assert heard[-1][0] <= result.seconds - seconds + 1e-6
 

@@ -167,7 +167,7 @@ def test_every_step_of_a_training_is_recorded(saved: Project, run: RunFolder, cp
     heard = Heard()
     with Trainer(Task.of_project(saved), cpu, run=run, callbacks=[heard]) as trainer:
         result = trainer.run()
-        rows = len(trainer.loop.feed.samples)
+        rows = len(trainer.loop.feeder.samples)
     content = content_of(run.path)
     assert result.steps == 4 * 5
     assert heard.batches == [0, 1, 2, 3, 4] * 4

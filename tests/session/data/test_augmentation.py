@@ -13,9 +13,9 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref
 from studio.engine.train.data.bundled import load_digits
 from studio.engine.train.data.normalization import make_normalization
+from studio.engine.train.data_feeder import DataFeeder
 from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.devices import open_backend
-from studio.engine.train.feed import Feed
 from studio.engine.train.network import Network
 from studio.engine.train.project import Project
 from studio.engine.train.task import Task
@@ -38,9 +38,9 @@ def batch_of_training(seed: int, epoch: int, rows: int) -> np.ndarray:
             "train", 0, opened.backend.target, keep=frozenset({name})
         )
         network.initialise(seed)
-        feed = Feed(network, "train", task.training, rows, seed, 1 << 30)
-        stretch = next(iter(feed.stretches(epoch, shuffle=False)))
-        feed.position(stretch, step=0, epoch=epoch, record=0)
+        feeder = DataFeeder(network, "train", task.training, rows, seed, 1 << 30)
+        step_range = next(iter(feeder.step_ranges(epoch, shuffle=False)))
+        feeder.position(step_range, step=0, epoch=epoch, record=0)
         ref = next(t.id for t in program.tensors.values() if t.name == name)
         program = replace(program, outputs=(*program.outputs, ref))
         executable = opened.backend.compile(program, network.session, rows)

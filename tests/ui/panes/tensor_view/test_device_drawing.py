@@ -175,18 +175,18 @@ def test_the_device_draws_what_numpy_would(window: Window) -> None:
 
     def place() -> tuple[int, int]:
         """Steps made, and rows of the next."""
-        return loop.total_step, loop.feed.rows_of(loop.total_step % loop.feed.steps)
+        return loop.total_step, loop.feeder.rows_of(loop.total_step % loop.feeder.steps)
 
     def settled() -> tuple[int, int]:
         return control.call(place).result(30)
 
     last, rows = settled()
-    if rows < loop.feed.batch_size:
+    if rows < loop.feeder.batch_size:
         # The last step of an epoch is a small one, which is not looked at on its way.
         control.step()
         window.qtbot.waitUntil(lambda: settled()[0] > last, timeout=30000)
         last, rows = settled()
-    assert rows == loop.feed.batch_size
+    assert rows == loop.feeder.batch_size
     window.qtbot.waitUntil(lambda: tap.wanted, timeout=30000)
     control.step()
 

@@ -25,7 +25,7 @@ _MASK = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
-class Stretch:
+class StepRange:
     """Steps of one length that follow one another without the host moving anything.
 
     Attributes:
@@ -43,7 +43,7 @@ class Stretch:
     offset: int = 0
 
 
-class Feed:
+class DataFeeder:
     """Brings the samples of one mode to the device and says where each step begins.
 
     Args:
@@ -84,7 +84,7 @@ class Feed:
         left = len(self.samples) - step * self.batch_size
         return min(self.batch_size, left)
 
-    def stretches(self, epoch: int, shuffle: bool, first_step: int = 0) -> Iterator[Stretch]:
+    def step_ranges(self, epoch: int, shuffle: bool, first_step: int = 0) -> Iterator[StepRange]:
         """The steps of an epoch from ``first_step`` on, each stretch ready when it is given.
 
         Writes order and, where data streams, the shard; the caller positions the step block.
@@ -96,17 +96,17 @@ class Feed:
             return
         yield from self._stream(epoch, shuffle, first_step)
 
-    def position(self, stretch: Stretch, *, step: int, epoch: int, record: int) -> None:
+    def position(self, step_range: StepRange, *, step: int, epoch: int, record: int) -> None:
         """Write the step block for a stretch; it takes effect behind the steps queued before."""
         words = np.zeros(STEP_WORDS, np.int64)
         words[StepWord.STEP] = step
         words[StepWord.EPOCH] = epoch
-        words[StepWord.CURSOR] = stretch.cursor
+        words[StepWord.CURSOR] = step_range.cursor
         words[StepWord.UPDATES] = step
         words[StepWord.RECORD] = record
         words[StepWord.SEED_LOW] = self.seed & _MASK
         words[StepWord.SEED_HIGH] = self.seed >> 32 & _MASK
-        words[StepWord.OFFSET] = stretch.offset
+        words[StepWord.OFFSET] = step_range.offset
         block = words.astype(np.uint32).view(np.int32)
         self.network.session.write(f"{self._group}/step", block)
 
@@ -148,7 +148,7 @@ class Feed:
         self.network.forget(self.mode)
         self.network.session.ensure(tensors, rows)
 
-    def _stream(self, epoch: int, shuffle: bool, first_step: int) -> Iterator[Stretch]:
+    def _stream(self, epoch: int, shuffle: bool, first_step: int) -> Iterator[StepRange]:
         size = self.plan.shard_samples
         steps = -(-size // self.batch_size)
         session = self.network.session
@@ -171,12 +171,12 @@ class Feed:
 
     def _cut(
         self, base: int, first: int, rows: int, wanted: int, offset: int = 0
-    ) -> Iterator[Stretch]:
+    ) -> Iterator[StepRange]:
         """The whole batches of some rows, then the partial one, from step ``wanted`` on."""
         whole, rest = divmod(rows, self.batch_size)
         skip = min(max(0, wanted - first), whole)
         if whole > skip:
             cursor = base + skip * self.batch_size
-            yield Stretch(cursor, first + skip, self.batch_size, whole - skip, offset)
+            yield StepRange(cursor, first + skip, self.batch_size, whole - skip, offset)
         if rest and first + whole >= wanted:
-            yield Stretch(base + whole * self.batch_size, first + whole, rest, 1, offset)
+            yield StepRange(base + whole * self.batch_size, first + whole, rest, 1, offset)
