@@ -23,7 +23,7 @@ class Storage(NamedTuple):
         return str(Ref(self.root, self.grad))
 
 
-class Stretch(NamedTuple):
+class SectionRange(NamedTuple):
     """Lines of one section that run one after another.
 
     Attributes:
@@ -77,7 +77,7 @@ class Program:
         """The instructions of one section."""
         return self.sections.get(name, ())
 
-    def stretches(self) -> Iterator[Stretch]:
+    def section_ranges(self) -> Iterator[SectionRange]:
         """All lines in running order, cut where the section changes."""
         at = dict.fromkeys(SECTIONS, 0)
         start = 0
@@ -86,7 +86,7 @@ class Program:
             if count != len(lines):
                 at[name] += count
                 lines = lines[at[name] - count : at[name]]
-            yield Stretch(name, start, lines)
+            yield SectionRange(name, start, lines)
             start += count
 
     def written_sections(self) -> Iterator[tuple[str, tuple[Instruction, ...]]]:
@@ -97,11 +97,13 @@ class Program:
         if not self.order:
             yield from ((n, self.sections[n]) for n in SECTIONS if n in self.sections)
             return
-        yield from ((stretch.section, stretch.lines) for stretch in self.stretches())
+        yield from (
+            (section_range.section, section_range.lines) for section_range in self.section_ranges()
+        )
         yield from ((n, ()) for n in SECTIONS if n in self.sections and not self.sections[n])
 
     def __iter__(self) -> Iterator[Instruction]:
-        for _, _, lines in self.stretches():
+        for _, _, lines in self.section_ranges():
             yield from lines
 
     def __len__(self) -> int:
@@ -109,7 +111,7 @@ class Program:
 
     def located(self) -> Iterator[tuple[str, int, Instruction]]:
         """Section, running index over the whole program, and instruction."""
-        for name, start, lines in self.stretches():
+        for name, start, lines in self.section_ranges():
             for index, ins in enumerate(lines, start):
                 yield name, index, ins
 

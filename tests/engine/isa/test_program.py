@@ -44,7 +44,7 @@ def test_lines_of_sections_may_alternate():
 
 
 def test_stretches_are_neighbouring_lines_of_one_section():
-    assert list(program().with_lines(MIXED).stretches()) == [
+    assert list(program().with_lines(MIXED).section_ranges()) == [
         StepRange("forward", 0, (F0,)),
         StepRange("loss", 1, (L0,)),
         StepRange("backward", 2, (B0,)),
@@ -52,7 +52,7 @@ def test_stretches_are_neighbouring_lines_of_one_section():
         StepRange("backward", 4, (B1,)),
     ]
     plain = [StepRange("forward", 0, (F0, F1)), StepRange("loss", 2, (L0,))]
-    assert list(program().stretches()) == [*plain, StepRange("backward", 3, (B0, B1))]
+    assert list(program().section_ranges()) == [*plain, StepRange("backward", 3, (B0, B1))]
 
 
 def test_lines_in_the_usual_order_make_an_ordinary_program():

@@ -34,7 +34,7 @@ def fuse_elementwise(program: Program, target: Target, keep: Collection[int] = (
     changes: dict[int, Sequence[Instruction]] = {}
     found = Registers(program, keep)
     registers: set[int] = set()
-    for _, start, lines in program.stretches():
+    for _, start, lines in program.section_ranges():
         place = 0
         while place < len(lines):
             length = _length(program, lines[place:], target, taken, start + place)

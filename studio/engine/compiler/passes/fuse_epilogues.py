@@ -44,7 +44,7 @@ def fuse_epilogues(program: Program, keep: Collection[int] = (), target: Target 
     found = Registers(program, keep)
     tails = _Tails(program, found, target, taken)
     registers: set[int] = set()
-    for _, start, lines in program.stretches():
+    for _, start, lines in program.section_ranges():
         for place, ins in enumerate(lines):
             index = start + place
             if index in taken or not isinstance(ins, PRODUCERS):

@@ -39,7 +39,7 @@ def fuse_gradients(program: Program, target: Target, keep: Collection[int] = ())
     taken = in_groups(program)
     room = target.max_fused_storages - OWN_STORAGES
     changes: dict[int, Sequence[Instruction]] = {}
-    for section, start, lines in program.stretches():
+    for section, start, lines in program.section_ranges():
         if section != "backward":
             continue
         place = 0

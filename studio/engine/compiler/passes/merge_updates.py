@@ -22,7 +22,7 @@ def merge_updates(program: Program) -> Program:
     """
     grouped = in_groups(program)
     changes: dict[int, Sequence[Instruction]] = {}
-    for section, start, lines in program.stretches():
+    for section, start, lines in program.section_ranges():
         indices = range(start, start + len(lines))
         if section != "update" or not grouped.isdisjoint(indices):
             continue
