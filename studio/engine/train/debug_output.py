@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from studio.engine.isa.program import Program
     from studio.engine.profiler.events import Profile
     from studio.engine.runtime.backend import Backend, Executable
-    from studio.engine.train.meter import Numbers
+    from studio.engine.train.metrics_reader import Numbers
 
 VARIABLE = "GLASSBOX_DEBUG"
 

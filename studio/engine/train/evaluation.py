@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studio.engine.train.data_feeder import DataFeeder
-from studio.engine.train.meter import Meter
+from studio.engine.train.metrics_reader import MetricsReader
 from studio.engine.train.network import Network
 from studio.engine.train.samples import Samples
 
@@ -28,19 +28,21 @@ class Evaluator:
             budget = settings.data_budget * _MIB
             feeder = DataFeeder(self._network, "evaluate", samples, size, settings.seed, budget)
             self._feeder, self._samples = feeder, samples
-        meter = Meter(self._network.session, self._network.program("evaluate"), "eval")
+        metrics_reader = MetricsReader(
+            self._network.session, self._network.program("evaluate"), "eval"
+        )
         done = 0
         for step_range in feeder.step_ranges(0, shuffle=False):
             executable = self._network.executable("evaluate", step_range.batch)
             feeder.position(step_range, step=done, epoch=0, record=done)
             left = step_range.steps
             while left:
-                steps = min(left, _CHUNK, meter.room)
+                steps = min(left, _CHUNK, metrics_reader.room)
                 executable.run(steps)
-                meter.note(step_range.batch, steps)
+                metrics_reader.note(step_range.batch, steps)
                 left -= steps
                 done += steps
-                if not meter.room:
-                    meter.ask()
-        meter.finish()
-        return meter.means()
+                if not metrics_reader.room:
+                    metrics_reader.ask()
+        metrics_reader.finish()
+        return metrics_reader.means()

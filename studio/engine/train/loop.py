@@ -13,7 +13,7 @@ from studio.engine.runtime.backend import Executable
 from studio.engine.train.control import UNLIMITED, Control
 from studio.engine.train.data_feeder import DataFeeder, StepRange
 from studio.engine.train.debug_output import told_numbers
-from studio.engine.train.meter import Meter, Numbers
+from studio.engine.train.metrics_reader import MetricsReader, Numbers
 from studio.engine.train.network import Network
 from studio.engine.train.rates import RateTable
 from studio.engine.train.step_sampling import Part, StepSampler
@@ -32,7 +32,7 @@ class EpochLoop:
         rate_changed: emitted with the steps done and a rate that was set, None for the
             optimiser's own, before a step uses it.
         heard: emitted with the steps done before the first of those whose numbers have come, and
-            their numbers, [steps, columns] in the order of ``meter.labels``.
+            their numbers, [steps, columns] in the order of ``metrics_reader.labels``.
 
     Args:
         network: what trains.
@@ -45,11 +45,11 @@ class EpochLoop:
         self, network: Network, feeder: DataFeeder, control: Control, report: Callable[[], None]
     ) -> None:
         program = network.program("train")
-        self.meter = Meter(network.session, program, "train", self._heard)
+        self.metrics_reader = MetricsReader(network.session, program, "train", self._heard)
         self.rate_changed: Signal[[int, float | None]] = Signal()
         self.heard: Signal[[int, Numbers]] = Signal()
         # Kept here, since signals hold their listeners weakly.
-        self._told = told_numbers(self.meter.labels)
+        self._told = told_numbers(self.metrics_reader.labels)
         if self._told is not None:
             self.heard.connect(self._told)
         self.rates = RateTable(network.session, program, network.task.settings.optimizer)
@@ -80,7 +80,7 @@ class EpochLoop:
         self.rates.forget(self.total_step)
         if step == 0:
             self.trace.begin_epoch()
-        self.meter.begin(self.total_step, rows, sums)
+        self.metrics_reader.begin(self.total_step, rows, sums)
 
     def run(self, epoch: int, shuffle: bool) -> bool:
         """The rest of an epoch; False when it was stopped or the loss became no number.
@@ -97,7 +97,7 @@ class EpochLoop:
 
     def settle(self) -> None:
         """Wait for the numbers of all steps queued, and report."""
-        self.meter.finish()
+        self.metrics_reader.finish()
         self._lap("steps")
         self._tell(time.perf_counter())
         self._lap("reports")
@@ -134,19 +134,19 @@ class EpochLoop:
 
     def _queue(self, executable: Executable, batch: int, left: int, *, counted: bool) -> int:
         """Queue one chunk; how many steps it had. Counted steps go one by one."""
-        steps = 1 if counted else min(left, self._chunk, self.rates.slots, self.meter.room)
+        steps = 1 if counted else min(left, self._chunk, self.rates.slots, self.metrics_reader.room)
         self.rates.prepare(self.total_step, steps)
         self.trace.highest_rate = max(self.trace.highest_rate, self.rates.rate(self.total_step))
         self._lap("transfers")
         done = self._run(executable, batch, steps, counted=counted)
         now = time.perf_counter()
-        self.meter.note(batch, done)
+        self.metrics_reader.note(batch, done)
         self.step += done
         self.total_step += done
         self._control.spend(done)
-        self.meter.collect()
-        if not self.meter.room or now - self._reported >= REPORT_SECONDS:
-            self.meter.ask()
+        self.metrics_reader.collect()
+        if not self.metrics_reader.room or now - self._reported >= REPORT_SECONDS:
+            self.metrics_reader.ask()
             self._lap("transfers")
             self._tell(now)
         self._lap("reports")

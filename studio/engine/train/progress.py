@@ -294,7 +294,7 @@ class Reporter:
             # Numbers of steps already run may arrive later; their rows must not count as done
             # after this report.
             self._paced = True
-            paced += min(each, loop.step * loop.feeder.batch_size) - loop.meter.rows
+            paced += min(each, loop.step * loop.feeder.batch_size) - loop.metrics_reader.rows
         self._pace.note(seconds, paced)
         left = self._pace.seconds_left(
             max(0, self._epochs * each - rows), max(0, self._epochs - epoch)
@@ -305,7 +305,7 @@ class Reporter:
             loop.step if in_epoch else 0,
             steps,
             loop.total_step,
-            loop.meter.means() if logs is None else logs,
+            loop.metrics_reader.means() if logs is None else logs,
             loop.rates.rate(loop.total_step),
             self.seconds,
             self._teller.tell(left, self.watch.seconds),
@@ -315,7 +315,7 @@ class Reporter:
 
     def _rows_at(self, loop: EpochLoop, epoch: int) -> int:
         """Rows of all epochs whose numbers are there."""
-        return epoch * len(loop.feeder.samples) + loop.meter.rows
+        return epoch * len(loop.feeder.samples) + loop.metrics_reader.rows
 
     def _plain(self, loop: EpochLoop, rows: int) -> tuple[float, int]:
         """Seconds and rows of this part of the training, without instrumented steps."""

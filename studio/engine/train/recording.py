@@ -20,7 +20,7 @@ from studio.engine.train.callbacks.history import History
 from studio.engine.train.control import State
 from studio.engine.train.loop import EpochLoop
 from studio.engine.train.marks import Mark, MarkKind, append_mark
-from studio.engine.train.meter import Numbers
+from studio.engine.train.metrics_reader import Numbers
 from studio.engine.train.network import STATE_ROLES, Network
 from studio.engine.train.project import Project
 from studio.engine.train.run_lock import RunLock
@@ -284,7 +284,7 @@ class StepRecorder:
         """The first step is about to run."""
         self._loop = loop
         self.skip()
-        feeder, metrics = loop.feeder, (*loop.meter.labels, RATE)
+        feeder, metrics = loop.feeder, (*loop.metrics_reader.labels, RATE)
         size = EpochSize(feeder.steps, feeder.batch_size, len(feeder.samples))
         header = StepsHeader(metrics, size, self._since + self._offset)
         folder = self._folder
@@ -387,10 +387,12 @@ def checkpoint_of(
         seconds: seconds of training so far.
         stop_reason: why a callback ends it here, None where none does.
     """
-    loop.meter.finish()
+    loop.metrics_reader.finish()
     epoch, begun = place
     position = (
-        Position(epoch, loop.step, loop.total_step, loop.meter.rows, loop.meter.sums)
+        Position(
+            epoch, loop.step, loop.total_step, loop.metrics_reader.rows, loop.metrics_reader.sums
+        )
         if begun
         else Position(epoch, 0, loop.total_step)
     )

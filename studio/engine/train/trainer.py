@@ -465,7 +465,7 @@ class Trainer:
             raise self._cause(epoch, loop.bad_step)
         if not whole and (loop.bad_step is None or self.control.stop_wanted):
             return False
-        logs = loop.meter.means()
+        logs = loop.metrics_reader.means()
         if self.task.validation is not None:
             measured = self._evaluator.evaluate(self.task.validation)
             logs |= {f"val_{name}": value for name, value in measured.items()}

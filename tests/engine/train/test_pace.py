@@ -11,7 +11,7 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train import loop
 from studio.engine.train import progress as progress_module
 from studio.engine.train.callbacks.callback import Callback
-from studio.engine.train.meter import Meter
+from studio.engine.train.metrics_reader import MetricsReader
 from studio.engine.train.progress import (
     LEAST_SECONDS,
     WINDOW_SECONDS,
@@ -190,7 +190,7 @@ def test_rows_whose_numbers_arrive_late_raise_no_pace(
     monkeypatch.setattr(loop, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr(loop, "CHUNK_SECONDS", 0.0)
     # Numbers are then read only where too many reads wait, and at the end of an epoch.
-    monkeypatch.setattr(Meter, "collect", lambda _: None)
+    monkeypatch.setattr(MetricsReader, "collect", lambda _: None)
     seen: list[Progress] = []
     hear = seen.append
 

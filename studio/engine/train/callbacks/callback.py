@@ -15,7 +15,7 @@ from studio.engine.optim.metrics import metric_logged_as
 
 if TYPE_CHECKING:
     from studio.engine.train.loop import EpochLoop
-    from studio.engine.train.meter import Numbers
+    from studio.engine.train.metrics_reader import Numbers
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Weights: TypeAlias = dict[str, Array]
@@ -123,7 +123,7 @@ class StepCalls:
             loop.heard.connect(self._heard)
 
     def _heard(self, first: int, numbers: Numbers) -> None:
-        batch, labels = self._loop.step_of_epoch(first), self._loop.meter.labels
+        batch, labels = self._loop.step_of_epoch(first), self._loop.metrics_reader.labels
         for ahead, row in enumerate(numbers.tolist()):
             logs = dict(zip(labels, row, strict=True))
             for callback in self._wanted:

@@ -12,7 +12,7 @@ from studio.engine.core.tensor import Role, Tensor, TensorMap
 from studio.engine.isa.program import Program
 from studio.engine.optim.optimizers import SGD
 from studio.engine.optim.schedules import ExponentialDecay
-from studio.engine.train.meter import Meter
+from studio.engine.train.metrics_reader import MetricsReader
 from studio.engine.train.rates import RateTable
 
 RING = 8
@@ -55,39 +55,39 @@ def program() -> Program:
 def test_means_weigh_each_step_by_its_rows_across_the_ring(rng: np.random.Generator) -> None:
     device = Device()
     heard: list[tuple[int, np.ndarray]] = []
-    meter = Meter(device, program(), "train", lambda *found: heard.append(found))  # type: ignore[arg-type]
+    metrics_reader = MetricsReader(device, program(), "train", lambda *found: heard.append(found))  # type: ignore[arg-type]
     values = rng.random((21, 2)).astype(np.float32)
     rows = rng.integers(1, 40, 21)
-    meter.begin(13)
+    metrics_reader.begin(13)
     for step, (numbers, count) in enumerate(zip(values, rows, strict=True)):
-        if not meter.room:
-            meter.ask()
+        if not metrics_reader.room:
+            metrics_reader.ask()
         device.ring[(13 + step) % RING] = numbers
-        meter.note(int(count), 1)
+        metrics_reader.note(int(count), 1)
         if step % 5 == 4:
             device.answer()
-            meter.collect()
-    meter.ask()
+            metrics_reader.collect()
+    metrics_reader.ask()
     device.answer()
-    meter.finish()
+    metrics_reader.finish()
     expected = (values.astype(np.float64) * rows[:, None]).sum(0) / rows.sum()
-    assert list(meter.means().values()) == pytest.approx(expected, rel=1e-12)
+    assert list(metrics_reader.means().values()) == pytest.approx(expected, rel=1e-12)
     firsts = np.cumsum([13, *(len(block) for _, block in heard)])[:-1]
     assert [first for first, _ in heard] == firsts.tolist()
     assert np.concatenate([block for _, block in heard]).tobytes() == values.tobytes()
-    assert meter.rows == rows.sum()
+    assert metrics_reader.rows == rows.sum()
 
 
 def test_means_go_on_from_what_a_checkpoint_counted() -> None:
     device = Device()
-    meter = Meter(device, program(), "train")  # type: ignore[arg-type]
-    meter.begin(3, rows=10, sums=(20.0, 5.0))
+    metrics_reader = MetricsReader(device, program(), "train")  # type: ignore[arg-type]
+    metrics_reader.begin(3, rows=10, sums=(20.0, 5.0))
     device.ring[3] = (1.0, 1.0)
-    meter.note(10, 1)
-    meter.ask()
+    metrics_reader.note(10, 1)
+    metrics_reader.ask()
     device.answer()
-    meter.finish()
-    assert meter.means() == {"loss": 1.5, "accuracy": 0.75}
+    metrics_reader.finish()
+    assert metrics_reader.means() == {"loss": 1.5, "accuracy": 0.75}
 
 
 def test_every_step_finds_its_rate_and_changes_are_immediate() -> None:

@@ -17,7 +17,7 @@ from studio.engine.runtime.backend import Session
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Numbers: TypeAlias = npt.NDArray[np.float32]
-"""Numbers of steps that follow one another: [steps, columns], named by `Meter.labels`."""
+"""Numbers of steps that follow one another: [steps, columns], named by `MetricsReader.labels`."""
 
 _MOST_READS = 4
 
@@ -37,7 +37,7 @@ class _Read:
     future: Future[Array]
 
 
-class Meter:
+class MetricsReader:
     """Means of one epoch, each step weighted by its rows, in float64.
 
     Args:
