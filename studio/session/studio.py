@@ -55,7 +55,7 @@ from studio.session.tensor_view.live_resting import NetworkAtRest, initial
 from studio.session.tensor_view.live_scheduler import budget
 from studio.session.tensor_view.pointing import SharedPick
 from studio.session.training.device import ContextFactory
-from studio.session.training.state import Ending, State
+from studio.session.training.state import State, TrainingOutcome
 from studio.session.training.training import TrainingModel
 
 NO_PROJECT = "no project is open"
@@ -409,27 +409,31 @@ class Studio:
         if name == "backend":
             self.compilation.compile_now()
 
-    def _training_ended(self, ending: Ending) -> None:
+    def _training_ended(self, outcome: TrainingOutcome) -> None:
         trainer, run = self.training.trainer, self.training.run
         self.profiling.unfollow()
         resting = None
         if trainer is not None and self.training.has_weights:
             label = "trained weights" if run is None else f"weights of run {run.name}"
-            steps = self.training.standing.steps
+            steps = self.training.status.steps
             resting = NetworkAtRest(
                 trainer.network, label, steps, lambda: self.training.lineage.replaced
             )
         self.live.ended(resting)
         self._tell_problem()
-        if isinstance(ending.error, NumericError) and ending.error.tensors and trainer is not None:
-            found = of_error("training", ending.error, self._ids()).entity
+        if (
+            isinstance(outcome.error, NumericError)
+            and outcome.error.tensors
+            and trainer is not None
+        ):
+            found = of_error("training", outcome.error, self._ids()).entity
             node_id = "" if found is None else found.key
-            self.culprit.keep(FailedStep(ending.error, trainer.network, node_id))
-        if ending.error is not None:
-            self._tell_failure(ending.error)
-        elif ending.unsaved is not None:
-            self._tell_unsaved(ending.unsaved)
-        told = ending.verdict
+            self.culprit.keep(FailedStep(outcome.error, trainer.network, node_id))
+        if outcome.error is not None:
+            self._tell_failure(outcome.error)
+        elif outcome.unsaved is not None:
+            self._tell_unsaved(outcome.unsaved)
+        told = outcome.verdict
         if told is not None:
             self._settling.failed_in()
             again = self.remedies.learning_rate(told.suggested_rate)

@@ -58,7 +58,7 @@ def test_a_sample_compiles_trains_and_leaves_a_run(bench: Bench, tmp_path: Path)
     assert studio.training.run is not None
     assert studio.training.run.path.is_dir()
     assert studio.live.resting is not None
-    assert studio.live.resting.step == studio.training.standing.steps > 0
+    assert studio.live.resting.step == studio.training.status.steps > 0
     assert [file.path for file in studio.recent.files] == [path.resolve()]
 
 
@@ -199,7 +199,7 @@ def test_weights_that_are_only_in_the_window_are_told_until_they_are_written(
     state = set_training(studio.document.state, {"epochs": 2, "early_stopping": None})
     studio.document.apply("epochs", state)
     studio.training.step_batch()
-    bench.until(lambda: studio.training.state == "paused" and studio.training.standing.steps)
+    bench.until(lambda: studio.training.state == "paused" and studio.training.status.steps)
     run = studio.training.run
     assert run is not None
     away = run.path.rename(run.path.with_name("away"))

@@ -113,7 +113,7 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
     camera.until(lambda: studio.training.state == "running")
     studio.actions.trigger("workspace.train")
     studio.bus.select([entities.tensor("conv2/kernel")], source="")
-    camera.until(lambda: studio.training.standing.epoch >= 12)
+    camera.until(lambda: studio.training.status.epoch >= 12)
     camera.take("train")
     studio.actions.trigger("workspace.profile")
     switched = studio.profiling.bar

@@ -124,7 +124,7 @@ def training(camera: Camera) -> None:
     studio.actions.trigger("workspace.train")
     studio.actions.trigger("train.start")
     studio.bus.select([entities.tensor("conv2/kernel")], source="")
-    camera.until(lambda: studio.training.standing.epoch >= 3)
+    camera.until(lambda: studio.training.status.epoch >= 3)
     camera.take("window-train")
     shoot(camera, ("tensor_view", "plots", "runs", "testing"), "running")
     studio.actions.trigger("workspace.profile")
@@ -182,16 +182,16 @@ def marks(camera: Camera) -> None:
     camera.until(lambda: not studio.compilation.is_stale)
     studio.actions.trigger("workspace.train")
     studio.actions.trigger("train.start")
-    camera.until(lambda: studio.training.standing.epoch >= 2)
+    camera.until(lambda: studio.training.status.epoch >= 2)
     studio.actions.trigger("train.pause")
     camera.until(lambda: studio.training.state == "paused")
     studio.training.set_learning_rate(_HUGE)
     for number, tensor in enumerate(("conv1/kernel", "conv1/output", "conv2/output", "conv2/bias")):
         studio.bus.select([entities.tensor(tensor)], source="")
         camera.wait(0.5)
-        done = studio.training.standing.steps
+        done = studio.training.status.steps
         studio.actions.trigger("train.step_batch")
-        camera.until(lambda done=done: studio.training.standing.steps > done)
+        camera.until(lambda done=done: studio.training.status.steps > done)
         shoot(camera, ("tensor_view",), f"marks-{number}-{tensor.replace('/', '-')}")
     camera.take("window-marks")
     shoot(camera, ("plots", "log"), "marks")

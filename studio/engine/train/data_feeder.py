@@ -85,7 +85,7 @@ class DataFeeder:
         return min(self.batch_size, left)
 
     def step_ranges(self, epoch: int, shuffle: bool, first_step: int = 0) -> Iterator[StepRange]:
-        """The steps of an epoch from ``first_step`` on, each stretch ready when it is given.
+        """The steps of an epoch from ``first_step`` on, each range ready when it is given.
 
         Writes order and, where data streams, the shard; the caller positions the step block.
         """
@@ -97,7 +97,7 @@ class DataFeeder:
         yield from self._stream(epoch, shuffle, first_step)
 
     def position(self, step_range: StepRange, *, step: int, epoch: int, record: int) -> None:
-        """Write the step block for a stretch; it takes effect behind the steps queued before."""
+        """Write the step block for a range of steps; it takes effect behind the steps queued before."""
         words = np.zeros(STEP_WORDS, np.int64)
         words[StepWord.STEP] = step
         words[StepWord.EPOCH] = epoch

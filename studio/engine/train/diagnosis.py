@@ -15,7 +15,7 @@ class Diagnosis:
 
     Args:
         network: what trained.
-        feed: its samples.
+        feeder: brings its samples.
         rates: learning rates of the steps.
         snapshot: state at ``first_step``, or None to look at the state as it is now.
         first_step: index within the epoch of the snapshot.

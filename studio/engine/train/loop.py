@@ -36,7 +36,7 @@ class EpochLoop:
 
     Args:
         network: what trains.
-        feed: its samples.
+        feeder: brings its samples.
         control: what others want of the training.
         report: called about ten times a second, and when all numbers are in.
     """

@@ -101,7 +101,7 @@ def require_place(position: Position, loop: EpochLoop) -> None:
     ):
         raise CheckpointError(
             f"step {position.step} of an epoch and {position.rows} rows do not fit its "
-            f"{feed.steps} steps and {len(feed.samples)} rows",
+            f"{feeder.steps} steps and {len(feeder.samples)} rows",
             who="checkpoint",
             hint="it was made with other data or metrics; train without --resume",
         )

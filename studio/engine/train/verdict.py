@@ -225,14 +225,14 @@ def _gradients(network: Network, loop: EpochLoop) -> tuple[list[bool], bool]:
     """
     program = network.program("train")
     trained = [t for t in network.tensors("train", (Role.PARAM,)) if t.id in program.gradients()]
-    stretch = next(loop.feeder.stretches(0, network.task.settings.shuffle))
+    step_range = next(loop.feeder.step_ranges(0, network.task.settings.shuffle))
     roles = (*STATE_ROLES, Role.STEP)
     try:
         state = network.read(roles)
         try:
-            loop.feeder.position(stretch, step=loop.total_step, epoch=0, record=loop.total_step)
+            loop.feeder.position(step_range, step=loop.total_step, epoch=0, record=loop.total_step)
             loop.rates.prepare(loop.total_step, 1)
-            executable = network.executable("train", stretch.batch)
+            executable = network.executable("train", step_range.batch)
             found = executable.check({Ref(t.id, grad=True) for t in trained})
         finally:
             network.write(state, roles)

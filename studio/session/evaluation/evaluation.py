@@ -28,7 +28,7 @@ from studio.session.evaluation.measures import Array
 from studio.session.evaluation.results import Choice, Indices, PartName, Results, measure, parts_of
 from studio.session.runs.runs import RunList
 from studio.session.training.network import SharedNetwork
-from studio.session.training.state import Ending, State
+from studio.session.training.state import State, TrainingOutcome
 from studio.session.training.training import TrainingModel
 
 T = TypeVar("T")
@@ -216,7 +216,7 @@ class EvaluationModel:
         results = self.results
         if results is None or self._run != LATEST or not self._training.is_busy:
             return False
-        return self._training.standing.steps != results.steps
+        return self._training.status.steps != results.steps
 
     def why_not(self) -> str:
         """Why nothing can be tested, in a few words; empty when something can."""
@@ -413,8 +413,8 @@ class EvaluationModel:
         self.answered.emit()
         self._ask_next()
 
-    def _ended(self, ending: Ending) -> None:
-        if ending.state == "failed":
+    def _ended(self, outcome: TrainingOutcome) -> None:
+        if outcome.state == "failed":
             if self._run == LATEST:
                 self._forget()
                 self._set_status("nothing")

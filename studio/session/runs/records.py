@@ -25,7 +25,7 @@ from studio.session.core.run_notes import (
     title_of,
 )
 from studio.session.plots.curves import RunCurves
-from studio.session.training.state import Standing
+from studio.session.training.state import TrainingStatus
 
 _LOG = logging.getLogger(__name__)
 
@@ -132,17 +132,17 @@ class RunRecord:
         """How it ended, as users read it."""
         return self.verdict[0] or RUN_WORDS[self.state]
 
-    def living(self, standing: Standing, curves: RunCurves) -> RunRecord:
+    def living(self, status: TrainingStatus, curves: RunCurves) -> RunRecord:
         """The same as it stands while it trains.
 
         Args:
-            standing: how far it is.
+            status: how far it is.
             curves: what it has given so far.
         """
         return replace(
-            self, state="running", reason="", verdict=("", ""), epochs=standing.done,
-            steps=standing.steps, seconds=standing.elapsed,
-            metrics={**curves.last_epoch, **standing.metrics}, test={}, marks=tuple(curves.marks),
+            self, state="running", reason="", verdict=("", ""), epochs=status.done,
+            steps=status.steps, seconds=status.elapsed,
+            metrics={**curves.last_epoch, **status.metrics}, test={}, marks=tuple(curves.marks),
             notes=replace(self.notes, test={}),
         )  # fmt: skip
 

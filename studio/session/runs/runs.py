@@ -19,7 +19,7 @@ from studio.session.core.theme import SERIES
 from studio.session.plots.curves import RunCurves, load_curves
 from studio.session.runs.bin import KEPT_SECONDS, Binned, empty, put_away, take_back
 from studio.session.runs.records import RunRecord, read_record, stamp_of
-from studio.session.training.state import Ending, State
+from studio.session.training.state import State, TrainingOutcome
 from studio.session.training.training import TrainingModel
 
 _LIVE_SECONDS = 0.5
@@ -380,7 +380,7 @@ class RunList:
             self._curves.pop(self.active, None)
         self._soon.ask()
 
-    def _ended(self, _ending: Ending) -> None:
+    def _ended(self, _ending: TrainingOutcome) -> None:
         self._curves.pop(self.active, None)
         if self._move_from is not None:
             self.document_saved()
@@ -398,11 +398,11 @@ class RunList:
     def _follow_active(self) -> bool:
         """Let the run under way stand in the list as it does now; whether there is one."""
         record, curves = self._records.get(self.active), self.training.curves
-        standing = self.training.standing
+        status = self.training.status
         # Before the first report nothing is known of it that its files do not say.
-        if record is None or curves is None or not self.training.is_busy or not standing.batches:
+        if record is None or curves is None or not self.training.is_busy or not status.batches:
             return False
-        self._records[record.name] = record.living(standing, curves)
+        self._records[record.name] = record.living(status, curves)
         return True
 
 

@@ -41,7 +41,7 @@ class Compiling:
 
 
 @dataclass(frozen=True)
-class Standing:
+class TrainingStatus:
     """How far a training is.
 
     Attributes:
@@ -77,7 +77,7 @@ class Standing:
     done: int = 0
 
     @classmethod
-    def of(cls, progress: Progress, *, counts_batches: bool) -> Standing:
+    def of(cls, progress: Progress, *, counts_batches: bool) -> TrainingStatus:
         """The standing after a report."""
         return cls(
             min(progress.epoch + 1, progress.epochs),
@@ -98,7 +98,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Ending:
+class TrainingOutcome:
     """How a training ended.
 
     Attributes:

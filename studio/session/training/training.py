@@ -31,7 +31,14 @@ from studio.session.training.session import (
     runs_folder,
 )
 from studio.session.training.staleness import GraphDifference, Lineage, graph_difference
-from studio.session.training.state import BUSY, WORDS, Compiling, Ending, Standing, State
+from studio.session.training.state import (
+    BUSY,
+    WORDS,
+    Compiling,
+    State,
+    TrainingOutcome,
+    TrainingStatus,
+)
 
 _LOG = logging.getLogger(__name__)
 
@@ -76,7 +83,7 @@ class TrainingModel:
         self.changed: Signal[[]] = Signal()
         self.state_changed: Signal[[State]] = Signal()
         self.started: Signal[[Trainer]] = Signal()
-        self.ended: Signal[[Ending]] = Signal()
+        self.ended: Signal[[TrainingOutcome]] = Signal()
         self.closing: Signal[[Trainer]] = Signal()
         self.staleness_changed: Signal[[]] = Signal()
         self._document = document
@@ -105,7 +112,7 @@ class TrainingModel:
     @property
     def word(self) -> str:
         """The state as users read it."""
-        return WORDS[self.state] if self.ending is None else self.ending.word
+        return WORDS[self.state] if self.outcome is None else self.outcome.word
 
     @property
     def is_busy(self) -> bool:
@@ -113,9 +120,9 @@ class TrainingModel:
         return self.state in BUSY
 
     @property
-    def standing(self) -> Standing:
+    def status(self) -> TrainingStatus:
         """How far it is."""
-        return Standing() if self._session is None else self._session.standing
+        return TrainingStatus() if self._session is None else self._session.status
 
     @property
     def compiling(self) -> Compiling:
@@ -128,19 +135,19 @@ class TrainingModel:
         return "" if self._session is None else self._session.doing
 
     @property
-    def ending(self) -> Ending | None:
+    def outcome(self) -> TrainingOutcome | None:
         """How the last training ended."""
-        return None if self._session is None else self._session.ending
+        return None if self._session is None else self._session.outcome
 
     @property
     def error(self) -> StudioError | None:
         """What the last training failed with."""
-        return None if self.ending is None else self.ending.error
+        return None if self.outcome is None else self.outcome.error
 
     @property
     def verdict(self) -> Verdict | None:
         """Why the last training has not learned, None where nothing says so."""
-        return None if self.ending is None else self.ending.verdict
+        return None if self.outcome is None else self.outcome.verdict
 
     @property
     def curves(self) -> RunCurves | None:
@@ -414,13 +421,13 @@ class TrainingModel:
         self.check_staleness()
         self.started.emit(trainer)
 
-    def _ended(self, ending: Ending) -> None:
-        if ending.error is not None and ending.error.code == "backend":
+    def _ended(self, outcome: TrainingOutcome) -> None:
+        if outcome.error is not None and outcome.error.code == "backend":
             # The device may be lost: nothing on it is of use any more.
             close = self._leave_network()
             self._close_later("Close the device", close)
         self.check_staleness()
-        self.ended.emit(ending)
+        self.ended.emit(outcome)
 
     def _close_later(self, title: str, close: Callable[[], None]) -> None:
         self._tasks.start(title, lambda _: close(), _nothing, quiet=True, if_left="finish")

@@ -117,7 +117,7 @@ def test_host_moves_what_is_listed_in_a_training(
         program = network.program("train")
         found = listed(backend, task, program)
         feeder = DataFeeder(network, "train", samples, batch, 0, 1 << 30)
-        loop = EpochLoop(network, feed, Control(), lambda: None)
+        loop = EpochLoop(network, feeder, Control(), lambda: None)
         network.initialise(0)
         for epoch in range(epochs):
             loop.begin(0)
@@ -158,7 +158,7 @@ def test_host_moves_shards_of_data_that_does_not_fit(
         rows = 2 * feeder.plan.shard_samples
         plan = plan_memory(program, batch, rows, backend.target)
         found = host_entries(program, plan, backend.target, batch, rows, streams=True)
-        loop = EpochLoop(network, feed, Control(), lambda: None)
+        loop = EpochLoop(network, feeder, Control(), lambda: None)
         network.initialise(0)
         loop.begin(0)
         assert loop.run(0, shuffle=True)

@@ -98,7 +98,7 @@ def test_the_test_part_is_measured_when_a_training_has_ended(digits: TestBench) 
         expected[right, said] += 1
     np.testing.assert_array_equal(outcome.confusion(), expected)
     assert outcome.confidence == pytest.approx(outputs.max(axis=1))
-    assert results.steps == digits.model.standing.steps
+    assert results.steps == digits.model.status.steps
     assert len(results) == len(truth)
 
 

@@ -96,11 +96,11 @@ def test_the_run_under_way_is_shown_as_it_stands(tmp_path: Path) -> None:
     bench.until_state("paused")
     bench.runs.refresh()
     bench.until(lambda: not bench.runs.is_loading)
-    standing, still = bench.model.standing, bench.runs.runs[0]
-    assert (still.steps, still.epochs) == (standing.steps, standing.done)
-    assert still.seconds == standing.elapsed
+    status, still = bench.model.status, bench.runs.runs[0]
+    assert (still.steps, still.epochs) == (status.steps, status.done)
+    assert still.seconds == status.elapsed
     assert {"loss", "val_loss"} <= set(still.metrics)
-    assert {**still.metrics, **standing.metrics} == still.metrics
+    assert {**still.metrics, **status.metrics} == still.metrics
     bench.model.start()
     assert bench.runs.delete(record.name) is None
     bench.model.stop()

@@ -13,7 +13,7 @@ from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList
 from studio.session.document.document import Document
 from studio.session.training.device import ContextFactory
-from studio.session.training.state import Ending, State
+from studio.session.training.state import State, TrainingOutcome
 from studio.session.training.training import TrainingModel
 from tests.engine.train.small_tasks import SPIRALS, project
 
@@ -43,7 +43,7 @@ class TrainingBench:
         self.errors: list[StudioError] = []
         self.said: list[str] = []
         self.states: list[State] = []
-        self.endings: list[Ending] = []
+        self.endings: list[TrainingOutcome] = []
         self.tasks = TaskList(self.scheduler, self.errors.append)
         self.preferences = Preferences()
         self.preferences.set("backend", "cpu")
@@ -58,8 +58,8 @@ class TrainingBench:
     def _hear_state(self, state: State) -> None:
         self.states.append(state)
 
-    def _hear_end(self, ending: Ending) -> None:
-        self.endings.append(ending)
+    def _hear_end(self, outcome: TrainingOutcome) -> None:
+        self.endings.append(outcome)
 
     def until(self, wanted: Callable[[], bool], seconds: float = 60.0) -> None:
         """Let the window's clock go on until something is so."""

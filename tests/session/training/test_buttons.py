@@ -16,13 +16,13 @@ def test_pause_stands_still_and_resume_goes_on(long: TrainingBench) -> None:
     long.until_state("running")
     long.model.pause()
     long.until_state("paused")
-    steps = long.model.standing.steps
+    steps = long.model.status.steps
     assert long.states[-2:] == ["pausing", "paused"]
     for _ in range(20):
         long.scheduler.advance(0.05)
-    assert long.model.standing.steps == steps
+    assert long.model.status.steps == steps
     long.model.toggle_pause()
-    long.until(lambda: long.model.standing.steps > steps)
+    long.until(lambda: long.model.status.steps > steps)
     assert long.model.state == "running"
 
 
@@ -32,9 +32,9 @@ def test_pausing_while_it_is_prepared_stands_still_before_the_first_step(
     long.model.start()
     long.model.pause()
     long.until_state("paused")
-    assert long.model.standing.steps == 0
+    assert long.model.status.steps == 0
     long.model.start()
-    long.until(lambda: long.model.standing.steps > 0)
+    long.until(lambda: long.model.status.steps > 0)
 
 
 def test_steps_and_epochs_go_one_by_one(long: TrainingBench) -> None:
@@ -52,7 +52,7 @@ def test_steps_and_epochs_go_one_by_one(long: TrainingBench) -> None:
         long.until(lambda n=expected: len(curves.segments[0].steps["loss"]) == n)
         long.until_state("paused")
     assert len(curves.segments[0].epochs["loss"]) == 2
-    long.until(lambda: long.model.standing.steps == 10)
+    long.until(lambda: long.model.status.steps == 10)
 
 
 def test_stepping_an_epoch_while_it_runs_stops_at_its_end(long: TrainingBench) -> None:
@@ -68,7 +68,7 @@ def test_stepping_an_epoch_while_it_runs_stops_at_its_end(long: TrainingBench) -
 
 def test_stop_keeps_what_was_trained(long: TrainingBench) -> None:
     long.model.start()
-    long.until(lambda: long.model.standing.steps > 20)
+    long.until(lambda: long.model.status.steps > 20)
     long.model.stop()
     long.until_state("stopped")
     assert long.model.has_weights
@@ -95,9 +95,9 @@ def test_stop_ends_a_paused_training(long: TrainingBench) -> None:
 
 def test_the_learning_rate_can_be_changed_and_is_marked(long: TrainingBench) -> None:
     long.model.start()
-    long.until(lambda: long.model.standing.steps > 50)
+    long.until(lambda: long.model.status.steps > 50)
     long.model.set_learning_rate(0.0125)
-    long.until(lambda: long.model.standing.learning_rate == 0.0125)
+    long.until(lambda: long.model.status.learning_rate == 0.0125)
     curves = long.model.curves
     assert curves is not None
     ((place, value),) = curves.rate_marks("step")
@@ -115,6 +115,6 @@ def test_the_learning_rate_can_be_changed_and_is_marked(long: TrainingBench) -> 
 @pytest.mark.parametrize("rate", [-1.0, float("nan"), float("inf"), 1e39])
 def test_a_learning_rate_that_is_none_is_refused(long: TrainingBench, rate: float) -> None:
     long.model.start()
-    long.until(lambda: long.model.standing.steps > 0)
+    long.until(lambda: long.model.status.steps > 0)
     with pytest.raises(ParameterError, match="from 0 to 3e"):
         long.model.set_learning_rate(rate)

@@ -109,9 +109,9 @@ def test_a_training_whose_folder_is_lost_keeps_its_weights_and_is_written_later(
     run.path.rename(run.path.with_name("elsewhere"))
     bench.model.start()
     bench.until_state("finished")
-    (ending,) = bench.endings
-    assert ending.error is None
-    assert ending.unsaved is not None
+    (outcome,) = bench.endings
+    assert outcome.error is None
+    assert outcome.unsaved is not None
     assert bench.model.has_weights
     assert any("not recorded" in text for text in bench.said)
     done: list[bool] = []
@@ -120,8 +120,8 @@ def test_a_training_whose_folder_is_lost_keeps_its_weights_and_is_written_later(
     run.path.with_name("elsewhere").rename(run.path)
     bench.model.save_again(lambda: done.append(True), bench.errors.append)
     bench.until(lambda: done)
-    assert bench.model.ending is not None
-    assert bench.model.ending.unsaved is None
+    assert bench.model.outcome is not None
+    assert bench.model.outcome.unsaved is None
     network, weights = bench.model.network, Checkpoint.load(run.checkpoint_path("final")).tensors
     assert network is not None
     trained = network.use(lambda found: found.weights())
@@ -199,7 +199,7 @@ def test_a_lost_device_ends_the_training_and_the_next_begins_on_a_fresh_one(
 
     long.model.closing.connect(hear)
     long.model.start()
-    long.until(lambda: long.model.standing.epoch > 3)
+    long.until(lambda: long.model.status.epoch > 3)
     run, first = long.model.run, long.model.trainer
     assert run is not None
     assert first is not None
@@ -220,9 +220,9 @@ def test_a_lost_device_ends_the_training_and_the_next_begins_on_a_fresh_one(
     last = run.last_checkpoint()
     assert last is not None
     long.model.resume_run(run)
-    long.until(lambda: long.model.state == "running" and long.model.standing.steps > 0)
+    long.until(lambda: long.model.state == "running" and long.model.status.steps > 0)
     assert long.model.trainer is not first
-    assert long.model.standing.steps > Checkpoint.load(last).position.total_step
+    assert long.model.status.steps > Checkpoint.load(last).position.total_step
 
 
 def test_a_training_under_way_or_over_is_not_said_to_be_prepared(bench: TrainingBench) -> None:

@@ -77,7 +77,7 @@ def test_the_time_of_a_run_is_that_of_all_its_parts(bench: TrainingBench) -> Non
     whole = run.summary()["seconds"]
     assert whole > first + 60.0
     assert bench.endings[-1].seconds == pytest.approx(whole, abs=1e-3)
-    assert bench.model.standing.elapsed > first + 60.0
+    assert bench.model.status.elapsed > first + 60.0
     curves = load_curves(run)
     assert first + 60.0 < curves.elapsed <= whole + 1e-3
 

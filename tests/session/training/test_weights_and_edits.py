@@ -39,7 +39,7 @@ def test_reset_forgets_the_weights_and_keeps_the_run(bench: TrainingBench) -> No
 
 def test_closing_while_it_trains_ends_it_cleanly(long: TrainingBench) -> None:
     long.model.start()
-    long.until(lambda: long.model.standing.steps > 5)
+    long.until(lambda: long.model.status.steps > 5)
     run = long.model.run
     long.close()
     assert run is not None

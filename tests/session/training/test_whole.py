@@ -29,9 +29,9 @@ def test_a_training_ends_finished_with_curves_and_a_run(bench: TrainingBench) ->
     assert bench.states == ["preparing", "running", "finished"]
     assert bench.model.word == "Finished"
     assert [e.state for e in bench.endings] == ["finished"]
-    standing = bench.model.standing
-    assert (standing.epoch, standing.epochs, standing.share) == (3, 3, 1.0)
-    assert standing.batch == standing.batches == 5
+    status = bench.model.status
+    assert (status.epoch, status.epochs, status.share) == (3, 3, 1.0)
+    assert status.batch == status.batches == 5
     assert bench.model.device.startswith("training on the CPU")
     curves = bench.model.curves
     assert curves is not None
@@ -134,32 +134,32 @@ def test_the_pace_is_that_of_the_recorded_steps(
     document = bench.document
     document.apply("More", set_training(document.state, {"epochs": 30}))
     bench.train()
-    standing, run = bench.model.standing, bench.model.run
+    status, run = bench.model.status, bench.model.run
     assert run is not None
     content = read_steps(run.path)
     assert content is not None
-    assert len(content.records) == standing.steps == 150
+    assert len(content.records) == status.steps == 150
     times = content.records["relative"].astype(np.float64)
     # The first step is left out, and the end of the last epoch counts.
     rows = 30 * content.header.size.items - content.header.size.batch
-    assert standing.items_per_second == pytest.approx(rows / (standing.elapsed - times[0]), rel=0.1)
-    assert standing.elapsed >= times[-1] - 1e-3
-    assert standing.step_seconds == pytest.approx(
-        content.header.size.items / 5 / standing.items_per_second
+    assert status.items_per_second == pytest.approx(rows / (status.elapsed - times[0]), rel=0.1)
+    assert status.elapsed >= times[-1] - 1e-3
+    assert status.step_seconds == pytest.approx(
+        content.header.size.items / 5 / status.items_per_second
     )
     summary = run.summary()
     assert summary["seconds"] == pytest.approx(bench.endings[0].seconds, abs=1e-3)
-    assert bench.endings[0].seconds >= standing.elapsed
+    assert bench.endings[0].seconds >= status.elapsed
 
 
 def test_time_left_is_told_once_there_is_a_pace(long: TrainingBench) -> None:
     long.model.start()
-    long.until(lambda: long.model.standing.left.seconds is not None)
-    standing = long.model.standing
-    assert standing.step_seconds is not None
-    assert standing.step_seconds > 0
-    assert standing.items_per_second is not None
-    assert standing.items_per_second > 0
+    long.until(lambda: long.model.status.left.seconds is not None)
+    status = long.model.status
+    assert status.step_seconds is not None
+    assert status.step_seconds > 0
+    assert status.items_per_second is not None
+    assert status.items_per_second > 0
     assert long.model.state in BUSY
 
 

@@ -57,7 +57,7 @@ def test_an_example_is_trained_in_four_actions(person: Person) -> None:
     person.until(lambda: studio.compilation.result and not studio.compilation.is_compiling)
     person.press("F5")
     person.until(lambda: studio.training.state == "finished")
-    assert studio.training.standing.metrics["val_accuracy"] > 0.9
+    assert studio.training.status.metrics["val_accuracy"] > 0.9
     assert person.actions <= 4
 
 

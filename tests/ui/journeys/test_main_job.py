@@ -173,18 +173,18 @@ def test_a_network_is_built_trained_looked_into_and_taken_away(
     studio = person.studio
     _build(person)
     person.press("F5")
-    person.until(lambda: studio.training.standing.steps > 20)
+    person.until(lambda: studio.training.status.steps > 20)
     _plots_move(person)
     _slowest_kernel(person)
     view = _watch_weights(person)
     person.press("F8")
     person.until(lambda: studio.training.state == "paused")
-    stood = studio.training.standing.steps
+    stood = studio.training.status.steps
     _weights_shown(person, view)
-    assert studio.training.standing.steps == stood
+    assert studio.training.status.steps == stood
     person.press("F8")
-    person.until(lambda: studio.training.standing.steps > stood)
-    person.until(lambda: studio.training.standing.metrics.get("accuracy", 0) > 0.9, 120_000)
+    person.until(lambda: studio.training.status.steps > stood)
+    person.until(lambda: studio.training.status.metrics.get("accuracy", 0) > 0.9, 120_000)
     person.press("Shift+F5")
     person.until(lambda: studio.training.state == "stopped")
     sample, answer = _ask(person)

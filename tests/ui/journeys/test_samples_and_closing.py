@@ -45,7 +45,7 @@ def test_closing_while_it_trains_asks_once_and_obeys(person: Person) -> None:
     person.click(person.card("digits-cnn"))
     person.until(lambda: studio.compilation.result)
     person.press("F5")
-    person.until(lambda: studio.training.standing.steps > 0)
+    person.until(lambda: studio.training.status.steps > 0)
     assert not person.window.close()
     assert not person.window.close()
     (question,) = _questions()
@@ -71,7 +71,7 @@ def test_a_sample_opens_compiles_trains_and_shows_no_error(person: Person, name:
     assert studio.compilation.error is None
     assert not studio.document.report.errors
     person.press("F5")
-    person.until(lambda: studio.training.standing.steps > 3 or studio.training.error)
+    person.until(lambda: studio.training.status.steps > 3 or studio.training.error)
     assert studio.training.error is None
     for keys in WORKSPACES:
         person.press(keys)

@@ -91,7 +91,7 @@ def _train(journey: Journey) -> None:
     person, training = journey.person, journey.person.studio.training
     person.press("F5")
     for epoch in range(4, EPOCHS, 2):
-        person.until(lambda least=epoch: training.standing.epoch >= least, WAIT_MS)
+        person.until(lambda least=epoch: training.status.epoch >= least, WAIT_MS)
         if training.state == "running":
             journey.moments.append(_moment(person))
     person.until(lambda: training.state == "finished", WAIT_MS)

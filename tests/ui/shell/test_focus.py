@@ -34,7 +34,7 @@ def rate_field(qtbot: QtBot, window: MainWindow) -> QWidget:
     qtbot.waitUntil(lambda: not studio.actions.why_not("train.start"), timeout=20_000)
     qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
     studio.training.start()
-    qtbot.waitUntil(lambda: studio.training.standing.steps > 0, timeout=30_000)
+    qtbot.waitUntil(lambda: studio.training.status.steps > 0, timeout=30_000)
     studio.training.pause()
     qtbot.waitUntil(lambda: studio.training.state == "paused", timeout=30_000)
     bar = window.findChild(TransportBar)

@@ -167,9 +167,9 @@ class TransportBar(QWidget):
             else "While it trains, the learning rate can be changed here"
         )
         # Before the first report there is no rate; after it, none is a rate too.
-        known = training.standing.batches > 0 or training.standing.learning_rate > 0
+        known = training.status.batches > 0 or training.status.learning_rate > 0
         if busy and known:
-            self._rate.set_value(_short(training.standing.learning_rate))
+            self._rate.set_value(_short(training.status.learning_rate))
         elif not training.is_busy:
             self._rate.set_value(_short(self._planned_rate()))
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.engine.core.signal import Signal
 from studio.session.training.staleness import foreign_graph
-from studio.session.training.state import Standing, State
+from studio.session.training.state import State, TrainingStatus
 from studio.session.training.training import TrainingModel
 from studio.widgets import binding, icons, numbers, theme
 from studio.widgets.training_tick import tick_of
@@ -129,12 +129,12 @@ class ProgressView(QWidget):
 
     def show_standing(self) -> None:
         """Show the training as it stands now."""
-        training, standing = self._training, self._tick.standing
+        training, status = self._training, self._tick.status
         # It is painted again for many reasons; other places tell of it by the same clock.
-        end = replace(standing, epoch=standing.epochs, batch=standing.batches)
-        lines, rooms = _lines(training, standing), _lines(training, end)
+        end = replace(status, epoch=status.epochs, batch=status.batches)
+        lines, rooms = _lines(training, status), _lines(training, end)
         now = _Shown(
-            training.state, look_of(training), lines[0], _share(training, standing), lines, rooms
+            training.state, look_of(training), lines[0], _share(training, status), lines, rooms
         )
         self.setToolTip(self._tip())
         if now != self._now:
@@ -146,22 +146,22 @@ class ProgressView(QWidget):
             self.update()
 
     def _tip(self) -> str:
-        training, standing = self._training, self._tick.standing
+        training, status = self._training, self._tick.status
         lines = [training.word]
         if training.error is not None:
             lines += [str(training.error)]
         elif training.verdict is not None:
             lines += [training.verdict.evidence, f"Hint: {training.verdict.hint}"]
-        elif training.ending is not None and training.ending.reason:
-            lines.append(training.ending.reason)
+        elif training.outcome is not None and training.outcome.reason:
+            lines.append(training.outcome.reason)
         if training.device:
             lines.append(training.device)
-        if standing.items_per_second:
-            lines.append(f"{numbers.quantity(standing.items_per_second)} samples a second")
-        if standing.elapsed:
-            lines.append(f"{numbers.duration(standing.elapsed)} of training")
-        if training.is_busy and standing.left.note:
-            lines.append(f"The time left changes: {standing.left.note}")
+        if status.items_per_second:
+            lines.append(f"{numbers.quantity(status.items_per_second)} samples a second")
+        if status.elapsed:
+            lines.append(f"{numbers.duration(status.elapsed)} of training")
+        if training.is_busy and status.left.note:
+            lines.append(f"The time left changes: {status.left.note}")
         if training.staleness:
             lines.append(training.staleness)
         return "\n".join(line[:1].upper() + line[1:] for line in lines if line)
@@ -233,7 +233,7 @@ def rounded_time(seconds: float) -> str:
     return numbers.duration(float(round(seconds)))
 
 
-def _text(training: TrainingModel, standing: Standing) -> str:
+def _text(training: TrainingModel, status: TrainingStatus) -> str:
     """What it says besides the state's word."""
     if training.state == "idle":
         return ""
@@ -246,28 +246,28 @@ def _text(training: TrainingModel, standing: Standing) -> str:
         return "" if training.error is None else training.error.message
     if training.state == "pausing":
         return "after the step that runs now"
-    return _counts(training, standing, " of ")
+    return _counts(training, status, " of ")
 
 
-def _counts(training: TrainingModel, standing: Standing, between: str) -> str:
-    if not standing.epochs or not standing.epoch:
+def _counts(training: TrainingModel, status: TrainingStatus, between: str) -> str:
+    if not status.epochs or not status.epoch:
         return ""
     count = numbers.count
-    words = f"epoch {count(standing.epoch)}{between}{count(standing.epochs)}"
-    if training.is_busy and (standing.counts_batches or training.state == "paused"):
-        words += f", batch {count(standing.batch)}{between}{count(standing.batches)}"
+    words = f"epoch {count(status.epoch)}{between}{count(status.epochs)}"
+    if training.is_busy and (status.counts_batches or training.state == "paused"):
+        words += f", batch {count(status.batch)}{between}{count(status.batches)}"
     return words
 
 
-def _lines(training: TrainingModel, standing: Standing) -> tuple[_Line, ...]:
+def _lines(training: TrainingModel, status: TrainingStatus) -> tuple[_Line, ...]:
     """Ways to say where it stands, the longest first."""
-    word, text = training.word, _text(training, standing)
+    word, text = training.word, _text(training, status)
     foreign = foreign_graph(is_busy=training.is_busy, is_stale=training.is_stale)
     if foreign:
         word = f"{word} · {foreign}"
-    time, pace = _time(training, standing), _pace(training, standing)
+    time, pace = _time(training, status), _pace(training, status)
     found = [_Line(word, text, time, pace), _Line(word, text, time)]
-    short = _counts(training, standing, "/")
+    short = _counts(training, status, "/")
     if training.state in ("running", "paused"):
         # The icon tells these states too, and the status bar the time that is left.
         found += [_Line(word, short, time), _Line("", short, time), _Line("", short)]
@@ -286,30 +286,30 @@ def _width(metrics: QFontMetricsF, line: _Line) -> float:
     return _ICON + _GAP + sum(wide) + apart
 
 
-def _time(training: TrainingModel, standing: Standing) -> str:
+def _time(training: TrainingModel, status: TrainingStatus) -> str:
     """Time left, or how long it took."""
-    if training.is_busy and standing.left.seconds is not None:
-        return f"{rounded_time(standing.left.seconds)} left"
-    if training.state in ("finished", "stopped") and standing.elapsed:
-        return rounded_time(standing.elapsed)
+    if training.is_busy and status.left.seconds is not None:
+        return f"{rounded_time(status.left.seconds)} left"
+    if training.state in ("finished", "stopped") and status.elapsed:
+        return rounded_time(status.elapsed)
     return ""
 
 
-def _pace(training: TrainingModel, standing: Standing) -> str:
+def _pace(training: TrainingModel, status: TrainingStatus) -> str:
     """How fast it goes and how long it has, while it trains; for where there is room."""
     if training.state not in ("running", "pausing", "paused"):
         return ""
-    parts = [rounded_time(standing.elapsed)] if standing.elapsed else []
-    if standing.items_per_second and training.state == "running":
-        parts.insert(0, f"{numbers.quantity(standing.items_per_second)} samples/s")
+    parts = [rounded_time(status.elapsed)] if status.elapsed else []
+    if status.items_per_second and training.state == "running":
+        parts.insert(0, f"{numbers.quantity(status.items_per_second)} samples/s")
     return " · ".join(parts)
 
 
-def _share(training: TrainingModel, standing: Standing) -> float | None:
+def _share(training: TrainingModel, status: TrainingStatus) -> float | None:
     """The part that is done; None where there is nothing to do."""
     if training.state == "idle":
         return None
     if training.state == "preparing":
         compiling = training.compiling
         return compiling.done / compiling.total if compiling.total else 0.0
-    return standing.share
+    return status.share

@@ -264,8 +264,8 @@ class StatusBar(QWidget):
         self._show_device()
 
     def _show_progress(self) -> None:
-        standing, brief = self._tick.standing, self.width() < _WIDE
-        fact = status_facts.progress_fact(self._studio, standing, brief=brief)
+        status, brief = self._tick.status, self.width() < _WIDE
+        fact = status_facts.progress_fact(self._studio, status, brief=brief)
         self._facts["progress"].show_fact(fact)
 
     def _show_validity(self) -> None:
@@ -275,7 +275,7 @@ class StatusBar(QWidget):
         self._facts["device"].show_fact(status_facts.device_fact(self._studio))
 
     def _show_step(self) -> None:
-        self._facts["step"].show_fact(status_facts.step_fact(self._studio, self._tick.standing))
+        self._facts["step"].show_fact(status_facts.step_fact(self._studio, self._tick.status))
 
     def _show_compile(self) -> None:
         result = self._studio.compilation.result

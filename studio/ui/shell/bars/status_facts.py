@@ -8,7 +8,7 @@ from studio.engine.runtime.free_memory import free_memory
 from studio.session.profiling.step_bar import StepBar
 from studio.session.studio import Studio
 from studio.session.training.staleness import foreign_graph
-from studio.session.training.state import Standing
+from studio.session.training.state import TrainingStatus
 from studio.ui.panes.transport.progress import look_of, rounded_time
 from studio.widgets import numbers
 
@@ -119,22 +119,22 @@ def device_fact(studio: Studio) -> Fact:
     return Fact(name, "\n".join(tip for tip in tips if tip), "chip")
 
 
-def step_fact(studio: Studio, standing: Standing) -> Fact:
+def step_fact(studio: Studio, status: TrainingStatus) -> Fact:
     """How long a step takes: by the clock while it trains, else as the profiler measured it.
 
     Args:
         studio: the models.
-        standing: how the training stood when it was looked at.
+        status: how the training stood when it was looked at.
     """
     profiling = studio.profiling
-    bar, by_clock = profiling.bar, standing.step_seconds
+    bar, by_clock = profiling.bar, status.step_seconds
     if studio.training.is_busy and (profiling.frozen or not profiling.is_live):
         # The last measurement belongs to another training or to an earlier part of this one.
         bar = None
     measured = "" if bar is None or bar.seconds <= 0 else _measured_text(bar)
-    if standing.items_per_second and by_clock and (studio.training.is_busy or not measured):
+    if status.items_per_second and by_clock and (studio.training.is_busy or not measured):
         tip = (
-            f"{numbers.quantity(standing.items_per_second)} samples/s by the clock over the last "
+            f"{numbers.quantity(status.items_per_second)} samples/s by the clock over the last "
             "seconds, ends of epochs included"
         )
         return Fact(f"{numbers.duration(by_clock)}/step", f"{tip}\n{measured}".rstrip(), "clock")
@@ -152,22 +152,22 @@ def _measured_text(bar: StepBar) -> str:
     return text
 
 
-def progress_fact(studio: Studio, standing: Standing, *, brief: bool) -> Fact:
+def progress_fact(studio: Studio, status: TrainingStatus, *, brief: bool) -> Fact:
     """How far the training is, as it stood when it was looked at.
 
     Args:
         studio: the models.
-        standing: how it stood.
+        status: how it stood.
         brief: only the time that is left, where there is no room for more.
     """
-    if not studio.training.is_busy or not standing.epochs:
+    if not studio.training.is_busy or not status.epochs:
         return Fact("")
-    text = f"Epoch {numbers.count(standing.epoch)}/{numbers.count(standing.epochs)}"
-    if standing.counts_batches or studio.training.state == "paused":
-        tip = f"{text}\nBatch {standing.batch} of {standing.batches} in this epoch"
+    text = f"Epoch {numbers.count(status.epoch)}/{numbers.count(status.epochs)}"
+    if status.counts_batches or studio.training.state == "paused":
+        tip = f"{text}\nBatch {status.batch} of {status.batches} in this epoch"
     else:
-        tip = f"{text}\n{standing.batches} batches an epoch, faster than they can be read"
-    left = standing.left.seconds
+        tip = f"{text}\n{status.batches} batches an epoch, faster than they can be read"
+    left = status.left.seconds
     if left is not None:
         time = f"{rounded_time(left)} left"
         text = time if brief else f"{text}, {time}"

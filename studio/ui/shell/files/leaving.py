@@ -64,9 +64,9 @@ class Leaving:
         )
 
     def _where_it_is(self) -> str:
-        standing = self._tick.standing
-        epoch, epochs = numbers.count(standing.epoch), numbers.count(standing.epochs)
-        where = f"It has come to epoch {epoch} of {epochs}. " if standing.epoch else ""
+        status = self._tick.status
+        epoch, epochs = numbers.count(status.epoch), numbers.count(status.epochs)
+        where = f"It has come to epoch {epoch} of {epochs}. " if status.epoch else ""
         return (
             f"{where}Pause and save ends it after the step that runs now, with a checkpoint to go "
             "on from, and saves the project. What was trained is kept in either case."
@@ -135,8 +135,8 @@ class Leaving:
 
     def _ask_unsaved(self, then: Then) -> None:
         """Call back unless weights are nowhere but in this window: then ask first."""
-        ending = self._studio.training.ending
-        if ending is None or ending.unsaved is None:
+        outcome = self._studio.training.outcome
+        if outcome is None or outcome.unsaved is None:
             then()
             return
         self._asking = True
@@ -164,7 +164,7 @@ class Leaving:
         ask(
             self._window,
             "The trained weights are in this window only",
-            f"They could not be written into the run's folder: {ending.unsaved.message}.",
+            f"They could not be written into the run's folder: {outcome.unsaved.message}.",
             answers,
             answered,
         )

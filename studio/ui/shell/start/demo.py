@@ -16,7 +16,7 @@ from studio.samples import open_copy
 from studio.session.core.tasks import TaskHandle
 from studio.session.document.document import Document
 from studio.session.studio import Studio
-from studio.session.training.state import Ending
+from studio.session.training.state import TrainingOutcome
 from studio.ui.shell.start.launch import DemoOptions
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Demo:
         self._studio.training.ended.connect(self._ended)
         self._studio.training.start()
 
-    def _ended(self, ending: Ending) -> None:
+    def _ended(self, ending: TrainingOutcome) -> None:
         self._studio.training.ended.disconnect(self._ended)
         network = self._studio.training.network
         if ending.state != "finished" or network is None:

@@ -101,7 +101,7 @@ def test_it_is_chosen_trained_with_saved_and_opened_again(
         person.command("fit the input")
     person.until(lambda: document().report.is_valid, 60_000)
     person.press("F5")
-    person.until(lambda: studio.training.standing.steps > 5, 120_000)
+    person.until(lambda: studio.training.status.steps > 5, 120_000)
     person.press("Shift+F5")
     person.until(lambda: studio.training.state in ("stopped", "finished"), 120_000)
     trainer = studio.training.trainer

@@ -64,7 +64,7 @@ def test_its_layer_trains_its_pane_opens_and_its_file_is_the_same_model(
     assert studio.notices.all == ()
     build(person)
     person.press("F5")
-    person.until(lambda: studio.training.standing.steps > 5, 120_000)
+    person.until(lambda: studio.training.status.steps > 5, 120_000)
     person.press("Shift+F5")
     person.until(lambda: studio.training.state in ("stopped", "finished"), 120_000)
 

@@ -33,9 +33,9 @@ def place_of(plot: MetricPlot, mark: float) -> float:
 def stand_after(trainings: Trainings, steps: int) -> None:
     training = trainings.studio.training
     for _ in range(steps):
-        before = training.standing.steps
+        before = training.status.steps
         training.step_batch()
-        trainings.until(lambda n=before: training.standing.steps > n)
+        trainings.until(lambda n=before: training.status.steps > n)
         trainings.until_state("paused")
 
 

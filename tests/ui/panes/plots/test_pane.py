@@ -48,8 +48,8 @@ def test_a_training_draws_itself_while_it_runs(pane: PlotsPane, trainings: Train
     trainings.settings(epochs=100_000)
     trainings.studio.training.start()
     trainings.until(lambda: not pane.is_empty and pane.plots and pane.plots[0].content)
-    first = trainings.studio.training.standing.steps
-    trainings.until(lambda: trainings.studio.training.standing.steps > first + 200)
+    first = trainings.studio.training.status.steps
+    trainings.until(lambda: trainings.studio.training.status.steps > first + 200)
     content = pane.plot("loss").content
     assert content is not None
     trainings.until(lambda: (c := pane.plot("loss").content) is not None

@@ -521,9 +521,9 @@ def test_details_name_the_run_and_tell_what_happened_to_it(
     training, runs = trainings.studio.training, trainings.studio.runs
     trainings.settings(epochs=100_000)
     training.start()
-    trainings.until(lambda: training.standing.steps > 20 and len(runs.runs) == 1)
+    trainings.until(lambda: training.status.steps > 20 and len(runs.runs) == 1)
     training.set_learning_rate(0.0125)
-    trainings.until(lambda: training.standing.learning_rate == 0.0125)
+    trainings.until(lambda: training.status.learning_rate == 0.0125)
     training.stop()
     trainings.until_state("stopped")
     assert training.run is not None
@@ -548,7 +548,7 @@ def test_details_name_the_run_and_tell_what_happened_to_it(
     assert " in 2 parts" in facts.text()
     seconds = runs.runs[0].seconds
     assert seconds == training.run.summary()["seconds"]
-    assert seconds >= training.standing.elapsed - 1e-3
+    assert seconds >= training.status.elapsed - 1e-3
     runs.rename(runs.runs[0].name, "the long one")
     trainings.until(lambda: title.text() == "the long one")
 

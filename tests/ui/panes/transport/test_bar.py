@@ -78,11 +78,11 @@ def test_a_training_is_started_paused_stepped_continued_and_stopped(
     trainings.until_state("paused")
     trainings.until(lambda: train_button(bar).text() == "Continue")
     assert step_button(bar, "pause").isChecked()
-    steps = training.standing.steps
+    steps = training.status.steps
     click(qtbot, step_button(bar, "step_batch"))
-    trainings.until(lambda: training.standing.steps == steps + 1)
+    trainings.until(lambda: training.status.steps == steps + 1)
     click(qtbot, step_button(bar, "step_epoch"))
-    trainings.until(lambda: training.standing.steps % training.standing.batches == 0
+    trainings.until(lambda: training.status.steps % training.status.batches == 0
                     and training.state == "paused")  # fmt: skip
     click(qtbot, train_button(bar))
     trainings.until_state("running")
@@ -134,9 +134,9 @@ def test_batches_are_left_out_while_epochs_fly_by_and_told_when_it_stands_still(
     click(qtbot, step_button(bar, "pause"))
     trainings.until_state("paused")
     click(qtbot, step_button(bar, "step_batch"))
-    trainings.until(lambda: training.state == "paused" and training.standing.batch > 0)
-    standing = training.standing
-    batch = f", batch {standing.batch} of {standing.batches}"
+    trainings.until(lambda: training.state == "paused" and training.status.batch > 0)
+    status = training.status
+    batch = f", batch {status.batch} of {status.batches}"
     trainings.until(lambda: bar.progress.text.endswith(batch))
 
 
@@ -148,7 +148,7 @@ def test_progress_names_epoch_batch_and_time_left(
     trainings.until(lambda: bar.progress.time)
     told = re.fullmatch(r"epoch (\d+) of 100\u202f000, batch \d+ of \d+", bar.progress.text)
     assert told is not None
-    assert 1 <= int(told[1]) <= trainings.studio.training.standing.epoch
+    assert 1 <= int(told[1]) <= trainings.studio.training.status.epoch
     assert bar.progress.time.endswith("left")
     share = bar.progress.share
     assert share is not None
@@ -168,12 +168,12 @@ def test_the_learning_rate_is_typed_while_it_trains(
     qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
     for letter in "0.002":
         # A person types slowly: the training tells of itself between any two keys.
-        seen = training.standing.steps
-        trainings.until(lambda seen=seen: training.standing.steps > seen)
+        seen = training.status.steps
+        trainings.until(lambda seen=seen: training.status.steps > seen)
         bar.show_possible()
         qtbot.keyClicks(field, letter)
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    trainings.until(lambda: training.standing.learning_rate == pytest.approx(0.002))
+    trainings.until(lambda: training.status.learning_rate == pytest.approx(0.002))
     curves = training.curves
     assert curves is not None
     assert [value for _, value in curves.rate_marks("step")] == [pytest.approx(0.002)]
@@ -199,18 +199,18 @@ def test_a_rate_set_while_it_stands_still_is_the_one_shown(
 ) -> None:
     training, field = trainings.studio.training, bar.learning_rate
     click(qtbot, train_button(bar))
-    trainings.until(lambda: training.standing.steps > 0)
+    trainings.until(lambda: training.status.steps > 0)
     click(qtbot, step_button(bar, "pause"))
     trainings.until_state("paused")
     for typed in ("0.002", "0"):
         type_rate(qtbot, bar, typed)
         bar.setFocus()
-        trainings.until(lambda t=typed: training.standing.learning_rate == pytest.approx(float(t)))
+        trainings.until(lambda t=typed: training.status.learning_rate == pytest.approx(float(t)))
         bar.show_possible()
         assert field.value == pytest.approx(float(typed))
     click(qtbot, step_button(bar, "step_batch"))
     trainings.until_state("paused")
-    assert training.standing.learning_rate == 0.0
+    assert training.status.learning_rate == 0.0
     bar.show_possible()
     assert field.value == 0.0
 
@@ -220,11 +220,11 @@ def test_a_rate_is_taken_as_typed_or_refused_with_the_reason(
 ) -> None:
     training, field = trainings.studio.training, bar.learning_rate
     click(qtbot, train_button(bar))
-    trainings.until(lambda: training.standing.steps > 0)
+    trainings.until(lambda: training.status.steps > 0)
     click(qtbot, step_button(bar, "pause"))
     trainings.until_state("paused")
     type_rate(qtbot, bar, "5000")
-    trainings.until(lambda: training.standing.learning_rate == 5000.0)
+    trainings.until(lambda: training.status.learning_rate == 5000.0)
     assert not trainings.studio.notices.all
     for count, (typed, got) in enumerate((("-1", "-1"), ("1e39", "1e+39")), 1):
         type_rate(qtbot, bar, typed)
@@ -233,7 +233,7 @@ def test_a_rate_is_taken_as_typed_or_refused_with_the_reason(
         assert said[-1] == f"learning rate: expected a number from 0 to 3e+38, got {got}"
         assert field.value == 5000.0
         assert field.text() == "5000"
-    assert training.standing.learning_rate == 5000.0
+    assert training.status.learning_rate == 5000.0
 
 
 def test_pace_and_elapsed_time_are_told(
@@ -283,7 +283,7 @@ def test_epoch_and_batch_are_told_whole_in_narrow_windows(
 ) -> None:
     trainings.settings(epochs=1000)
     click(qtbot, train_button(bar))
-    trainings.until(lambda: bar.progress.time and trainings.studio.training.standing.epoch > 10)
+    trainings.until(lambda: bar.progress.time and trainings.studio.training.status.epoch > 10)
     stopped = r"Stopped epoch \d+(/| of )1\u202f000.*"
     counts = r"epoch \d+(/| of )1\u202f000, batch \d+(/| of )\d+"
     # As wide as it is in windows of 1024, 1152, 1280 and 1600 pixels.

@@ -36,7 +36,7 @@ def test_a_typed_rate_reaches_the_device_through_five_files(
     with called_files() as called:
         written = _until_written(monkeypatch, called)
         training.start()
-        trainings.until(lambda: training.standing.steps > 0)
+        trainings.until(lambda: training.status.steps > 0)
         # What a running training does meanwhile is not on the way.
         training.pause()
         trainings.until_state("paused")

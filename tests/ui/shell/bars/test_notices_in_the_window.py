@@ -31,7 +31,7 @@ from studio.session.core import entities
 from studio.session.document.edits.layers import set_option
 from studio.session.document.edits.sections import set_training
 from studio.session.studio import Studio
-from studio.session.training.state import Ending
+from studio.session.training.state import TrainingOutcome
 from studio.ui.shell.bars.popups import NoticesPopup
 from studio.ui.shell.start.failures import Guard
 from studio.ui.shell.window import MainWindow
@@ -264,9 +264,9 @@ def test_work_that_cannot_be_kept_aside_is_over_when_it_is_saved(
 
 def end_badly(studio: Studio, error: DataError | MemoryShortageError) -> None:
     """A training fails; the notice of it appears."""
-    ending = Ending("failed", "", error, {}, 1.0)
-    with patch.object(type(studio.training), "ending", ending):
-        studio.training.ended.emit(ending)
+    outcome = TrainingOutcome("failed", "", error, {}, 1.0)
+    with patch.object(type(studio.training), "outcome", outcome):
+        studio.training.ended.emit(outcome)
 
 
 def test_the_offer_of_a_batch_goes_when_the_batch_fits(qtbot: QtBot, opened: MainWindow) -> None:

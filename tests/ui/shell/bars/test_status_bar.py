@@ -135,7 +135,7 @@ def test_the_memory_of_a_step_says_which_network_it_is_of(
     document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
     compiled.studio.preferences.set("backend", "cpu")
     training.start()
-    qtbot.waitUntil(lambda: training.standing.steps > 0, timeout=30_000)
+    qtbot.waitUntil(lambda: training.status.steps > 0, timeout=30_000)
     device = compiled.status.button("device")
     qtbot.waitUntil(lambda: "A step needs" in device.toolTip(), timeout=10_000)
     dense = next(n for n in document.state.layers() if n.type_name == "Dense")
@@ -204,13 +204,13 @@ def test_the_bars_above_and_below_tell_of_the_same_pace(qtbot: QtBot, compiled: 
     while len(seen) < 4:
         qtbot.waitUntil(lambda: "/s" in above.pace and above.pace not in seen, timeout=60_000)
         seen.add(above.pace)
-        standing = training.standing
-        assert standing.items_per_second
-        assert standing.step_seconds
+        status = training.status
+        assert status.items_per_second
+        assert status.step_seconds
         pace = above.pace.partition(" samples/s")[0]
         assert pace in below.toolTip()
         items = training.curves.size.items / training.curves.size.steps
-        assert standing.items_per_second * standing.step_seconds == pytest.approx(items)
+        assert status.items_per_second * status.step_seconds == pytest.approx(items)
     training.stop()
     qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)
 
@@ -379,7 +379,7 @@ def test_a_run_that_goes_on_with_its_own_graph_says_so_wherever_it_is_shown(
     above, plots = compiled.findChild(ProgressView), compiled.findChild(PlotsPane)
     training.start()
     qtbot.waitUntil(lambda: text(compiled, "state") == "Training", timeout=60_000)
-    qtbot.waitUntil(lambda: training.standing.epoch > 1, timeout=60_000)
+    qtbot.waitUntil(lambda: training.status.epoch > 1, timeout=60_000)
     training.stop()
     qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)
     dense = next(n for n in document.state.layers() if n.type_name == "Dense")

@@ -75,7 +75,7 @@ def test_the_question_says_how_far_the_training_is_now(qtbot: QtBot, training: M
     for _ in range(3):
         qtbot.waitUntil(lambda first=first: epoch_said(box) > first, timeout=60_000)
         first = epoch_said(box)
-        assert first <= training.studio.training.standing.epoch
+        assert first <= training.studio.training.status.epoch
     answer(qtbot, training, "keep")
     assert training.studio.training.is_busy
 
