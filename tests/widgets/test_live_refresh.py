@@ -19,7 +19,7 @@ from studio.session.tensor_view.live_scheduler import (
     QUIET_FACT_MS,
     LiveBudget,
 )
-from studio.session.training.session import NEWS_SECONDS
+from studio.session.training.session import EVENT_SECONDS
 from studio.widgets import binding
 
 
@@ -100,7 +100,7 @@ def test_news_come_no_more_often_than_facts_are_shown(
     told: list[float] = []
     monkeypatch.setattr(studio.training, "set_news_seconds", told.append)
     in_force.follow(studio.training, studio.profiling, studio.scheduler)
-    assert told[-1] == NEWS_SECONDS
+    assert told[-1] == EVENT_SECONDS
     in_force.training_changed("running")
     for _ in range(20):
         in_force.adapt(0.5)
@@ -109,4 +109,4 @@ def test_news_come_no_more_often_than_facts_are_shown(
     assert told[-1] == pytest.approx(1e-3 * QUIET_FACT_MS)
     # A training that stands still tells at once what is done to it.
     in_force.training_changed("paused")
-    assert told[-1] == NEWS_SECONDS
+    assert told[-1] == EVENT_SECONDS

@@ -22,7 +22,7 @@ from studio.engine.train.trainer import Trainer
 from studio.session.core.scheduling import Handle, Scheduler
 from studio.session.profiling.profiling import ProfilingModel
 from studio.session.tensor_view.live_resting import Source
-from studio.session.training.session import NEWS_SECONDS
+from studio.session.training.session import EVENT_SECONDS
 from studio.session.training.state import State
 from studio.session.training.training import TrainingModel
 
@@ -173,7 +173,7 @@ class LiveBudget:
         # News that nobody shows before the next fact need not wake the window.
         training = None if self._training is None else self._training()
         if training is not None:
-            wanted = round(1e3 * NEWS_SECONDS)
+            wanted = round(1e3 * EVENT_SECONDS)
             training.set_news_seconds(1e-3 * self.fact_interval_ms(wanted))
 
     def _begin(self) -> None:

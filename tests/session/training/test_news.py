@@ -8,13 +8,13 @@ from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.session.core.scheduling import ManualScheduler, Work
-from studio.session.training.news import Relay
+from studio.session.training.events import CrossThreadThrottle
 from studio.session.training.staleness import graph_difference
 
 
 def test_many_calls_of_a_busy_thread_are_one_on_the_windows() -> None:
     scheduler, heard = ManualScheduler(), []
-    relay = Relay(scheduler, 0.1, lambda: heard.append(scheduler.now))
+    relay = CrossThreadThrottle(scheduler, 0.1, lambda: heard.append(scheduler.now))
     for _ in range(1000):
         relay.ask()
     scheduler.advance()
@@ -71,7 +71,7 @@ def test_a_new_name_is_no_difference() -> None:
 def test_a_relay_that_rests_does_not_wake_the_window() -> None:
     scheduler, heard, posted = Counting(), [], []
     scheduler.posted = posted
-    relay = Relay(scheduler, 1.0, lambda: heard.append(scheduler.now))
+    relay = CrossThreadThrottle(scheduler, 1.0, lambda: heard.append(scheduler.now))
     for _ in range(20):
         relay.ask()
         scheduler.advance(0.1)

@@ -21,7 +21,7 @@ from studio.session.training.state import Compiling
 
 
 @dataclass(frozen=True)
-class Begun:
+class TrainingStarted:
     """The first step is about to run.
 
     Attributes:
@@ -47,17 +47,19 @@ class EpochEnded:
 
 
 @dataclass(frozen=True)
-class Said:
+class TrainingMessage:
     """A sentence for the user; ``is_warning`` where something is wrong."""
 
     text: str
     is_warning: bool = False
 
 
-News: TypeAlias = "Begun | StepChunk | EpochEnded | Mark | Progress | Compiling | Said"
+TrainingEvent: TypeAlias = (
+    "TrainingStarted | StepChunk | EpochEnded | Mark | Progress | Compiling | TrainingMessage"
+)
 
 
-class TrainingNews:
+class TrainingEvents:
     """Listens to a training; its thread never waits for the window.
 
     Args:
@@ -67,7 +69,7 @@ class TrainingNews:
     """
 
     def __init__(self, trainer: Trainer, run: RunFolder, told: Callable[[], object]) -> None:
-        self.queue: deque[News] = deque()
+        self.queue: deque[TrainingEvent] = deque()
         self._trainer = trainer
         self._run = run
         self._told = told
@@ -81,12 +83,12 @@ class TrainingNews:
         trainer.marked.connect(self._marked)
         trainer.control.changed.connect(self._state_changed)
 
-    def _tell(self, news: News) -> None:
-        self.queue.append(news)
+    def _tell(self, event: TrainingEvent) -> None:
+        self.queue.append(event)
         self._told()
 
     def _began(self, header: StepsHeader, step: int) -> None:
-        self._tell(Begun(header, step))
+        self._tell(TrainingStarted(header, step))
 
     def _epoch_ended(self, _epoch: int, numbers: Mapping[str, float]) -> None:
         self._tell(EpochEnded(self._trainer.loop.total_step, dict(numbers)))
@@ -95,10 +97,10 @@ class TrainingNews:
         self._tell(Compiling(done, total))
 
     def _said(self, text: str) -> None:
-        self._tell(Said(text))
+        self._tell(TrainingMessage(text))
 
     def _warned(self, text: str) -> None:
-        self._tell(Said(text, is_warning=True))
+        self._tell(TrainingMessage(text, is_warning=True))
 
     def _marked(self, mark: Mark) -> None:
         if mark.kind == "restart":
@@ -117,7 +119,7 @@ class TrainingNews:
             self._warned(f"the result on the test part is of earlier weights: {error.message}")
 
 
-class Relay:
+class CrossThreadThrottle:
     """Runs work on the window's thread; requests that come close together run it once.
 
     Args:
