@@ -97,7 +97,7 @@ class DataFeeder:
         yield from self._stream(epoch, shuffle, first_step)
 
     def position(self, step_range: StepRange, *, step: int, epoch: int, record: int) -> None:
-        """Write the step block for a range of steps; it takes effect behind the steps queued before."""
+        """Write the step block for a range; it takes effect behind the steps queued before."""
         words = np.zeros(STEP_WORDS, np.int64)
         words[StepWord.STEP] = step
         words[StepWord.EPOCH] = epoch
