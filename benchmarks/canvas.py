@@ -21,7 +21,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.timing import machine
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.graph_editor.canvas.view import CanvasView
 from studio.session.document.cards.geometry import COLUMN
 from studio.session.document.document import Document
@@ -160,7 +160,7 @@ def main() -> None:
     app = QApplication(sys.argv[:1])
     scheduler = QtScheduler()
     with tempfile.TemporaryDirectory() as folder:
-        studio = Studio(scheduler, Places.below(Path(folder)))
+        studio = Studio(scheduler, AppDirs.below(Path(folder)))
         studio.actions.declare(*action_tables((CANVAS, PATH_BAR, *PANES)))
         studio.theme.choose(args.theme)
         theme.install(app, studio.theme)

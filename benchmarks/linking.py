@@ -16,7 +16,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.train.project import Project
@@ -59,7 +59,7 @@ class Bench:
     def __init__(self, app: QApplication, project: Project) -> None:
         self.app = app
         self.scheduler = QtScheduler()
-        self.studio = Studio(self.scheduler, Places.below(Path(tempfile.mkdtemp())))
+        self.studio = Studio(self.scheduler, AppDirs.below(Path(tempfile.mkdtemp())))
         self.studio.actions.declare(*action_tables((CANVAS, PATH_BAR, *PANES)))
         theme.install(app, self.studio.theme)
         self.studio.replace(Document.of_project(project))

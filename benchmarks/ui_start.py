@@ -29,14 +29,14 @@ _GIVE_UP_MS = 30_000
 _PATIENCE = 120
 
 
-def child(project: Path, places: Path) -> None:
+def child(project: Path, dirs: Path) -> None:
     """Start the studio as its command does, say when what was there, and leave."""
     spawned = float(os.environ[_SPAWNED])
     moments: dict[str, float] = {"interpreter": time.time() - spawned}
 
     from PySide6.QtCore import QEvent, QObject, QTimer
 
-    from studio.engine.core.places import Places
+    from studio.engine.core.app_dirs import AppDirs
     from studio.ui.shell.start.app import Session, make_application
     from studio.ui.shell.start.launch import LaunchOptions
     from studio.ui.shell.start.shared_context import prepare_sharing
@@ -48,7 +48,7 @@ def child(project: Path, places: Path) -> None:
     prepare_sharing()
     app = make_application()
     note("application")
-    session = Session(app, LaunchOptions(project=project, theme="dark"), Places.below(places))
+    session = Session(app, LaunchOptions(project=project, theme="dark"), AppDirs.below(dirs))
     note("window made")
     session.begin()
     note("project open")
@@ -83,14 +83,14 @@ def child(project: Path, places: Path) -> None:
         sys.exit(f"not everything was there after {_GIVE_UP_MS / 1000:.0f} s: {moments}")
 
 
-def start(project: Path, places: Path, *options: str) -> tuple[dict[str, float], str]:
+def start(project: Path, dirs: Path, *options: str) -> tuple[dict[str, float], str]:
     """Start once; the moments in seconds since the process was started, and its error output."""
     command = [sys.executable, *options, "-m", "benchmarks.ui_start", "--child", str(project)]
     environment = {
         **os.environ,
-        "GLASSBOX_PLACES": str(places),
+        "GLASSBOX_PLACES": str(dirs),
         # Kept from start to start, as on any user's machine, whatever this one is told.
-        "PYTHONPYCACHEPREFIX": str(places.parent / "bytecode"),
+        "PYTHONPYCACHEPREFIX": str(dirs.parent / "bytecode"),
         "PYTHONDONTWRITEBYTECODE": "",
         _SPAWNED: repr(time.time()),
     }
@@ -132,10 +132,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         from studio.samples import open_copy
 
-        project, places = open_copy(given.project, Path(folder)), Path(folder) / "places"
-        first, _ = start(project, places)
-        warm = [start(project, places)[0] for _ in range(given.starts)]
-        _, log = start(project, places, "-X", "importtime")
+        project, dirs = open_copy(given.project, Path(folder)), Path(folder) / "places"
+        first, _ = start(project, dirs)
+        warm = [start(project, dirs)[0] for _ in range(given.starts)]
+        _, log = start(project, dirs, "-X", "importtime")
     rows = imports(log)
     medians = {name: statistics.median(each[name] for each in warm) for name in first}
     print(f"{given.project}: seconds since the process began, median of {given.starts} warm starts")

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from benchmarks.ui_load import TurnClock
 from benchmarks.ui_probes import EpochClock, LatencyProbe, PaintProbe, Phase
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.profiler.other_load import OtherLoad
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.train.settings import MAX_EPOCHS
@@ -52,16 +52,16 @@ class OpenWindow:
     Args:
         path: the project.
         backend: where to train.
-        places: folder for what belongs to the user.
+        dirs: folder for what belongs to the user.
     """
 
-    def __init__(self, path: Path, backend: str, places: Path) -> None:
+    def __init__(self, path: Path, backend: str, dirs: Path) -> None:
         app = QApplication.instance()
         if app is None:
             prepare_sharing()
             app = make_application()
         options = LaunchOptions(project=path, theme="dark")
-        self._session = Session(app, options, Places.below(places))  # type: ignore[arg-type]
+        self._session = Session(app, options, AppDirs.below(dirs))  # type: ignore[arg-type]
         self.studio = self._session.studio
         self.studio.preferences.set("backend", backend)
         self._session.begin()

@@ -118,10 +118,10 @@ def _load_plugins() -> None:
     could do harm.
     """
     from studio.cli import console
-    from studio.engine.core.places import Places
+    from studio.engine.core.app_dirs import AppDirs
     from studio.engine.plugins.loading import list_problem, load_plugins
 
-    states = load_plugins(Places.of_user().config)
+    states = load_plugins(AppDirs.of_user().config)
     if list_problem():
         console.complain(f"plugins are left out: {list_problem()}")
     for state in states:

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import DataError
 from studio.engine.core.near_names import did_you_mean
-from studio.engine.core.places import Places
 from studio.engine.train.project import Project
 from studio.engine.train.trusted_data import FILE as TRUSTED_DATA
 from studio.engine.train.trusted_data import TrustedData, UntrustedDataError
@@ -129,8 +129,8 @@ def check_trust(project: Project, named: str, run: Path | None = None) -> None:
 
 def trusted_data() -> TrustedData:
     """What the user has agreed to have read, here or in the window."""
-    places = Places.of_user()
-    return TrustedData(places.config / TRUSTED_DATA, (places.data,))
+    dirs = AppDirs.of_user()
+    return TrustedData(dirs.config / TRUSTED_DATA, (dirs.data,))
 
 
 def word_for(project: Project) -> str:

@@ -12,9 +12,9 @@ from importlib import import_module
 from pathlib import Path
 
 from studio.engine.compiler.target import CPU, GL, Target
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.discovery import import_modules
 from studio.engine.core.errors import InternalError, MemoryShortageError, NumericError, StudioError
-from studio.engine.core.places import Places
 from studio.engine.core.signal import Signal
 from studio.engine.train.runs import RunFolder, latest_run
 from studio.engine.train.task import Task
@@ -146,37 +146,37 @@ class Studio:
 
     Args:
         scheduler: the window's thread.
-        places: the user's folders.
+        dirs: the user's folders.
         contexts: makes the provider of an OpenGL context that the window shares.
     """
 
     def __init__(
-        self, scheduler: Scheduler, places: Places, contexts: ContextFactory = _no_context
+        self, scheduler: Scheduler, dirs: AppDirs, contexts: ContextFactory = _no_context
     ) -> None:
         self.document_replaced: Signal[[Document]] = Signal()
         self.scheduler = scheduler
-        self.places = places
+        self.dirs = dirs
         self.notices = Notices()
         self.log = Logbook(scheduler)
-        self.preferences = Preferences(places.config / "preferences.json")
+        self.preferences = Preferences(dirs.config / "preferences.json")
         self.theme = Theme()
         self.tasks = TaskList(scheduler, self.fail)
         self.front = Front(self._document)
         self.actions = ActionRegistry(self.fail, self.front.why_not)
         self.bus = SelectionBus()
         self.document = Document.new()
-        self.recent = RecentFiles(places.state / "recent.json", places.cache / "thumbnails")
-        self.recovery = Recovery(places.state, scheduler, self.tasks, self._fail_to_keep)
+        self.recent = RecentFiles(dirs.state / "recent.json", dirs.cache / "thumbnails")
+        self.recovery = Recovery(dirs.state, scheduler, self.tasks, self._fail_to_keep)
         self._make_models(contexts)
         self._join()
         self._follow(self.document)
 
     def _make_models(self, contexts: ContextFactory) -> None:
         scheduler, tasks = self.scheduler, self.tasks
-        datasets = DatasetCache(TrustedData(self.places.config / TRUSTED_DATA, (self.places.data,)))
+        datasets = DatasetCache(TrustedData(self.dirs.config / TRUSTED_DATA, (self.dirs.data,)))
         self.data = DataModel(self._document, tasks, datasets)
-        self.quick_add = QuickAdd(ConnectionHistory(self.places.state / "connections.json"))
-        self.palette = load_palette(self.places.state / "palette.json")
+        self.quick_add = QuickAdd(ConnectionHistory(self.dirs.state / "connections.json"))
+        self.palette = load_palette(self.dirs.state / "palette.json")
         self._devices = _Devices(lambda: self.compilation.retarget())
         self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
         self.training = TrainingModel(
@@ -184,7 +184,7 @@ class Studio:
             scheduler,
             tasks,
             self.preferences,
-            self.places.data,
+            self.dirs.data,
             contexts=contexts,
             dataset=datasets.open,
             said=self._training_said,
@@ -201,13 +201,13 @@ class Studio:
             lambda: self.compilation.provenance, lambda: self.compilation.provenances
         )
         self.profiling = ProfilingModel(
-            scheduler, tasks, self.preferences, self.places.cache, self._task, self.fail,
+            scheduler, tasks, self.preferences, self.dirs.cache, self._task, self.fail,
             self._name_of,
         )  # fmt: skip
         self.live = LiveTensors(scheduler, tasks, budget)
         self.picks = SharedPick()
         self.previews = NodePreviews(scheduler, tasks, self.compilation, self.live)
-        memory = self.places.state / "exports.json"
+        memory = self.dirs.state / "exports.json"
         self.exporting = ExportModel(self._document, tasks, self._run, datasets, memory)
 
     def _join(self) -> None:
@@ -329,7 +329,7 @@ class Studio:
         self.recovery.close()
         self.tasks.close()
         try:
-            save_palette(self.palette, self.places.state / "palette.json")
+            save_palette(self.palette, self.dirs.state / "palette.json")
             self.quick_add.history.save()
         except StudioError as error:
             _LOG.warning("what was used last is not kept: %s", error)

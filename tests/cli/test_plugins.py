@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.engine.core.places import CONFIG_VARIABLE
+from studio.engine.core.app_dirs import CONFIG_VARIABLE
 from studio.engine.plugins.enabling import FILE, VARIABLE
 from studio.engine.plugins.finding import FOLDER
 

@@ -114,7 +114,7 @@ def test_star_makes_a_favourite_that_is_kept(
     first = palette.tree.topLevelItem(0)
     assert first is not None
     assert (first.text(0), first.child(0).text(0)) == ("Favourites", "Dropout")
-    path = studio.places.state / "palette.json"
+    path = studio.dirs.state / "palette.json"
     save_palette(studio.palette, path)
     assert load_palette(path).favourites == ("Dropout",)
     path.write_text("{broken")

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import studio as package
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import DataError
-from studio.engine.core.places import Places
 from studio.engine.train.runs import RunFolder
 from studio.samples import open_copy
 from studio.session.core.entities import Entity
@@ -59,7 +59,7 @@ class Bench:
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
         self.clock = ManualScheduler()
-        self.studio = Studio(self.clock, Places.below(folder / "user"))
+        self.studio = Studio(self.clock, AppDirs.below(folder / "user"))
         self.studio.preferences.set("backend", "cpu")
         self.held: Held | None = None
         self.preview: AugmentationPreview | None = None

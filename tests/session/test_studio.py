@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import NumericError, StudioError
-from studio.engine.core.places import Places
 from studio.engine.train import network as network_module
 from studio.samples import open_copy
 from studio.session.core import entities
@@ -27,7 +27,7 @@ class Bench:
 
     def __init__(self, folder: Path) -> None:
         self.clock = ManualScheduler()
-        self.studio = Studio(self.clock, Places.below(folder / "user"))
+        self.studio = Studio(self.clock, AppDirs.below(folder / "user"))
         self.studio.preferences.set("backend", "cpu")
 
     def until(self, wanted: Callable[[], object], seconds: float = 60) -> None:

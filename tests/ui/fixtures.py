@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.session.core.theme import Theme
 from studio.widgets import theme
 from studio.widgets.event_loop.collector import Collector
@@ -130,7 +130,7 @@ def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterat
     from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, action_tables
 
     collector = Collector()
-    made = Studio(scheduler, Places.below(tmp_path / "places"))
+    made = Studio(scheduler, AppDirs.below(tmp_path / "places"))
     # What a window declares before it has made its views.
     made.actions.declare(*action_tables((CANVAS, PATH_BAR, *PANES)), DATA, EXPORT)
     made.theme.choose("dark")

@@ -17,7 +17,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.samples import open_copy
 from studio.session.core import entities
 from studio.session.core.theme import Choice
@@ -52,7 +52,7 @@ class Camera:
         self.scratch = scratch
         self.look = look
         self.scheduler = QtScheduler()
-        self.studio = Studio(self.scheduler, Places.below(scratch / look))
+        self.studio = Studio(self.scheduler, AppDirs.below(scratch / look))
         self.studio.preferences.set("backend", "cpu")
         self.studio.theme.choose(look)
         application = QApplication.instance()

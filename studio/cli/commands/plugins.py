@@ -9,9 +9,9 @@ import typer
 
 from studio.cli import console
 from studio.cli.options import JsonOption
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
-from studio.engine.core.places import Places
 from studio.engine.plugins.enabling import FILE, VARIABLE, enabled_plugins, set_enabled, why_off
 from studio.engine.plugins.finding import FOLDER, Found, find_plugins
 from studio.engine.plugins.loading import State, load_plugins
@@ -37,7 +37,7 @@ def plugins(
     file in the folder plugins of the user's configuration. It runs as a part of Glassbox: switch
     on only what you trust.
     """
-    config = Places.of_user().config
+    config = AppDirs.of_user().config
     there = {each.plugin.name: each for each in find_plugins(config) if not each.shadowed}
     for name in enable:
         set_enabled(config, _named(name, there), on=True)
@@ -61,7 +61,7 @@ def plugins(
 
 
 def _states() -> tuple[State, ...]:
-    config = Places.of_user().config
+    config = AppDirs.of_user().config
     loaded = load_plugins(config)
     if loaded:
         return loaded

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from studio.engine.core.app_dirs import CONFIG_VARIABLE
 from studio.engine.core.discovery import all_or_none, import_modules
 from studio.engine.core.errors import StudioError, in_one_line
-from studio.engine.core.places import CONFIG_VARIABLE
 from studio.engine.plugins.enabling import VARIABLE, enabled_plugins, why_off
 from studio.engine.plugins.finding import FOLDER, MODULES, Found, find_plugins
 from studio.engine.plugins.plugin import Plugin, forget, loaded_plugins, note_loaded

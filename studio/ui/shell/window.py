@@ -91,7 +91,7 @@ class MainWindow(QMainWindow):
         self._framing: _Framing | None = None
         self.leaving = Leaving(studio, self, self._save)
         self.documents: Documents = Documents(studio, self, self.leaving.ask)
-        self.history: CommandHistory = CommandHistory(studio.places.state / "commands.json")
+        self.history: CommandHistory = CommandHistory(studio.dirs.state / "commands.json")
         self._pane_actions = actions.of_panes(panes)
         tables = (*action_tables((CANVAS, PATH_BAR, *panes)), *actions.OF_WINDOW)
         studio.actions.declare(*tables, self._pane_actions)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.samples import open_copy
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.document.edits.layers import set_option
@@ -21,7 +21,7 @@ class Desk:
 
     def __init__(self, folder: Path) -> None:
         self.scheduler = ManualScheduler()
-        self.studio = Studio(self.scheduler, Places.below(folder / "places"))
+        self.studio = Studio(self.scheduler, AppDirs.below(folder / "places"))
         self.studio.preferences.set("backend", "cpu")
 
     def until(self, wanted: Callable[[], bool]) -> None:

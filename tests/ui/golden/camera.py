@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QPoint
 from PySide6.QtGui import QCursor, QFont, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.session.core.theme import Mode
 from studio.session.profiling import profiling
 from studio.session.studio import Studio
@@ -57,7 +57,7 @@ class Camera:
         self.application = application
         self.scratch = scratch
         self.scheduler = QtScheduler()
-        self.studio = Studio(self.scheduler, Places.below(scratch / "places"))
+        self.studio = Studio(self.scheduler, AppDirs.below(scratch / "places"))
         self.studio.preferences.set("backend", "cpu")
         self.studio.preferences.set("profile_live", False)
         self.studio.theme.choose(mode)

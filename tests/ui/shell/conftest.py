@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.samples import sample_root
 from studio.session.studio import Studio
 from studio.ui.shell.docks.layout_store import LayoutStore
@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def window(qtbot: QtBot, studio: Studio) -> Iterator[MainWindow]:
     """A window at the welcome page."""
-    made = MainWindow(studio, LayoutStore(studio.places.config))
+    made = MainWindow(studio, LayoutStore(studio.dirs.config))
     show(qtbot, made)
     yield made
     finish(qtbot, made)
@@ -71,8 +71,8 @@ def another(
         if made:
             end()
         scheduler = QtScheduler()
-        studio = Studio(scheduler, Places.below(tmp_path / "places"))
-        window = MainWindow(studio, LayoutStore(studio.places.config), panes=panes)
+        studio = Studio(scheduler, AppDirs.below(tmp_path / "places"))
+        window = MainWindow(studio, LayoutStore(studio.dirs.config), panes=panes)
         made.append((window, scheduler))
         show(qtbot, window)
         return window

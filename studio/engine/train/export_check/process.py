@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.compiler.verify import verify
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import FormatError, StudioError, in_one_line
-from studio.engine.core.places import Places
 from studio.engine.core.tensor import Role
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.gbi import load_gbi
@@ -233,7 +233,7 @@ def main(arguments: list[str]) -> int:
 
     Begins at the end of standard input: what the folder holds is written while this starts.
     """
-    load_plugins(Places.of_user().config)
+    load_plugins(AppDirs.of_user().config)
     sys.stdin.read()
     return 0 if answer_all(Path(arguments[0])) else 1
 

@@ -15,7 +15,7 @@ from studio.widgets import theme
 
 def facts(studio: Studio) -> list[tuple[str, str]]:
     """What a report of a fault should name, as labels and values."""
-    places, trainer = studio.places, studio.training.trainer
+    places, trainer = studio.dirs, studio.training.trainer
     device = "" if trainer is None else trainer.network.backend.device
     return [
         ("Version", package.__version__),

@@ -253,7 +253,7 @@ def show(window: QWidget, studio: Studio, restart: Callable[[], object]) -> Pref
     """
     found = window.findChild(PreferencesDialog)
     if found is None:
-        config = plugins_config() or studio.places.config
+        config = plugins_config() or studio.dirs.config
         found = PreferencesDialog(
             studio.preferences, studio.fail, restart,
             lambda changed, parent: PluginList(config, changed, studio.fail, parent), window,

@@ -96,7 +96,7 @@ class Documents:
     def example_of(self, path: Path | None) -> str:
         """Name of the example that a project of the user's is a copy of; empty for any other."""
         if self._example is None or self._example[0] != path:
-            self._example = (path, sample_of(path, self._studio.places.examples))
+            self._example = (path, sample_of(path, self._studio.dirs.examples))
         return self._example[1]
 
     def open_recovered(self, session: RecoverableSession) -> None:
@@ -364,7 +364,7 @@ class Documents:
         self.opened.emit(document)
 
     def _take_sample(self, name: str) -> None:
-        folder = self._studio.places.examples
+        folder = self._studio.dirs.examples
         self._take(pristine_copy(name, folder))
         changed = changed_copies(name, folder)
         if changed:

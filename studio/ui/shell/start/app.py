@@ -13,8 +13,8 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QApplication
 
 from studio import __version__
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import StudioError
-from studio.engine.core.places import Places
 from studio.engine.plugins.loading import leave_out_plugins, load_plugins
 from studio.session.core.preferences import Preferences
 from studio.session.notices.settling import OPEN
@@ -51,15 +51,15 @@ def run(options: LaunchOptions) -> int:
     # which would stay behind where the process is killed.
     own = tempfile.TemporaryDirectory(prefix="glassbox-safe-") if options.safe else nullcontext()
     with own as fresh:
-        places = Places.of_user()
+        dirs = AppDirs.of_user()
         if fresh is not None:
-            places = Places(Path(fresh), places.state, places.cache, places.data)
-        trial = choose_scale(options, places)
+            dirs = AppDirs(Path(fresh), dirs.state, dirs.cache, dirs.data)
+        trial = choose_scale(options, dirs)
         prepare_sharing()
         app = make_application()
-        reports = CrashReports(places.state / "crashes")
+        reports = CrashReports(dirs.state / "crashes")
         crashes = reports.begin()
-        session = Session(app, options, places, trial)
+        session = Session(app, options, dirs, trial)
         session.begin()
         session.tell_crashes(crashes)
         code = app.exec()
@@ -71,7 +71,7 @@ def run(options: LaunchOptions) -> int:
     return code
 
 
-def choose_scale(options: LaunchOptions, places: Places) -> ScaleTrial | None:
+def choose_scale(options: LaunchOptions, dirs: AppDirs) -> ScaleTrial | None:
     """Set the scale, which Qt reads once; None where the command line decides it.
 
     A scale in the environment is the user's too and multiplies with ours.
@@ -79,8 +79,8 @@ def choose_scale(options: LaunchOptions, places: Places) -> ScaleTrial | None:
     if options.scale:
         _set_scale(options.scale)
         return None
-    preferences = Preferences(places.config / "preferences.json")
-    trial = ScaleTrial(places.state / "scale.json", preferences)
+    preferences = Preferences(dirs.config / "preferences.json")
+    trial = ScaleTrial(dirs.state / "scale.json", preferences)
     _set_scale(trial.scale)
     return trial
 
@@ -107,7 +107,7 @@ class Session:
     Args:
         app: the application.
         options: what the command line asked for.
-        places: the user's folders.
+        dirs: the user's folders.
         trial: the scale that may have to be confirmed.
     """
 
@@ -115,7 +115,7 @@ class Session:
         self,
         app: QApplication,
         options: LaunchOptions,
-        places: Places,
+        dirs: AppDirs,
         trial: ScaleTrial | None = None,
     ) -> None:
         self._app = app
@@ -125,20 +125,20 @@ class Session:
         self._scheduler = QtScheduler()
         if options.safe:
             # Their folder is still the user's, so that one that does harm can be switched off.
-            leave_out_plugins(Places.of_user().config)
+            leave_out_plugins(AppDirs.of_user().config)
         else:
             # Before the models, which ask once what layers and formats there are.
-            load_plugins(places.config)
-        self.studio = Studio(self._scheduler, places, self._context)
+            load_plugins(dirs.config)
+        self.studio = Studio(self._scheduler, dirs, self._context)
         self._set_look()
         fresh = options.reset_layout or options.safe
         panes = (*PANES, *added_panes(self.studio))
         self.window = MainWindow(
-            self.studio, LayoutStore(places.config), reset_layout=fresh, panes=panes
+            self.studio, LayoutStore(dirs.config), reset_layout=fresh, panes=panes
         )
         self.window.restart_wanted.connect(self._restart)
         self.window.painted.connect(self._painted)
-        self._debug_log = DebugLog(places.state / "debug.log")
+        self._debug_log = DebugLog(dirs.state / "debug.log")
         self._guard = Guard(self.studio)
         self._interrupts = Interrupts(self.window.close, lambda: app.exit(INTERRUPTED))
         self._watchdog = Watchdog()

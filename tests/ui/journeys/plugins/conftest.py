@@ -12,8 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog
 from pytestqt.qtbot import QtBot
 
+from studio.engine.core.app_dirs import CONFIG_VARIABLE, AppDirs
 from studio.engine.core.discovery import all_or_none
-from studio.engine.core.places import CONFIG_VARIABLE, Places
 from studio.engine.interop.file_format import file_formats
 from studio.engine.plugins.enabling import VARIABLE, set_enabled
 from studio.engine.plugins.finding import FOLDER, MODULES, find_plugins
@@ -42,8 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
-    made = Places.below(tmp_path / "places")
+def dirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppDirs:
+    made = AppDirs.below(tmp_path / "places")
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setenv(CONFIG_VARIABLE, str(made.config))
     return made
@@ -61,7 +61,7 @@ def _forget_layers() -> None:
 
 
 @pytest.fixture
-def registries(places: Places) -> Iterator[None]:
+def registries(dirs: AppDirs) -> Iterator[None]:
     """Plugins loaded by the test are out again when it is over."""
     # What belongs to Glassbox is there before, so that it stays.
     file_formats()
@@ -75,22 +75,22 @@ def registries(places: Places) -> Iterator[None]:
             forget(module)
         for name in [name for name in sys.modules if name.split(".")[0] == MODULES]:
             del sys.modules[name]
-        load_plugins(places.state)
+        load_plugins(dirs.state)
         raise _TakenOutError
 
 
 @pytest.fixture
-def put(places: Places) -> Callable[..., Path]:
+def put(dirs: AppDirs) -> Callable[..., Path]:
     """Puts a plugin into the user's folder, switched on unless told."""
 
     def put(name: str, text: str, *, on: bool = True) -> Path:
-        folder = places.config / FOLDER
+        folder = dirs.config / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}.py"
         path.write_text(text)
         if on:
-            found = next(f for f in find_plugins(places.config) if f.plugin.name == name)
-            set_enabled(places.config, found.plugin, on=True)
+            found = next(f for f in find_plugins(dirs.config) if f.plugin.name == name)
+            set_enabled(dirs.config, found.plugin, on=True)
         return path
 
     return put
@@ -100,7 +100,7 @@ def put(places: Places) -> Callable[..., Path]:
 def start(
     qtbot: QtBot,
     qapp: QApplication,
-    places: Places,
+    dirs: AppDirs,
     registries: None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Callable[..., Person]]:
@@ -125,7 +125,7 @@ def start(
     def begin(**options: object) -> Person:
         if made:
             end()
-        session = Session(qapp, LaunchOptions(**{"theme": "dark", **options}), places)
+        session = Session(qapp, LaunchOptions(**{"theme": "dark", **options}), dirs)
         made.append(session)
         session.studio.preferences.set("backend", "cpu")
         # Its log of stalls would hide what a failed test says.

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.train.project import Project
 from studio.session.document.cards.lines import TIMES
 from studio.session.document.document import Document
@@ -90,9 +90,9 @@ class Patience(ProjectCallback):
 MAKE = """
 from pathlib import Path
 import sys
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.plugins.loading import load_plugins
-states = load_plugins(Places.of_user().config)
+states = load_plugins(AppDirs.of_user().config)
 assert not any(s.problem for s in states), states
 from studio.engine import Dense, Input, Patience, Project, SlowSGD, Tripling
 from studio.engine.layers.symbol import graph_of
@@ -232,9 +232,9 @@ def test_settings_of_a_plugin_are_shown_and_kept_until_they_are_changed(
 CHECK = """
 import sys
 from pathlib import Path
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.plugins.loading import load_plugins
-load_plugins(Places.of_user().config)
+load_plugins(AppDirs.of_user().config)
 from studio.engine import Project
 from studio.engine.train.task import Task
 project = Project.load(Path(sys.argv[1]))
@@ -421,7 +421,7 @@ print([n.config.plain() for n in document.state.nodes.values() if n.name == "min
 
 
 def test_two_projects_with_plugins_of_one_class_name_keep_their_own(
-    registries: None, project: Path, tmp_path: Path, places: Places
+    registries: None, project: Path, tmp_path: Path, dirs: AppDirs
 ) -> None:
     other = tmp_path / "other.glassbox"
     text = json.loads(project.read_text())

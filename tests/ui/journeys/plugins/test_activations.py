@@ -41,9 +41,9 @@ class Wavy(Unary, code=988, mnemonic="WAVY", category="activation"):
 MAKE = """
 from pathlib import Path
 import sys
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.plugins.loading import load_plugins
-states = load_plugins(Places.of_user().config)
+states = load_plugins(AppDirs.of_user().config)
 assert not any(s.problem for s in states), states
 from studio.engine import Dense, Input, Project
 from studio.engine.layers.symbol import graph_of

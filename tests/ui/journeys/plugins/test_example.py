@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QMenu
 from pytestqt.qtbot import QtBot
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.train.project import Project
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.widgets.forms.facts import Facts
@@ -57,7 +57,7 @@ def build(person: Person) -> None:
 
 
 def test_its_layer_trains_its_pane_opens_and_its_file_is_the_same_model(
-    start: Callable[..., Person], example: Path, places: Places, tmp_path: Path, qtbot: QtBot
+    start: Callable[..., Person], example: Path, dirs: AppDirs, tmp_path: Path, qtbot: QtBot
 ) -> None:
     person = start()
     studio = person.studio
@@ -126,16 +126,16 @@ def export(person: Person, file: Path) -> None:
 
 
 def test_the_command_line_exports_its_format_and_checks_it(
-    example: Path, places: Places, tmp_path: Path
+    example: Path, dirs: AppDirs, tmp_path: Path
 ) -> None:
     """Without a window, and without Qt: trained and exported in processes of their own."""
     project = tmp_path / "waves.glassbox"
     code = """
 import sys
 from pathlib import Path
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.plugins.loading import load_plugins
-assert not any(state.problem for state in load_plugins(Places.of_user().config))
+assert not any(state.problem for state in load_plugins(AppDirs.of_user().config))
 assert not [name for name in sys.modules if name.startswith("PySide6")]
 from studio.engine import Dense, Input, Project, Snake
 from studio.engine.layers.symbol import graph_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.plugins.enabling import FILE
 from studio.engine.plugins.loading import for_child
 from studio.session.document.layer_types import is_known
@@ -86,7 +86,7 @@ def test_a_safe_start_leaves_plugins_out(
 
 
 def test_one_that_was_removed_is_named(
-    start: Callable[..., Person], example: Path, places: Places
+    start: Callable[..., Person], example: Path, dirs: AppDirs
 ) -> None:
     example.unlink()
     person = start()
@@ -96,14 +96,14 @@ def test_one_that_was_removed_is_named(
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"enabled": {"example": 3}}'])
 def test_a_list_that_cannot_be_read_is_said_once(
-    start: Callable[..., Person], example: Path, places: Places, text: str
+    start: Callable[..., Person], example: Path, dirs: AppDirs, text: str
 ) -> None:
-    (places.config / FILE).write_text(text)
+    (dirs.config / FILE).write_text(text)
     person = start()
     (notice,) = told(person)
     assert notice.text == "The list of plugins cannot be read, so none is loaded"
     assert not is_known("Snake")
-    assert (places.config / FILE).read_text() == text
+    assert (dirs.config / FILE).read_text() == text
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,12 @@ def test_a_good_pane_beside_a_bad_one_is_taken(
 
 
 def test_the_arrangement_of_a_plugin_pane_is_kept(
-    start: Callable[..., Person], example: Path, places: Places
+    start: Callable[..., Person], example: Path, dirs: AppDirs
 ) -> None:
     person = start()
     person.window.show_canvas()
     person.window.docks["example_shares"].setFloating(True)
     person = start()
-    assert json.loads((places.config / "layout.json").read_text())
+    assert json.loads((dirs.config / "layout.json").read_text())
     person.window.show_canvas()
     assert person.window.docks["example_shares"].isFloating()

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.plugins.enabling import FILE, VARIABLE
 from studio.ui.shell.dialogs import plugin_list
 from studio.ui.shell.dialogs.preferences import PreferencesDialog
@@ -45,12 +45,12 @@ def switch(person: Person, dialog: PreferencesDialog, name: str) -> None:
     person.click(box, QPoint(8, box.height() // 2))
 
 
-def enabled(places: Places) -> dict[str, str]:
-    return json.loads((places.config / FILE).read_text())["enabled"]
+def enabled(dirs: AppDirs) -> dict[str, str]:
+    return json.loads((dirs.config / FILE).read_text())["enabled"]
 
 
 def test_one_is_switched_on_and_off_by_mouse(
-    start: Callable[..., Person], put: Callable[..., Path], places: Places
+    start: Callable[..., Person], put: Callable[..., Path], dirs: AppDirs
 ) -> None:
     put("example", EXAMPLE.read_text(), on=False)
     person = start()
@@ -61,7 +61,7 @@ def test_one_is_switched_on_and_off_by_mouse(
     assert state_of(person, dialog, "example").startswith("Switched off.\n")
     assert not dialog.findChild(QPushButton, "restart").isVisible()
     switch(person, dialog, "example")
-    assert enabled(places) == {"example": "1.0"}
+    assert enabled(dirs) == {"example": "1.0"}
     assert state_of(person, dialog, "example").startswith("Loaded at the next start.")
     assert dialog.findChild(QPushButton, "restart").isVisible()
 
@@ -70,12 +70,12 @@ def test_one_is_switched_on_and_off_by_mouse(
     dialog = opened(person)
     assert state_of(person, dialog, "example").startswith("Loaded.")
     switch(person, dialog, "example")
-    assert enabled(places) == {}
+    assert enabled(dirs) == {}
     assert state_of(person, dialog, "example").startswith("Left out from the next start.")
 
 
 def test_what_fails_and_what_is_gone_can_be_switched_off(
-    start: Callable[..., Person], put: Callable[..., Path], places: Places
+    start: Callable[..., Person], put: Callable[..., Path], dirs: AppDirs
 ) -> None:
     put("broken", "raise ValueError('no luck')")
     put("faulty", "def (:")
@@ -87,21 +87,21 @@ def test_what_fails_and_what_is_gone_can_be_switched_off(
     for name in ("broken", "faulty", "gone"):
         assert box_of(person, dialog, name).isChecked()
         switch(person, dialog, name)
-    assert enabled(places) == {}
+    assert enabled(dirs) == {}
     assert not box_of(person, dialog, "faulty").isEnabled()
 
 
 def test_a_safe_start_lists_the_user_s_plugins(
-    start: Callable[..., Person], example: Path, places: Places
+    start: Callable[..., Person], example: Path, dirs: AppDirs
 ) -> None:
     person = start(safe=True)
     dialog = opened(person)
     switch(person, dialog, "example")
-    assert enabled(places) == {}
+    assert enabled(dirs) == {}
 
 
 def test_a_new_version_has_to_be_switched_on_again(
-    start: Callable[..., Person], example: Path, places: Places
+    start: Callable[..., Person], example: Path, dirs: AppDirs
 ) -> None:
     example.write_text(EXAMPLE.read_text().replace('__version__ = "1.0"', '__version__ = "1.1"'))
     person = start()
@@ -111,29 +111,29 @@ def test_a_new_version_has_to_be_switched_on_again(
     )
     assert not box_of(person, dialog, "example").isChecked()
     switch(person, dialog, "example")
-    assert enabled(places) == {"example": "1.1"}
+    assert enabled(dirs) == {"example": "1.1"}
 
 
 def test_a_list_that_cannot_be_read_is_written_again(
-    start: Callable[..., Person], example: Path, places: Places
+    start: Callable[..., Person], example: Path, dirs: AppDirs
 ) -> None:
-    (places.config / FILE).write_text("{")
+    (dirs.config / FILE).write_text("{")
     person = start()
     dialog = opened(person)
     assert "cannot be read" in person.see(QLabel, "plugins_remark", dialog).text()
     switch(person, dialog, "example")
-    assert enabled(places) == {"example": "1.0"}
+    assert enabled(dirs) == {"example": "1.0"}
 
 
 def test_a_change_that_cannot_be_kept_is_said(
-    start: Callable[..., Person], example: Path, places: Places
+    start: Callable[..., Person], example: Path, dirs: AppDirs
 ) -> None:
     person = start()
     dialog = opened(person)
     # A folder of that name cannot be replaced by a file, whoever the user is.
-    (places.config / FILE).unlink()
-    (places.config / FILE).mkdir()
-    (places.config / FILE / "x").touch()
+    (dirs.config / FILE).unlink()
+    (dirs.config / FILE).mkdir()
+    (dirs.config / FILE / "x").touch()
     switch(person, dialog, "example")
     assert any(notice.severity == "error" for notice in person.studio.notices.all)
 
@@ -141,7 +141,7 @@ def test_a_change_that_cannot_be_kept_is_said(
 def test_the_variable_decides_where_it_is_set(
     start: Callable[..., Person],
     example: Path,
-    places: Places,
+    dirs: AppDirs,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(VARIABLE, "")
@@ -149,4 +149,4 @@ def test_the_variable_decides_where_it_is_set(
     dialog = opened(person)
     assert VARIABLE in person.see(QLabel, "plugins_remark", dialog).text()
     assert not box_of(person, dialog, "example").isEnabled()
-    assert plugin_list.listed_plugins(places.config)[0].state == "Switched off."
+    assert plugin_list.listed_plugins(dirs.config)[0].state == "Switched off."

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.gl.live import live as gl_live
 from studio.engine.gl.live.live import GlSnapshot, GlTap
 from studio.engine.runtime.live import ArraySnapshot
@@ -90,7 +90,7 @@ class Window:
 
 @pytest.fixture
 def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterator[Studio]:
-    made = Studio(scheduler, Places.below(tmp_path / "places"))
+    made = Studio(scheduler, AppDirs.below(tmp_path / "places"))
     made.actions.declare(*action_tables(PANES))
     made.preferences.set("shared_views", "always")
     theme.install(qapp, made.theme)

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QComboBox
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.gl.live.live import GlSnapshot
 from studio.session.compile.compilation_result import Compiled, Compiler
 from studio.session.core import entities
@@ -39,7 +39,7 @@ def opened(qapp: QApplication, tmp_path: Path, backend: str, shared: str = "auto
     made: list[Studio] = []
     studio = Studio(
         scheduler,
-        Places.below(tmp_path / "places"),
+        AppDirs.below(tmp_path / "places"),
         lambda: provider_for(made[0].preferences.text("shared_views")),
     )
     made.append(studio)

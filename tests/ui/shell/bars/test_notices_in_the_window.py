@@ -251,7 +251,7 @@ def test_a_save_that_failed_is_over_when_the_project_is_saved(
 def test_work_that_cannot_be_kept_aside_is_over_when_it_is_saved(
     qtbot: QtBot, opened: MainWindow
 ) -> None:
-    journals = opened.studio.places.state / "journals"
+    journals = opened.studio.dirs.state / "journals"
     shutil.rmtree(journals, ignore_errors=True)
     journals.write_text("a file where the folder would be")
     document = opened.studio.document

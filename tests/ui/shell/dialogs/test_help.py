@@ -129,7 +129,7 @@ def test_the_box_about_it_says_what_somebody_who_helps_will_ask(window: MainWind
     window.studio.actions.trigger("help.about")
     said = window.findChild(QLabel, "about_facts").text()
     assert __version__ in said
-    assert str(window.studio.places.config) in said
+    assert str(window.studio.dirs.config) in said
 
 
 @pytest.fixture

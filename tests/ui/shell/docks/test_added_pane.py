@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.session import actions
 from studio.session.core.actions import UNAVAILABLE
 from studio.session.studio import Studio
@@ -87,7 +87,7 @@ def row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PaneSpec]:
         path="counting.pane:CountingPane",
         actions="counting.actions",
         page=HELP,
-        places={"build": Place("right", 1), "train": Place("bottom", 1, shown=False)},
+        dirs={"build": Place("right", 1), "train": Place("bottom", 1, shown=False)},
     )
     for name in [name for name in sys.modules if name.partition(".")[0] == "counting"]:
         del sys.modules[name]
@@ -263,9 +263,9 @@ def test_a_row_with_a_mistake_changes_nothing(window: MainWindow, row: PaneSpec)
     with pytest.raises(ValueError, match="there is no icon 'nothing'"):
         spoilt(icon="nothing")
     with pytest.raises(ValueError, match="there is no workspace 'evening'"):
-        spoilt(places={"evening": Place("right")})
+        spoilt(dirs={"evening": Place("right")})
     with pytest.raises(ValueError, match="there is no side 'top'"):
-        spoilt(places={"build": Place("top")})
+        spoilt(dirs={"build": Place("top")})
     assert [each.id for each in window.studio.actions] == before
     assert list(window.docks.all) == docks
 
@@ -298,7 +298,7 @@ def test_a_module_of_actions_beside_the_models_is_found(
     )
     monkeypatch.setattr(actions, "__path__", [*actions.__path__, str(folder)])
     scheduler = QtScheduler()
-    made = Studio(scheduler, Places.below(tmp_path / "places"))
+    made = Studio(scheduler, AppDirs.below(tmp_path / "places"))
     assert made.actions.trigger("greeting.say")
     assert [notice.text for notice in made.notices.all] == ["hello"]
     made.close()

@@ -71,7 +71,7 @@ def test_a_window_that_will_fill_the_screen_is_not_told_so_while_docks_are_put_b
         return restore(window, state, version)
 
     monkeypatch.setattr(MainWindow, "restoreState", noted)
-    store = LayoutStore(studio.places.config)
+    store = LayoutStore(studio.dirs.config)
     window = MainWindow(studio, store)
     window.setWindowState(Qt.WindowState.WindowMaximized)
     window.show_canvas()

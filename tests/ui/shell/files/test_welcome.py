@@ -32,11 +32,11 @@ CRASH = """
 import os, sys
 from pathlib import Path
 from studio.session.document.edits.comments import add_note
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.studio import Studio
 scheduler = ManualScheduler()
-studio = Studio(scheduler, Places.below(Path(sys.argv[1])))
+studio = Studio(scheduler, AppDirs.below(Path(sys.argv[1])))
 document = studio.open(sys.argv[2])
 document.apply("Add a note", add_note(document.state, 0, 0, "lost?"))
 scheduler.advance(2.0)
@@ -81,7 +81,7 @@ def test_a_sample_opens_as_a_copy_of_ones_own(qtbot: QtBot, window: MainWindow) 
     qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
     assert not window.is_welcoming
     path = window.studio.document.path
-    assert path.is_relative_to(window.studio.places.data)
+    assert path.is_relative_to(window.studio.dirs.data)
     assert window.studio.document.title == "iris"
 
 

@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
-from studio.engine.core.places import Places
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.train.project import Project
 from studio.session.core.preferences import Preferences
 from studio.ui.shell.start import app
@@ -28,13 +28,13 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places.below(tmp_path / "places")
+def dirs(tmp_path: Path) -> AppDirs:
+    return AppDirs.below(tmp_path / "places")
 
 
 @pytest.fixture
 def start(
-    qtbot: QtBot, qapp: QApplication, places: Places, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, qapp: QApplication, dirs: AppDirs, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[..., Session]]:
     """Starts the studio in this process."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
@@ -43,7 +43,7 @@ def start(
 
     def begin(**options: object) -> Session:
         chosen = LaunchOptions(**options)
-        session = Session(qapp, chosen, places, choose_scale(chosen, places))
+        session = Session(qapp, chosen, dirs, choose_scale(chosen, dirs))
         made.append(session)
         session.begin()
         qtbot.waitUntil(lambda: session.window.is_ready, timeout=20_000)
@@ -74,11 +74,11 @@ def test_a_project_that_cannot_be_read_leaves_the_welcome_page(
     assert session.studio.notices.all[-1].severity == "error"
 
 
-def test_a_theme_for_one_start_is_not_kept(start: Callable[..., Session], places: Places) -> None:
+def test_a_theme_for_one_start_is_not_kept(start: Callable[..., Session], dirs: AppDirs) -> None:
     session = start(theme="light")
     assert theme.current().mode == "light"
     session.studio.preferences.set("minimap", False)
-    assert Preferences(places.config / "preferences.json").text("theme") == "system"
+    assert Preferences(dirs.config / "preferences.json").text("theme") == "system"
 
 
 def test_preferences_are_in_force_at_once(start: Callable[..., Session]) -> None:
@@ -97,9 +97,9 @@ def test_preferences_are_in_force_at_once(start: Callable[..., Session]) -> None
 
 
 def test_the_last_project_opens_where_that_is_wanted(
-    start: Callable[..., Session], places: Places, project: Path
+    start: Callable[..., Session], dirs: AppDirs, project: Path
 ) -> None:
-    Preferences(places.config / "preferences.json").set("restore_session", True)
+    Preferences(dirs.config / "preferences.json").set("restore_session", True)
     first = start(project=project)
     first.window.close()
     second = start()
@@ -107,9 +107,9 @@ def test_the_last_project_opens_where_that_is_wanted(
 
 
 def test_a_new_scale_asks_whether_it_is_to_stay(
-    start: Callable[..., Session], places: Places, qtbot: QtBot
+    start: Callable[..., Session], dirs: AppDirs, qtbot: QtBot
 ) -> None:
-    Preferences(places.config / "preferences.json").set("scale", 125)
+    Preferences(dirs.config / "preferences.json").set("scale", 125)
     session = start()
     assert os.environ["QT_SCALE_FACTOR"] == "1.25"
     qtbot.waitUntil(lambda: session.window.findChild(ScaleQuestion) is not None)
@@ -120,7 +120,7 @@ def test_a_new_scale_asks_whether_it_is_to_stay(
 
 
 def test_a_scale_of_the_command_line_is_not_asked_about(
-    start: Callable[..., Session], places: Places
+    start: Callable[..., Session], dirs: AppDirs
 ) -> None:
     session = start(scale=150)
     assert os.environ["QT_SCALE_FACTOR"] == "1.5"
@@ -162,10 +162,10 @@ def test_a_fault_of_the_last_time_is_told_and_can_be_copied(
 
 
 def test_a_scale_multiplies_with_that_of_the_environment(
-    places: Places, monkeypatch: pytest.MonkeyPatch
+    dirs: AppDirs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("QT_SCALE_FACTOR", "2")
-    choose_scale(LaunchOptions(scale=150), places)
+    choose_scale(LaunchOptions(scale=150), dirs)
     assert os.environ["QT_SCALE_FACTOR"] == "3"
 
 

@@ -13,7 +13,7 @@ CONFIG_VARIABLE = "GLASSBOX_CONFIG_DIR"
 
 
 @dataclass(frozen=True)
-class Places:
+class AppDirs:
     """Folders; they are made when something is first written there.
 
     Attributes:
@@ -34,19 +34,19 @@ class Places:
         return self.data / "projects"
 
     @classmethod
-    def below(cls, root: Path) -> Places:
+    def below(cls, root: Path) -> AppDirs:
         """All of them in one folder."""
         return cls(root / "config", root / "state", root / "cache", root / "data")
 
     @classmethod
-    def of_user(cls) -> Places:
+    def of_user(cls) -> AppDirs:
         """The platform's folders (on Linux those of the XDG base directory specification)."""
         found = cls._of_platform()
         given = os.environ.get(CONFIG_VARIABLE, "")
         return replace(found, config=Path(given)) if given else found
 
     @classmethod
-    def _of_platform(cls) -> Places:
+    def _of_platform(cls) -> AppDirs:
         home = Path.home()
         if sys.platform == "win32":
             local = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
