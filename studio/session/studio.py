@@ -53,7 +53,7 @@ from studio.session.tensor_view.culprit import Culprit, FailedStep
 from studio.session.tensor_view.live import LiveTensors
 from studio.session.tensor_view.live_resting import NetworkAtRest, initial
 from studio.session.tensor_view.live_scheduler import budget
-from studio.session.tensor_view.pointing import SharedPick
+from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.training.device import ContextFactory
 from studio.session.training.state import State, TrainingOutcome
 from studio.session.training.training import TrainingModel
@@ -205,7 +205,7 @@ class Studio:
             self._name_of,
         )  # fmt: skip
         self.live = LiveTensors(scheduler, tasks, budget)
-        self.picks = SharedPick()
+        self.linked_cursor = LinkedCursor()
         self.previews = NodePreviews(scheduler, tasks, self.compilation, self.live)
         memory = self.dirs.state / "exports.json"
         self.exporting = ExportModel(self._document, tasks, self._run, datasets, memory)

@@ -89,7 +89,7 @@ class Region:
 
 
 @dataclass(frozen=True)
-class Placed:
+class SheetLayout:
     """A sheet on a view of pixels.
 
     Attributes:
@@ -160,7 +160,7 @@ def place(
     positions: Mapping[int, int] | None = None,
     page: int = 0,
     region: Region | None = None,
-) -> Placed:
+) -> SheetLayout:
     """Fit a layout into a view.
 
     Where elements are smaller than a pixel, a cell stands for a block of them.
@@ -202,17 +202,17 @@ def place(
     if layout.kind == "bars":
         block = max(1, ceil(columns / width))
         cells = ceil(columns / block) or 1
-        return Placed(sheet.with_block(1, block), 1, 0.0, 0.0, width / cells)
-    placed = _fitted(sheet, (rows, columns, tiles), (width, height), pages)
-    return replace(placed, first=first)
+        return SheetLayout(sheet.with_block(1, block), 1, 0.0, 0.0, width / cells)
+    sheet_layout = _fitted(sheet, (rows, columns, tiles), (width, height), pages)
+    return replace(sheet_layout, first=first)
 
 
 def _fitted(
     sheet: Sheet, counts: tuple[int, int, int], size: tuple[float, float], pages: int
-) -> Placed:
+) -> SheetLayout:
     rows, columns, tiles = counts
     if not rows or not columns or not tiles:
-        return Placed(sheet, 1, 0.0, 0.0, 1.0, pages)
+        return SheetLayout(sheet, 1, 0.0, 0.0, 1.0, pages)
     gap = GAP if tiles > 1 else 0
     across, cell = _best_grid(rows + gap, columns + gap, tiles, size, gap)
     block = 1
@@ -232,7 +232,7 @@ def _fitted(
     tall = (down * ceil(tiles / across) - gap) * cell
     left = max(0.0, float(int((size[0] - wide) / 2)))
     top = max(0.0, float(int((size[1] - tall) / 2)))
-    return Placed(sheet.with_block(block, block), across, left, top, cell, pages)
+    return SheetLayout(sheet.with_block(block, block), across, left, top, cell, pages)
 
 
 def _best_grid(

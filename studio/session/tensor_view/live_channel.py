@@ -23,7 +23,7 @@ from studio.session.tensor_view.live_scheduler import RETRY_SECONDS, LiveSchedul
 MOST_BYTES = 16 << 20
 """What all pictures of one tensor may take; with larger ones there are fewer."""
 PAUSE = 0.25
-"""Seconds between two looks at many tensors in turn."""
+"""Seconds between two readings at many tensors in turn."""
 PATIENCE = 1.0
 """Seconds after which a tensor that does not come is passed over."""
 
@@ -349,7 +349,7 @@ class Channel(Request):
             self._told(status)
 
 
-class Look(NamedTuple):
+class SurveyReading(NamedTuple):
     """What was seen of a tensor at one look.
 
     Attributes:
@@ -366,7 +366,7 @@ class _Seen:
 
     def __init__(self, of: Trainer | Resting | None = None) -> None:
         self.of = of
-        self.looks: Mapping[str, Look] = {}
+        self.readings: Mapping[str, SurveyReading] = {}
         self.looked: dict[str, int] = {}
 
 
@@ -391,13 +391,13 @@ class TensorSurvey(Request):
         return self._wanted
 
     @property
-    def seen(self) -> Mapping[str, Look]:
-        """The last looks, by the key of the tensor; none of another training or other weights."""
+    def seen(self) -> Mapping[str, SurveyReading]:
+        """The last readings, by the key of the tensor; none of another training or other weights."""
         seen = self._seen
-        return seen.looks if seen.of is self._scheduler.source.of else {}
+        return seen.readings if seen.of is self._scheduler.source.of else {}
 
     def want(self, keys: Sequence[str]) -> None:
-        """Look at these in turn; at nothing, with none."""
+        """SurveyReading at these in turn; at nothing, with none."""
         before, self._wanted = self._wanted, tuple(keys)
         if self._wanted and not before:
             self._scheduler.add(self)
@@ -449,21 +449,23 @@ class _Looking:
         self.channel = Channel(scheduler, name, grad, None, lambda _: "", self._hear)
         self.channel.wish = Wish(active=True, keep=False)
         self._key = key
-        self._found: Look | None = None
+        self._found: SurveyReading | None = None
         self._missing = False
         self._end = perf_counter() + PATIENCE
 
     def serve(self, source: Source) -> float:
-        """Look; seconds until something may be due again."""
+        """SurveyReading; seconds until something may be due again."""
         wait, at_rest = 0.0, source.trainer is None
         if at_rest and is_replaced(source.resting, self.channel.name):
             self._missing = True
         else:
             wait = self.channel.serve(source)
         if self._found is not None:
-            self.seen.looks = {**self.seen.looks, self._key: self._found}
+            self.seen.readings = {**self.seen.readings, self._key: self._found}
         elif self._missing or at_rest:
-            self.seen.looks = {k: look for k, look in self.seen.looks.items() if k != self._key}
+            self.seen.readings = {
+                k: look for k, look in self.seen.readings.items() if k != self._key
+            }
         left = self._end - perf_counter()
         self.is_over = self._found is not None or self._missing or at_rest or left <= 0
         return min(wait, max(0.0, left))
@@ -473,7 +475,7 @@ class _Looking:
             self._missing = news.state == "missing"
             return
         if news.statistics is not None:
-            self._found = Look(news.statistics, news.snapshot.moment.step)
+            self._found = SurveyReading(news.statistics, news.snapshot.moment.step)
         news.snapshot.release()
 
 

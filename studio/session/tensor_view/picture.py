@@ -27,9 +27,9 @@ from studio.session.tensor_view.colours import (
     coloured,
     palette,
 )
-from studio.session.tensor_view.layout import Placed
+from studio.session.tensor_view.layout import SheetLayout
 from studio.session.tensor_view.live_frames import Frame
-from studio.session.tensor_view.look import Look
+from studio.session.tensor_view.view_state import ViewState
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 Numbers: TypeAlias = npt.NDArray[np.int32]
@@ -64,7 +64,7 @@ class Picture:
     Attributes:
         pixels: [rows, columns, 4].
         kinds: for each cell its entry of the palette, `EMPTY` between tiles.
-        placed: where it lies on the view.
+        sheet_layout: where it lies on the view.
         tile: the numbers behind it.
         over: cells above the range.
         under: cells below it.
@@ -72,7 +72,7 @@ class Picture:
 
     pixels: Pixels
     kinds: Numbers
-    placed: Placed
+    sheet_layout: SheetLayout
     tile: Tile
     over: int
     under: int
@@ -89,7 +89,7 @@ class Picture:
 
     def marks(self) -> list[Mark]:
         """Cells to mark one by one; none where there are too many or they are too small."""
-        if self.placed.cell < MARK_CELL:
+        if self.sheet_layout.cell < MARK_CELL:
             return []
         rows, columns = np.nonzero(self.kinds > EMPTY)
         if len(rows) > MOST_MARKS:
@@ -101,7 +101,7 @@ class Picture:
     def has_numbers(self) -> bool:
         """Whether cells are large enough to write their numbers in."""
         exact = self.tile.values is not None and self.tile.values.shape[-1] == 1
-        return exact and self.placed.cell >= NUMBER_CELL
+        return exact and self.sheet_layout.cell >= NUMBER_CELL
 
     def number_at(self, tile: int, row: int, column: int, digits: int = 3) -> str:
         """The number to write in a cell, with at most so many digits; as short as can be with 0."""
@@ -113,61 +113,65 @@ class Picture:
 
 
 def make_picture(
-    tile: Tile, placed: Placed, colours: ColourRange, empty: tuple[int, int, int], choice: Choice
+    tile: Tile,
+    sheet_layout: SheetLayout,
+    colours: ColourRange,
+    empty: tuple[int, int, int],
+    choice: Choice,
 ) -> Picture:
     """Colour a tile and put its tiles where they belong."""
     table = palette(colours.map_name, empty)
     pixels, kinds = coloured(tile, colours.low, colours.high, table, choice)
-    if placed.cell >= MARK_CELL:
+    if sheet_layout.cell >= MARK_CELL:
         # Clipped cells keep the end of the map; a corner of theirs is marked.
         for kind, end in ((UNDER, 0), (OVER, STEPS - 1)):
             pixels[kinds == kind] = table[end]
     under, over = int((kinds == UNDER).sum()), int((kinds == OVER).sum())
     tiles, rows, columns = kinds.shape
-    gap = placed.gap
-    down = ceil(tiles / placed.across) if tiles else 0
+    gap = sheet_layout.gap
+    down = ceil(tiles / sheet_layout.across) if tiles else 0
     height = max(0, down * (rows + gap) - gap)
-    width = max(0, min(placed.across, max(tiles, 1)) * (columns + gap) - gap)
+    width = max(0, min(sheet_layout.across, max(tiles, 1)) * (columns + gap) - gap)
     whole = np.empty((height, width, 4), np.uint8)
     whole[:] = table[EMPTY]
     all_kinds = np.full((height, width), EMPTY, np.int32)
     for number in range(tiles):
-        level, side = divmod(number, placed.across)
+        level, side = divmod(number, sheet_layout.across)
         top, left = level * (rows + gap), side * (columns + gap)
         whole[top : top + rows, left : left + columns] = pixels[number]
         all_kinds[top : top + rows, left : left + columns] = kinds[number]
-    return Picture(whole, all_kinds, placed, tile, over, under)
+    return Picture(whole, all_kinds, sheet_layout, tile, over, under)
 
 
 @dataclass(frozen=True)
-class PaintKey:
+class TileKey:
     """All that a picture depends on besides its numbers.
 
     Attributes:
-        placed: where it lies on the view.
+        sheet_layout: where it lies on the view.
         colours: the range of colours.
         choice: what stands for a cell of many elements.
         empty: the colour of where nothing is.
     """
 
-    placed: Placed
+    sheet_layout: SheetLayout
     colours: ColourRange
     choice: Choice
     empty: tuple[int, int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class Painted:
+class RenderedTile:
     """A picture, and what it was painted for."""
 
-    key: PaintKey
+    key: TileKey
     picture: Picture
 
 
-def paint(tile: Tile, key: PaintKey) -> Painted:
+def paint(tile: Tile, key: TileKey) -> RenderedTile:
     """The picture of a tile."""
-    made = make_picture(tile, key.placed, key.colours, key.empty, key.choice)
-    return Painted(key, made)
+    made = make_picture(tile, key.sheet_layout, key.colours, key.empty, key.choice)
+    return RenderedTile(key, made)
 
 
 @dataclass(frozen=True)
@@ -239,7 +243,7 @@ def exact_number(value: Any) -> str:
     return str(kind(number))
 
 
-class Painting:
+class TileRenderer:
     """The newest picture of a view; most are coloured on their way, off the window's thread.
 
     Args:
@@ -250,13 +254,13 @@ class Painting:
 
     def __init__(
         self,
-        wanted: Callable[[], tuple[Look, ColourRange, Choice]],
+        wanted: Callable[[], tuple[ViewState, ColourRange, Choice]],
         empty: Callable[[], tuple[int, int, int]],
     ) -> None:
         self._wanted = wanted
         self._empty = empty
         self._ground = empty()
-        self._last: Painted | None = None
+        self._last: RenderedTile | None = None
 
     def forget(self) -> None:
         """Another tensor is shown."""
@@ -264,33 +268,33 @@ class Painting:
 
     def on_the_way(
         self, shape: Shape, statistics: Statistics | None, tiles: Mapping[Sheet, Tile]
-    ) -> Painted | None:
+    ) -> RenderedTile | None:
         """Colour a frame as it will most likely be shown; on any thread."""
-        look, colours, choice = self._wanted()
-        placed = look.placed(shape)
-        tile = tiles.get(placed.sheet)
+        view_state, colours, choice = self._wanted()
+        sheet_layout = view_state.sheet_layout(shape)
+        tile = tiles.get(sheet_layout.sheet)
         if tile is None:
             return None
         if statistics is not None:
             colours = colours.seen(statistics)
-        return paint(tile, PaintKey(placed, colours, choice, self._ground))
+        return paint(tile, TileKey(sheet_layout, colours, choice, self._ground))
 
-    def of(self, frame: Frame, placed: Placed | None) -> Picture | None:
+    def of(self, frame: Frame, sheet_layout: SheetLayout | None) -> Picture | None:
         """The picture of a frame, coloured now only where that has not been done as it is wanted.
 
         Until the picture of a new layout has come, that of the layout before stays. None while the
         device draws.
         """
         tile = frame.tile
-        if tile is None or placed is None or placed.sheet != tile.sheet:
+        if tile is None or sheet_layout is None or sheet_layout.sheet != tile.sheet:
             last = self._last
             same = last is not None and last.picture.tile.sheet.shape == frame.snapshot.shape
             return last.picture if last is not None and same else None
         self._ground = self._empty()
         _, colours, choice = self._wanted()
-        key = PaintKey(placed, colours, choice, self._ground)
+        key = TileKey(sheet_layout, colours, choice, self._ground)
         for made in (frame.painted, self._last):
-            if isinstance(made, Painted) and made.picture.tile is tile and made.key == key:
+            if isinstance(made, RenderedTile) and made.picture.tile is tile and made.key == key:
                 self._last = made
                 return made.picture
         self._last = paint(tile, key)

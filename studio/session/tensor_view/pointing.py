@@ -8,14 +8,14 @@ from typing import Any
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Shape
-from studio.session.tensor_view.layout import Placed
+from studio.session.tensor_view.layout import SheetLayout
 from studio.session.tensor_view.live_frames import Frame
 from studio.session.tensor_view.slices import parse_index
 
 Index = tuple[int, ...]
 
 
-class SharedPick:
+class LinkedCursor:
     """The element pointed at last, by shape."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Pointing:
 
     Args:
         frame: the numbers of the picture that is pointed into.
-        placed: where its sheet lies on the view.
+        sheet_layout: where its sheet lies on the view.
         picks: the element pointed at in all views; only in this one without.
         reveal: brings an element into sight that is not on the sheet.
     """
@@ -46,15 +46,15 @@ class Pointing:
     def __init__(
         self,
         frame: Callable[[], Frame | None],
-        placed: Callable[[], Placed | None],
-        picks: SharedPick | None,
+        sheet_layout: Callable[[], SheetLayout | None],
+        picks: LinkedCursor | None,
         reveal: Callable[[Index], object],
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.index: Index | None = None
         self._frame = frame
-        self._placed = placed
-        self._picks = picks or SharedPick()
+        self._sheet_layout = sheet_layout
+        self._picks = picks or LinkedCursor()
         self._reveal = reveal
         self._picks.picked.connect(self._picked_elsewhere)
 
@@ -91,14 +91,14 @@ class Pointing:
 
     def at(self, x: float, y: float) -> None:
         """Point at the element under a pixel; beside the cells at none."""
-        placed = self._placed()
-        cell = None if placed is None else placed.hit(x, y)
-        if placed is None or cell is None:
+        sheet_layout = self._sheet_layout()
+        cell = None if sheet_layout is None else sheet_layout.hit(x, y)
+        if sheet_layout is None or cell is None:
             self.set(None)
             return
         tile, row, column = cell
-        down, across = placed.sheet.block
-        self.set(placed.sheet.index(tile, row * down, column * across))
+        down, across = sheet_layout.sheet.block
+        self.set(sheet_layout.sheet.index(tile, row * down, column * across))
 
     def set(self, index: Index | None) -> None:
         """Point at an element in all views of this shape."""
@@ -109,19 +109,19 @@ class Pointing:
 
     def nudge(self, right: int, down: int) -> None:
         """Move by cells; begins in the corner."""
-        placed = self._placed()
-        if placed is None or placed.sheet.empty:
+        sheet_layout = self._sheet_layout()
+        if sheet_layout is None or sheet_layout.sheet.empty:
             return
-        place = None if self.index is None else placed.sheet.place(self.index)
+        place = None if self.index is None else sheet_layout.sheet.place(self.index)
         if place is None:
-            self.set(placed.sheet.index(0, 0, 0))
+            self.set(sheet_layout.sheet.index(0, 0, 0))
             return
         tile, row, column, _ = place
-        block_rows, block_columns = placed.sheet.block
-        rows, columns = placed.cells
+        block_rows, block_columns = sheet_layout.sheet.block
+        rows, columns = sheet_layout.cells
         row = min(max(row // block_rows + down, 0), rows - 1) * block_rows
         column = min(max(column // block_columns + right, 0), columns - 1) * block_columns
-        self.set(placed.sheet.index(tile, row, column))
+        self.set(sheet_layout.sheet.index(tile, row, column))
 
     def go_to(self, text: str) -> None:
         """Point at the element of a typed index, and bring it into sight.
@@ -133,8 +133,8 @@ class Pointing:
         if shape is None:
             raise ParameterError("there is no tensor to go to an index of", who="tensor view")
         index = parse_index(text, shape)
-        placed = self._placed()
-        if placed is not None and placed.sheet.place(index) is None:
+        sheet_layout = self._sheet_layout()
+        if sheet_layout is not None and sheet_layout.sheet.place(index) is None:
             self._reveal(index)
         self.set(index)
 

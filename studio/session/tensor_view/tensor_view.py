@@ -18,13 +18,13 @@ from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.tensor_view.colours import Choice, ColourRange
-from studio.session.tensor_view.layout import Kind, Placed, Region
+from studio.session.tensor_view.layout import Kind, Region, SheetLayout
 from studio.session.tensor_view.live import LiveTensors, LiveView
 from studio.session.tensor_view.live_frames import INTERVAL, Frame, HeldTensor, Status
-from studio.session.tensor_view.look import Look, Slider
-from studio.session.tensor_view.picture import Painting, Picture
-from studio.session.tensor_view.pointing import Pointing, SharedPick
+from studio.session.tensor_view.picture import Picture, TileRenderer
+from studio.session.tensor_view.pointing import LinkedCursor, Pointing
 from studio.session.tensor_view.slices import parse_slicing, past_wanted
+from studio.session.tensor_view.view_state import Slider, ViewState
 from studio.session.tensor_view.words import badge_text, is_current
 
 Mode: TypeAlias = Literal["live", "after", "held"]
@@ -52,7 +52,7 @@ class TensorViewModel:
         live: LiveTensors,
         tasks: TaskList,
         tensor_of: Callable[[str], Tensor | None] = lambda _: None,
-        picks: SharedPick | None = None,
+        picks: LinkedCursor | None = None,
         empty: Callable[[], tuple[int, int, int]] = lambda: (16, 18, 22),
         older: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -60,7 +60,7 @@ class TensorViewModel:
         self.entity: Entity | None = None
         self.mode: Mode = "live"
         self.after = ""
-        self.look = Look()
+        self.view_state = ViewState()
         self.colours = ColourRange()
         self.choice: Choice = "largest"
         self.held: HeldTensor | None = None
@@ -76,8 +76,8 @@ class TensorViewModel:
         self._active = False
         self._from_device = False
         self._interval = INTERVAL
-        self._painting = Painting(lambda: (self.look, self.colours, self.choice), empty)
-        self.pointing = Pointing(lambda: self.frame, lambda: self.placed, picks, self._reveal)
+        self._renderer = TileRenderer(lambda: (self.view_state, self.colours, self.choice), empty)
+        self.pointing = Pointing(lambda: self.frame, lambda: self.sheet_layout, picks, self._reveal)
         self.pointing.changed.connect(self._pointed)
 
     # -- what is shown --------------------------------------------------------------------------
@@ -105,12 +105,12 @@ class TensorViewModel:
     @property
     def kind(self) -> Kind:
         """What the picture is: a number, bars, cells."""
-        return "map" if self.shape is None else self.look.layout(self.shape)[1].kind
+        return "map" if self.shape is None else self.view_state.layout(self.shape)[1].kind
 
     @property
-    def placed(self) -> Placed | None:
+    def sheet_layout(self) -> SheetLayout | None:
         """Where the sheet lies on the view."""
-        return None if self.shape is None else self.look.placed(self.shape)
+        return None if self.shape is None else self.view_state.sheet_layout(self.shape)
 
     @property
     def badge(self) -> str:
@@ -125,12 +125,12 @@ class TensorViewModel:
 
     def picture(self) -> Picture | None:
         """The coloured cells; None where there are none, and while the device draws them."""
-        return None if self.frame is None else self._painting.of(self.frame, self.placed)
+        return None if self.frame is None else self._renderer.of(self.frame, self.sheet_layout)
 
     @property
     def sliders(self) -> tuple[Slider, ...]:
         """One for each axis of which one index is shown."""
-        return () if self.shape is None else self.look.sliders(self.shape)
+        return () if self.shape is None else self.view_state.sliders(self.shape)
 
     # -- which tensor ---------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ class TensorViewModel:
         tensor = self._tensor()
         weights = tensor is not None and tensor.role in _WEIGHTS
         images = tensor is not None and tensor.role in _IMAGES
-        self.look = Look(weights=weights, colour=images, size=self.look.size)
+        self.view_state = ViewState(weights=weights, colour=images, size=self.view_state.size)
         self.colours = ColourRange()
         self.slice_error = ""
         self._reopen()
@@ -262,8 +262,8 @@ class TensorViewModel:
 
     def set_size(self, width: float, height: float) -> None:
         """The view has so many pixels."""
-        if (width, height) != self.look.size and width > 0 and height > 0:
-            self._set_look(replace(self.look, size=(width, height)))
+        if (width, height) != self.view_state.size and width > 0 and height > 0:
+            self._set_view_state(replace(self.view_state, size=(width, height)))
 
     def set_slice(self, text: str) -> bool:
         """Take other indices, typed as NumPy writes them; whether the text was one.
@@ -280,16 +280,16 @@ class TensorViewModel:
                 self.changed.emit()
                 return False
         was_wrong, self.slice_error = bool(self.slice_error), ""
-        look = replace(self.look, text=text, tile=None, region=None, page=0)
+        view_state = replace(self.view_state, text=text, tile=None, region=None, page=0)
         if past == self.past:
-            if was_wrong and look == self.look:
+            if was_wrong and view_state == self.view_state:
                 # Back at what is shown anyhow: only the word about the wrong one goes.
                 self.changed.emit()
-            self._set_look(look)
+            self._set_view_state(view_state)
             return True
         tensor = self._tensor()
         weights = not past and tensor is not None and tensor.role in _WEIGHTS
-        self.look = replace(look, weights=weights, channel=None, positions={})
+        self.view_state = replace(view_state, weights=weights, channel=None, positions={})
         self.past, self.comparing, self.held = past, False, None
         if self.mode == "held":
             self.mode = "after" if self.after else "live"
@@ -300,35 +300,37 @@ class TensorViewModel:
     def set_position(self, axis: int, at: int) -> None:
         """Move a slider."""
         if self.shape is not None:
-            self._set_look(self.look.with_position(axis, at, self.shape))
+            self._set_view_state(self.view_state.with_position(axis, at, self.shape))
 
     def set_channel(self, channel: int | None) -> None:
         """Show one index of the last axis, or all of them."""
-        self._set_look(replace(self.look, channel=channel, tile=None, region=None, page=0))
+        self._set_view_state(
+            replace(self.view_state, channel=channel, tile=None, region=None, page=0)
+        )
 
     def set_colour(self, on: bool) -> None:
         """Show three channels as red, green and blue, or each by itself."""
-        self._set_look(replace(self.look, colour=on, tile=None, region=None))
+        self._set_view_state(replace(self.view_state, colour=on, tile=None, region=None))
 
     def open_tile(self, tile: int | None) -> None:
         """Look at one tile by itself, counted over all pages, or at all of them."""
-        self._set_look(replace(self.look, tile=tile, region=None))
+        self._set_view_state(replace(self.view_state, tile=tile, region=None))
 
     def zoom(self, region: Region | None) -> None:
         """Look at a part of a tile, or at the whole."""
-        self._set_look(replace(self.look, region=region))
+        self._set_view_state(replace(self.view_state, region=region))
 
     def turn(self, by: int) -> None:
         """Go to the next slices: a page of tiles, else one index of the first slider."""
-        shape, placed = self.shape, self.placed
-        if shape is None or placed is None:
+        shape, sheet_layout = self.shape, self.sheet_layout
+        if shape is None or sheet_layout is None:
             return
-        if placed.pages > 1 and self.look.tile is None:
-            page = min(max(self.look.page + by, 0), placed.pages - 1)
-            self._set_look(replace(self.look, page=page))
+        if sheet_layout.pages > 1 and self.view_state.tile is None:
+            page = min(max(self.view_state.page + by, 0), sheet_layout.pages - 1)
+            self._set_view_state(replace(self.view_state, page=page))
             return
         sliders = self.sliders
-        own = self.look.tile_axis(shape) if self.look.tile is not None else None
+        own = self.view_state.tile_axis(shape) if self.view_state.tile is not None else None
         slider = next((s for s in sliders if s.axis == own), sliders[0] if sliders else None)
         if slider is not None and slider.count:
             self.set_position(slider.axis, min(max(slider.at + by, 0), slider.count - 1))
@@ -367,7 +369,7 @@ class TensorViewModel:
         if self._view is not None:
             self._view.close()
             self._view = None
-        self._painting.forget()
+        self._renderer.forget()
         if self.entity is not None:
             self._view = self._live.open(self.entity, after=self.after, past=self.past)
             self._view.changed.connect(self._news)
@@ -382,18 +384,18 @@ class TensorViewModel:
         view.want(
             # While what is to be held is read, nothing newer may take its place.
             active=self._active and (not is_held or held is not None),
-            sheets=self.look.sheets,
+            sheets=self.view_state.sheets,
             element=self.pointing.index,
             minus=held.snapshot if self.comparing and held is not None else None,
             held=held if is_held else None,
-            paint=self._painting.on_the_way,
+            paint=self._renderer.on_the_way,
             from_device=self.drawn_from_device,
             interval=self._interval,
         )
 
-    def _set_look(self, look: Look) -> None:
-        if look != self.look:
-            self.look = look
+    def _set_view_state(self, view_state: ViewState) -> None:
+        if view_state != self.view_state:
+            self.view_state = view_state
             self._want()
             self.changed.emit()
 
@@ -408,14 +410,20 @@ class TensorViewModel:
 
     def _reveal(self, index: tuple[int, ...]) -> None:
         """Show everything again, with the sliders where an element is."""
-        self._set_look(Look(weights=self.look.weights, size=self.look.size))
+        self._set_view_state(ViewState(weights=self.view_state.weights, size=self.view_state.size))
         for slider in self.sliders:
             self.set_position(slider.axis, index[slider.axis])
-        placed, shape = self.placed, self.shape
-        if placed is not None and shape is not None and placed.sheet.place(index) is None:
-            axis = self.look.tile_axis(shape)
-            if axis is not None and placed.tiles:
-                self._set_look(replace(self.look, page=index[axis] // placed.tiles))
+        sheet_layout, shape = self.sheet_layout, self.shape
+        if (
+            sheet_layout is not None
+            and shape is not None
+            and sheet_layout.sheet.place(index) is None
+        ):
+            axis = self.view_state.tile_axis(shape)
+            if axis is not None and sheet_layout.tiles:
+                self._set_view_state(
+                    replace(self.view_state, page=index[axis] // sheet_layout.tiles)
+                )
 
     def _news(self) -> None:
         frame = self.frame

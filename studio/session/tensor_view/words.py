@@ -6,7 +6,7 @@ from typing import Any
 
 from studio.engine.runtime.live_statistics import Statistics
 from studio.session.tensor_view.colours import Choice
-from studio.session.tensor_view.layout import Placed
+from studio.session.tensor_view.layout import SheetLayout
 from studio.session.tensor_view.live_frames import Frame, Status
 from studio.session.tensor_view.picture import exact_number, short_number
 
@@ -53,11 +53,11 @@ def status_text(status: Status, *, older: bool = False) -> str:
     return f"{status.text}. {status.hint}" if status.hint else status.text
 
 
-def aside_text(placed: Placed | None, choice: Choice) -> str:
+def aside_text(sheet_layout: SheetLayout | None, choice: Choice) -> str:
     """What a picture of many elements to a cell has to say of itself."""
-    if placed is None or placed.sheet.exact:
+    if sheet_layout is None or sheet_layout.sheet.exact:
         return ""
-    down, across = placed.sheet.block
+    down, across = sheet_layout.sheet.block
     return f"a cell stands for {down} {_TIMES} {across} elements: {_CHOICES[choice]}"
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from studio.engine.core.tensor import Role, Tensor
 from studio.session.core import entities
 from studio.session.tensor_view.live_resting import HeldWeights
-from studio.session.tensor_view.pointing import SharedPick
+from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.tensor_view.tensor_view import TensorViewModel
 from tests.session.tensor_view.live_bench import Studio
 
@@ -17,7 +17,7 @@ def showing(
     array: np.ndarray,
     *,
     role: Role = Role.ACTIVATION,
-    picks: SharedPick | None = None,
+    picks: LinkedCursor | None = None,
     name: str = "t",
     size: tuple[float, float] = (200.0, 160.0),
 ) -> TensorViewModel:
@@ -34,12 +34,12 @@ def showing(
 
 def is_settled(view: TensorViewModel) -> bool:
     """Whether the picture is that of the present layout."""
-    frame, placed = view.frame, view.placed
+    frame, sheet_layout = view.frame, view.sheet_layout
     return (
         frame is not None
         and frame.tile is not None
-        and placed is not None
-        and frame.tile.sheet == placed.sheet
+        and sheet_layout is not None
+        and frame.tile.sheet == sheet_layout.sheet
         and frame.place == view.pointing.index
     )
 

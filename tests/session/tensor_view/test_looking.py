@@ -9,7 +9,7 @@ from studio.engine.core.errors import ParameterError
 from studio.engine.core.tensor import Role
 from studio.session.core import entities
 from studio.session.tensor_view.live_resting import HeldWeights
-from studio.session.tensor_view.pointing import SharedPick
+from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.tensor_view.tensor_view import TensorViewModel
 from studio.session.tensor_view.words import pick_text
 from tests.session.tensor_view.desk import settled, showing
@@ -85,14 +85,14 @@ def test_channels_and_tiles_are_looked_at_by_themselves(
 def test_pages_of_tiles_are_turned(studio: Studio) -> None:
     array = np.zeros((3000, 8, 8), np.uint8)
     view = showing(studio, array)
-    assert view.placed is not None
-    pages = view.placed.pages
+    assert view.sheet_layout is not None
+    pages = view.sheet_layout.pages
     assert pages > 1
     for _ in range(pages + 2):
         view.turn(1)
-    assert view.look.page == pages - 1
+    assert view.view_state.page == pages - 1
     view.turn(-1)
-    assert view.look.page == pages - 2
+    assert view.view_state.page == pages - 2
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "float16"])
@@ -113,9 +113,11 @@ def test_pixels_and_arrows_point_at_elements(studio: Studio) -> None:
     array = np.arange(30, dtype=np.float32).reshape(5, 6)
     view = showing(studio, array)
     settled(studio, view)
-    placed = view.placed
-    assert placed is not None
-    view.pointing.at(placed.left + 2.5 * placed.cell, placed.top + 1.5 * placed.cell)
+    sheet_layout = view.sheet_layout
+    assert sheet_layout is not None
+    view.pointing.at(
+        sheet_layout.left + 2.5 * sheet_layout.cell, sheet_layout.top + 1.5 * sheet_layout.cell
+    )
     assert view.pointing.index == (1, 2)
     assert view.pointing.value == 8.0
     for right, down, wanted in ((1, 0, (1, 3)), (0, 1, (2, 3)), (-9, 0, (2, 0)), (0, 9, (4, 0))):
@@ -136,15 +138,15 @@ def test_an_index_can_be_typed_and_is_brought_into_sight(studio: Studio) -> None
     view.pointing.go_to("3, -1, 5, 1")
     assert view.pointing.index == (3, 4, 5, 1)
     settled(studio, view)
-    assert view.placed is not None
-    assert view.placed.sheet.place((3, 4, 5, 1)) is not None
+    assert view.sheet_layout is not None
+    assert view.sheet_layout.sheet.place((3, 4, 5, 1)) is not None
     assert view.pointing.value == 7.0
     with pytest.raises(ParameterError, match="axis 0 has 4"):
         view.pointing.go_to("4, 0, 0, 0")
 
 
 def test_a_pick_is_shared_by_views_of_one_shape(studio: Studio) -> None:
-    picks = SharedPick()
+    picks = LinkedCursor()
     arrays = {"a": np.ones((3, 4), np.float32), "b": np.zeros((3, 4), np.float32),
               "c": np.zeros((4, 3), np.float32)}  # fmt: skip
     studio.live.rest_on(HeldWeights("a test", lambda: arrays))

@@ -71,13 +71,13 @@ def test_tiles_are_placed_with_gaps_between(studio: Studio) -> None:
     array = np.arange(5 * 2 * 3, dtype=np.float32).reshape(5, 2, 3)
     view = showing(studio, array)
     settled(studio, view)
-    picture, placed = view.picture(), view.placed
+    picture, sheet_layout = view.picture(), view.sheet_layout
     assert picture is not None
-    assert placed is not None
+    assert sheet_layout is not None
     low, high = 0.0, 29.0
     seen = np.zeros((picture.rows, picture.columns), bool)
     for tile, row, column in itertools.product(range(5), range(2), range(3)):
-        level, side = divmod(tile, placed.across)
+        level, side = divmod(tile, sheet_layout.across)
         at = level * 3 + row, side * 4 + column
         seen[at] = True
         wanted = naive_pixel(float(array[tile, row, column]), low, high, False)
@@ -118,7 +118,7 @@ def test_nothing_but_nan_is_shown_as_that(studio: Studio) -> None:
 @pytest.mark.parametrize("shape", [(0,), (0, 4), (3, 0, 2)], ids=str)
 def test_an_empty_tensor_shows_nothing(studio: Studio, shape: tuple[int, ...]) -> None:
     view = showing(studio, np.empty(shape, np.float32))
-    assert view.placed is not None
+    assert view.sheet_layout is not None
     picture = view.picture()
     assert picture is None or picture.pixels.size == 0
     view.pointing.nudge(1, 0)
@@ -140,12 +140,12 @@ def test_a_large_tensor_is_coarse_and_says_so(studio: Studio, rng: np.random.Gen
     array[640, 5], array[10, 990] = -3.0, np.nan
     view = showing(studio, array)
     settled(studio, view)
-    placed, picture = view.placed, view.picture()
-    assert placed is not None
+    sheet_layout, picture = view.sheet_layout, view.picture()
+    assert sheet_layout is not None
     assert picture is not None
-    block = placed.sheet.block[0]
+    block = sheet_layout.sheet.block[0]
     assert block == 6
-    assert aside_text(placed, view.choice) == (
+    assert aside_text(sheet_layout, view.choice) == (
         "a cell stands for 6 \N{MULTIPLICATION SIGN} 6 elements: the largest in size"
     )
     assert picture.kinds[640 // 6, 5 // 6] == 0
@@ -158,8 +158,8 @@ def test_a_large_tensor_is_coarse_and_says_so(studio: Studio, rng: np.random.Gen
     assert not np.array_equal(greatest.kinds, least)
     view.zoom(Region(600, 0, 60, 80))
     settled(studio, view)
-    assert view.placed is not None
-    assert view.placed.sheet.exact
+    assert view.sheet_layout is not None
+    assert view.sheet_layout.sheet.exact
     assert view.frame is not None
     assert view.frame.tile is not None
     np.testing.assert_array_equal(view.frame.tile.low[0, :, :, 0], array[600:660, :80])

@@ -99,8 +99,8 @@ ACTIONS: ActionTable[TensorViewPane] = ActionTable(
         "Show three channels as red, green and blue instead of side by side.",
         menu="View/Tensor view", context=_CONTEXT, aliases=("rgb", "image"),
         group="colours",
-        run=lambda pane: pane.view.set_colour(not pane.view.look.colour),
-        enabled=_why_no_colour, checked=lambda pane: pane.view.look.colour,
+        run=lambda pane: pane.view.set_colour(not pane.view.view_state.colour),
+        enabled=_why_no_colour, checked=lambda pane: pane.view.view_state.colour,
     ),
     Action(
         "tensor.previous_slice", "Previous slice", "Go to the slice or page of tiles before.",

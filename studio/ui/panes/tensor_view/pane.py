@@ -80,7 +80,7 @@ class TensorViewPane(PaneFrame):
         self._sought: Selection | None = None
         self._tensor: Tensor | None = None
         self.view: TensorViewModel = TensorViewModel(
-            studio.live, studio.tasks, self._tensor_of, studio.picks, ground_between_cells,
+            studio.live, studio.tasks, self._tensor_of, studio.linked_cursor, ground_between_cells,
             lambda: studio.live.trainer is None and studio.training.is_stale,
         )  # fmt: skip
         self._chooser = QComboBox(self)

@@ -18,7 +18,7 @@ from studio.session.tensor_view.colours import (
     ColourRange,
     palette,
 )
-from studio.session.tensor_view.layout import Kind, Placed
+from studio.session.tensor_view.layout import Kind, SheetLayout
 from studio.session.tensor_view.picture import Bar, Mark, Picture, short_number
 from studio.widgets import theme
 
@@ -45,7 +45,7 @@ def special_colour(kind: int) -> QColor:
 
 def paint_cells(painter: QPainter, picture: Picture) -> None:
     """The coloured cells, their marks and their numbers."""
-    placed = picture.placed
+    sheet_layout = picture.sheet_layout
     height, width = picture.rows, picture.columns
     if not height or not width:
         return
@@ -53,17 +53,25 @@ def paint_cells(painter: QPainter, picture: Picture) -> None:
     image = QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGBA8888)
     painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, False)
     painter.drawImage(
-        QRectF(placed.left, placed.top, width * placed.cell, height * placed.cell), image
+        QRectF(
+            sheet_layout.left,
+            sheet_layout.top,
+            width * sheet_layout.cell,
+            height * sheet_layout.cell,
+        ),
+        image,
     )
     for mark in picture.marks():
-        _paint_mark(painter, placed, mark)
+        _paint_mark(painter, sheet_layout, mark)
     if picture.has_numbers:
         _paint_numbers(painter, picture)
 
 
-def _paint_mark(painter: QPainter, placed: Placed, mark: Mark) -> None:
-    cell = placed.cell
-    box = QRectF(placed.left + mark.column * cell, placed.top + mark.row * cell, cell, cell)
+def _paint_mark(painter: QPainter, sheet_layout: SheetLayout, mark: Mark) -> None:
+    cell = sheet_layout.cell
+    box = QRectF(
+        sheet_layout.left + mark.column * cell, sheet_layout.top + mark.row * cell, cell, cell
+    )
     painter.setPen(Qt.PenStyle.NoPen)
     if mark.kind == NAN:
         _hatch(painter, box)
@@ -103,14 +111,14 @@ def _hatch(painter: QPainter, box: QRectF) -> None:
 
 
 def _paint_numbers(painter: QPainter, picture: Picture) -> None:
-    placed = picture.placed
+    sheet_layout = picture.sheet_layout
     font = theme.font("numbers")
-    font.setPixelSize(max(8, int(placed.cell * 0.3)))
+    font.setPixelSize(max(8, int(sheet_layout.cell * 0.3)))
     painter.setFont(font)
     metrics = QFontMetricsF(font)
-    rows, columns = placed.cells
-    for tile in range(placed.tiles):
-        left, top = placed.tile_at(tile)
+    rows, columns = sheet_layout.cells
+    for tile in range(sheet_layout.tiles):
+        left, top = sheet_layout.tile_at(tile)
         for row in range(rows):
             for column in range(columns):
                 text = next(
@@ -120,12 +128,15 @@ def _paint_numbers(painter: QPainter, picture: Picture) -> None:
                         if metrics.horizontalAdvance(
                             found := picture.number_at(tile, row, column, digits)
                         )
-                        <= placed.cell - 2
+                        <= sheet_layout.cell - 2
                     ),
                     "\N{HORIZONTAL ELLIPSIS}",
                 )
                 box = QRectF(
-                    left + column * placed.cell, top + row * placed.cell, placed.cell, placed.cell
+                    left + column * sheet_layout.cell,
+                    top + row * sheet_layout.cell,
+                    sheet_layout.cell,
+                    sheet_layout.cell,
                 )
                 if text.endswith("Inf"):
                     continue  # The wedge says it, and would hide it.
@@ -135,22 +146,22 @@ def _paint_numbers(painter: QPainter, picture: Picture) -> None:
 
 def _readable_on(picture: Picture, box: QRectF) -> QColor:
     """Black or white, whichever can be read on the cell."""
-    placed = picture.placed
-    row = int((box.center().y() - placed.top) / placed.cell)
-    column = int((box.center().x() - placed.left) / placed.cell)
+    sheet_layout = picture.sheet_layout
+    row = int((box.center().y() - sheet_layout.top) / sheet_layout.cell)
+    column = int((box.center().x() - sheet_layout.left) / sheet_layout.cell)
     red, green, blue, _ = picture.pixels[row, column].tolist()
     return QColor("black" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white")
 
 
-def paint_pick(painter: QPainter, placed: Placed, index: tuple[int, ...] | None) -> None:
+def paint_pick(painter: QPainter, sheet_layout: SheetLayout, index: tuple[int, ...] | None) -> None:
     """A frame round the cell that is pointed at."""
-    place = None if index is None else placed.sheet.place(index)
+    place = None if index is None else sheet_layout.sheet.place(index)
     if place is None:
         return
     tile, row, column, _ = place
-    down, across = placed.sheet.block
-    left, top = placed.tile_at(tile)
-    cell = placed.cell
+    down, across = sheet_layout.sheet.block
+    left, top = sheet_layout.tile_at(tile)
+    cell = sheet_layout.cell
     box = QRectF(left + column // across * cell, top + row // down * cell, cell, cell)
     grown = box.adjusted(-1.5, -1.5, 1.5, 1.5)
     painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -161,7 +172,7 @@ def paint_pick(painter: QPainter, placed: Placed, index: tuple[int, ...] | None)
 
 
 def paint_bars(
-    painter: QPainter, bars: Sequence[Bar], placed: Placed, colours: ColourRange, height: float,
+    painter: QPainter, bars: Sequence[Bar], sheet_layout: SheetLayout, colours: ColourRange, height: float,
     index: tuple[int, ...] | None,
 ) -> None:  # fmt: skip
     """A vector as bars from zero; NaN is hatched over the whole height, infinity over its half."""
@@ -172,7 +183,7 @@ def paint_bars(
         share = (min(max(value, low), high) - low) / reach
         return height - _BASE - share * (height - 2 * _BASE)
 
-    wide = placed.cell
+    wide = sheet_layout.cell
     zero = level(0.0)
     colour = theme.colour("series.0")
     painter.setPen(Qt.PenStyle.NoPen)
@@ -191,9 +202,9 @@ def paint_bars(
                              special_colour(UNDER))  # fmt: skip
     painter.setPen(QPen(theme.colour("outline"), 1))
     painter.drawLine(QPointF(0, zero), QPointF(len(bars) * wide, zero))
-    place = None if index is None else placed.sheet.place(index)
+    place = None if index is None else sheet_layout.sheet.place(index)
     if place is not None:
-        at = place[2] // placed.sheet.block[1] * wide
+        at = place[2] // sheet_layout.sheet.block[1] * wide
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(theme.colour("accent"), 2))
         painter.drawRect(QRectF(at, 1, max(2.0, wide), height - 2))

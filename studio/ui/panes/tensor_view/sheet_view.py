@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from studio.engine.gl.live.live import GlSnapshot
 from studio.engine.gl.live.painter import View
 from studio.session.tensor_view.colours import CHOICES, palette
-from studio.session.tensor_view.look import moved, zoomed
 from studio.session.tensor_view.picture import bars_of
 from studio.session.tensor_view.tensor_view import TensorViewModel
+from studio.session.tensor_view.view_state import moved, zoomed
 from studio.session.tensor_view.words import aside_text
 from studio.ui.panes.tensor_view.sheet_painting import (
     ground,
@@ -96,7 +96,7 @@ class SheetView(QWidget):
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
-        kind = None if self._view.placed is None else self._view.kind
+        kind = None if self._view.sheet_layout is None else self._view.kind
         painter.fillRect(self.rect(), ground(kind))
         if self._surface is None or not self._surface.isVisible():
             self._paint(painter)
@@ -116,8 +116,8 @@ class SheetView(QWidget):
         shape, start = self._view.shape, self._dragged
         if start is not None and shape is not None:
             by = event.position() - start
-            region = moved(self._view.look, shape, by.x(), by.y())
-            if region != self._view.look.region:
+            region = moved(self._view.view_state, shape, by.x(), by.y())
+            if region != self._view.view_state.region:
                 self._dragged = event.position()
                 self._view.zoom(region)
 
@@ -127,15 +127,15 @@ class SheetView(QWidget):
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         """One of several tiles opens; one by itself goes back among the others."""
-        placed = self._view.placed
-        if placed is None or event.button() != Qt.MouseButton.LeftButton:
+        sheet_layout = self._view.sheet_layout
+        if sheet_layout is None or event.button() != Qt.MouseButton.LeftButton:
             return
-        if self._view.look.tile is not None:
+        if self._view.view_state.tile is not None:
             self._view.open_tile(None)
             return
-        hit = placed.hit(event.position().x(), event.position().y() - _HEAD)
-        if hit is not None and placed.tiles > 1:
-            self._view.open_tile(placed.first + hit[0])
+        hit = sheet_layout.hit(event.position().x(), event.position().y() - _HEAD)
+        if hit is not None and sheet_layout.tiles > 1:
+            self._view.open_tile(sheet_layout.first + hit[0])
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         shape = self._view.shape
@@ -144,7 +144,9 @@ class SheetView(QWidget):
             event.ignore()
             return
         at = event.position()
-        self._view.zoom(zoomed(self._view.look, shape, at.x(), at.y() - _HEAD, _ZOOM**notches))
+        self._view.zoom(
+            zoomed(self._view.view_state, shape, at.x(), at.y() - _HEAD, _ZOOM**notches)
+        )
         event.accept()
 
     # -- inside ---------------------------------------------------------------------------------
@@ -158,47 +160,47 @@ class SheetView(QWidget):
     def _paint(self, painter: QPainter) -> None:
         view = self._view
         box = QRectF(0, 0, self.width(), max(1.0, self.height() - _HEAD))
-        frame, placed = view.frame, view.placed
+        frame, sheet_layout = view.frame, view.sheet_layout
         painter.save()
         painter.translate(0, _HEAD)
-        if frame is not None and placed is not None:
+        if frame is not None and sheet_layout is not None:
             if view.kind == "number":
                 tile = frame.tile
                 value = None if tile is None or tile.values is None else tile.values.reshape(-1)
                 number = None if value is None or not value.size else value[0]
                 paint_number(painter, box, number, view.history)
             elif view.kind == "bars" and frame.tile is not None:
-                paint_bars(painter, bars_of(frame.tile), placed, view.colours, box.height(),
+                paint_bars(painter, bars_of(frame.tile), sheet_layout, view.colours, box.height(),
                            view.pointing.index)  # fmt: skip
             else:
                 picture = view.picture()
                 if picture is not None:
                     paint_cells(painter, picture)
-                paint_pick(painter, placed, view.pointing.index)
+                paint_pick(painter, sheet_layout, view.pointing.index)
         painter.restore()
         self._paint_words(painter)
 
     def _paint_over(self, painter: QPainter) -> None:
         """What is painted over a picture the device has drawn."""
-        placed = self._view.placed
-        if placed is not None:
+        sheet_layout = self._view.sheet_layout
+        if sheet_layout is not None:
             painter.save()
             painter.translate(0, _HEAD)
-            paint_pick(painter, placed, self._view.pointing.index)
+            paint_pick(painter, sheet_layout, self._view.pointing.index)
             painter.restore()
         self._paint_words(painter)
 
     def _paint_words(self, painter: QPainter) -> None:
         view, box = self._view, QRectF(self.rect())
         paint_badge(painter, view.badge, box, stale=view.is_stale)
-        aside = aside_text(view.placed, view.choice)
+        aside = aside_text(view.sheet_layout, view.choice)
         if aside and view.frame is not None:
             lower = QRectF(box.left(), box.bottom() - 24, box.width(), 20)
             paint_badge(painter, aside, lower, stale=False)
 
     def _draw_on_device(self, snapshot: GlSnapshot) -> None:
-        placed, view = self._view.placed, self._view
-        if placed is None:
+        sheet_layout, view = self._view.sheet_layout, self._view
+        if sheet_layout is None:
             return
         if self._surface is None:
             self._surface = GlSheetView(self._paint_over, self)
@@ -213,8 +215,8 @@ class SheetView(QWidget):
         self._surface.show_snapshot(
             snapshot,
             View(
-                placed.sheet, placed.across, placed.gap, placed.left, placed.top + _HEAD,
-                (placed.cell, placed.cell), view.colours.low, view.colours.high,
+                sheet_layout.sheet, sheet_layout.across, sheet_layout.gap, sheet_layout.left, sheet_layout.top + _HEAD,
+                (sheet_layout.cell, sheet_layout.cell), view.colours.low, view.colours.high,
                 CHOICES.index(view.choice),
             ),
             self._palette[1],  # type: ignore[arg-type]

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QSlider, QWidget
 
-from studio.session.tensor_view.look import Slider
 from studio.session.tensor_view.tensor_view import TensorViewModel
+from studio.session.tensor_view.view_state import Slider
 from studio.widgets import theme
 
 
@@ -34,8 +34,8 @@ class SliceField(QLineEdit):
 
     def refresh(self) -> None:
         """Show the slice in force, unless somebody is typing."""
-        if not self.hasFocus() and self.text() != self._view.look.text:
-            self.setText(self._view.look.text)
+        if not self.hasFocus() and self.text() != self._view.view_state.text:
+            self.setText(self._view.view_state.text)
         wrong = bool(self._view.slice_error)
         if self.property("wrong") != wrong:
             self.setProperty("wrong", wrong)
@@ -44,8 +44,8 @@ class SliceField(QLineEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
-            self._view.set_slice(self._view.look.text)
-            self.setText(self._view.look.text)
+            self._view.set_slice(self._view.view_state.text)
+            self.setText(self._view.view_state.text)
             return
         super().keyPressEvent(event)
 

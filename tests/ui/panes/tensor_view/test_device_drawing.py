@@ -156,12 +156,15 @@ def test_the_device_draws_on_the_ground_of_painted_pictures(window: Window, mode
     window.studio.theme.choose(mode)
     wanted = QColor(window.studio.theme.colour("picture"))
     window.qtbot.waitUntil(lambda: picture(pane).pixelColor(2, 28) == wanted, timeout=20000)
-    placed = pane.view.placed
-    assert placed is not None
-    left, top = placed.tile_at(0)
-    gap = (left + (placed.cells[1] + 0.5) * placed.cell, 24 + top + placed.cell / 2)
+    sheet_layout = pane.view.sheet_layout
+    assert sheet_layout is not None
+    left, top = sheet_layout.tile_at(0)
+    gap = (
+        left + (sheet_layout.cells[1] + 0.5) * sheet_layout.cell,
+        24 + top + sheet_layout.cell / 2,
+    )
     assert picture(pane).pixelColor(*map(int, gap)) == wanted
-    middle = (left + placed.cell / 2, 24 + top + placed.cell / 2)
+    middle = (left + sheet_layout.cell / 2, 24 + top + sheet_layout.cell / 2)
     assert picture(pane).pixelColor(*map(int, middle)) != wanted
 
 
@@ -201,16 +204,16 @@ def test_the_device_draws_what_numpy_would(window: Window) -> None:
     assert isinstance(frame.snapshot, GlSnapshot)
     values = frame.snapshot.array()
     QApplication.processEvents()
-    view, placed = pane.view, pane.view.placed
-    assert placed is not None
+    view, sheet_layout = pane.view, pane.view.sheet_layout
+    assert sheet_layout is not None
     pane.sheet.refresh()
     image = picture(pane)
-    down, across = placed.sheet.block
+    down, across = sheet_layout.sheet.block
     low, high = view.colours.low, view.colours.high
     from studio.session.tensor_view.colours import colour_map
 
     table = colour_map(view.colours.map_name).astype(int)
-    rows, columns = placed.cells
+    rows, columns = sheet_layout.cells
     apart = []
     for row in range(0, rows, 2):
         for column in range(0, columns, 7):
@@ -218,8 +221,8 @@ def test_the_device_draws_what_numpy_would(window: Window) -> None:
             value = float(block.flat[np.abs(block).argmax()])
             share = min(max((value - low) / (high - low), 0.0), 1.0)
             wanted = table[int(np.floor(share * 255 + 0.5))]
-            x = placed.left + (column + 0.5) * placed.cell
-            y = placed.top + 24 + (row + 0.5) * placed.cell
+            x = sheet_layout.left + (column + 0.5) * sheet_layout.cell
+            y = sheet_layout.top + 24 + (row + 0.5) * sheet_layout.cell
             found = image.pixelColor(int(x), int(y)).getRgb()[:3]
             apart.append(np.abs(np.array(found) - wanted).max())
     assert max(apart) <= 3

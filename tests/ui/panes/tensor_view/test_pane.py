@@ -55,11 +55,12 @@ def pixels(pane: TensorViewPane) -> QImage:
 
 
 def centre(pane: TensorViewPane, row: int, column: int) -> QPoint:
-    placed = pane.view.placed
-    assert placed is not None
-    left, top = placed.tile_at(0)
+    sheet_layout = pane.view.sheet_layout
+    assert sheet_layout is not None
+    left, top = sheet_layout.tile_at(0)
     return QPoint(
-        round(left + (column + 0.5) * placed.cell), round(HEAD + top + (row + 0.5) * placed.cell)
+        round(left + (column + 0.5) * sheet_layout.cell),
+        round(HEAD + top + (row + 0.5) * sheet_layout.cell),
     )
 
 
@@ -108,9 +109,9 @@ def test_nan_and_infinities_are_painted_in_their_own_colours(
     array[2, 3], array[5, 5], array[8, 9] = np.nan, np.inf, -np.inf
     show(qtbot, studio, pane, array)
     image = pixels(pane)
-    placed = pane.view.placed
-    assert placed is not None
-    half = placed.cell / 2
+    sheet_layout = pane.view.sheet_layout
+    assert sheet_layout is not None
+    half = sheet_layout.cell / 2
     middle = centre(pane, 2, 3)
     seen = {
         image.pixelColor(middle + QPoint(dx, dy)).name() for dx in range(-4, 5)
@@ -131,10 +132,10 @@ def test_infinities_among_bars_can_be_told_from_the_sheet(
     array = np.array([1, np.inf, -1, -np.inf, 0.5], np.float32)
     show(qtbot, studio, pane, array)
     image = pixels(pane)
-    placed = pane.view.placed
-    assert placed is not None
-    middle = [round((number + 0.5) * placed.cell) for number in range(array.size)]
-    aside, high = round(placed.cell / 2) - 4, image.height() - HEAD
+    sheet_layout = pane.view.sheet_layout
+    assert sheet_layout is not None
+    middle = [round((number + 0.5) * sheet_layout.cell) for number in range(array.size)]
+    aside, high = round(sheet_layout.cell / 2) - 4, image.height() - HEAD
     for number, wedge, base, tip in ((1, "#ffffff", 0.45, 0.05), (3, "#d8d8d8", 0.55, 0.95)):
         assert image.pixelColor(middle[number], HEAD + round(base * high)).name() == wedge
         for x in (middle[number] - aside, middle[number] + aside):
@@ -162,8 +163,8 @@ def test_the_wheel_goes_nearer_and_the_middle_button_moves(
 ) -> None:
     array = np.arange(4000 * 3000, dtype=np.float32).reshape(4000, 3000)
     show(qtbot, studio, pane, array)
-    assert pane.view.placed is not None
-    assert not pane.view.placed.sheet.exact
+    assert pane.view.sheet_layout is not None
+    assert not pane.view.sheet_layout.sheet.exact
     at = QPointF(centre(pane, 20, 30))
     for _ in range(40):
         wheel = QWheelEvent(
@@ -171,17 +172,17 @@ def test_the_wheel_goes_nearer_and_the_middle_button_moves(
             Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
         )  # fmt: skip
         QApplication.sendEvent(pane.sheet, wheel)
-        if pane.view.placed.sheet.exact:
+        if pane.view.sheet_layout.sheet.exact:
             break
     settle(qtbot, pane)
-    assert pane.view.placed.sheet.exact
-    region = pane.view.look.region
+    assert pane.view.sheet_layout.sheet.exact
+    region = pane.view.view_state.region
     assert region is not None
     start = centre(pane, 5, 5)
     qtbot.mousePress(pane.sheet, Qt.MouseButton.MiddleButton, pos=start)
     far = start - QPoint(120, 0)
     qtbot.mouseMove(pane.sheet, far)
-    moved = pane.view.look.region
+    moved = pane.view.view_state.region
     qtbot.mouseRelease(pane.sheet, Qt.MouseButton.MiddleButton, pos=far)
     assert moved is not None
     assert moved.column > region.column
@@ -192,13 +193,13 @@ def test_a_double_click_opens_a_tile_and_goes_back(
     qtbot: QtBot, studio: Studio, pane: TensorViewPane, rng: np.random.Generator
 ) -> None:
     show(qtbot, studio, pane, rng.standard_normal((6, 8, 8)).astype(np.float32))
-    placed = pane.view.placed
-    assert placed is not None
-    left, top = placed.tile_at(4)
-    at = QPoint(round(left + placed.cell), round(top + HEAD + placed.cell))
+    sheet_layout = pane.view.sheet_layout
+    assert sheet_layout is not None
+    left, top = sheet_layout.tile_at(4)
+    at = QPoint(round(left + sheet_layout.cell), round(top + HEAD + sheet_layout.cell))
     qtbot.mouseDClick(pane.sheet, Qt.MouseButton.LeftButton, pos=at)
     settle(qtbot, pane)
-    assert pane.view.look.tile == 4
+    assert pane.view.view_state.tile == 4
     qtbot.waitUntil(lambda: pane.findChild(QSlider, "tensor_axis_0") is not None)
     slider = pane.findChild(QSlider, "tensor_axis_0")
     assert slider is not None
@@ -206,9 +207,9 @@ def test_a_double_click_opens_a_tile_and_goes_back(
     # Its round handle, with the border, is whole.
     assert slider.height() >= 16
     slider.setValue(1)
-    assert pane.view.look.tile == 1
+    assert pane.view.view_state.tile == 1
     qtbot.mouseDClick(pane.sheet, Qt.MouseButton.LeftButton, pos=QPoint(60, 60))
-    assert pane.view.look.tile is None
+    assert pane.view.view_state.tile is None
 
 
 def test_sliders_do_not_lie_on_each_other_when_one_comes_in_front(
@@ -340,18 +341,22 @@ def test_cells_near_zero_are_told_from_where_there_is_none(
     studio.theme.choose(mode)
     wanted = QColor(studio.theme.colour("picture"))
     qtbot.waitUntil(lambda: pixels(pane).pixelColor(2, HEAD + 2) == wanted)
-    image, placed = pixels(pane), pane.view.placed
-    assert placed is not None
-    rows, columns = placed.cells
+    image, sheet_layout = pixels(pane), pane.view.sheet_layout
+    assert sheet_layout is not None
+    rows, columns = sheet_layout.cells
     ground = lab(wanted.name())
-    for tile in range(placed.tiles):
-        left, top = placed.tile_at(tile)
+    for tile in range(sheet_layout.tiles):
+        left, top = sheet_layout.tile_at(tile)
         row, column = np.mgrid[0:rows, 0:columns].reshape(2, -1)
         for y, x in zip(row, column, strict=True):
-            at = QPointF(left + (x + 0.5) * placed.cell, HEAD + top + (y + 0.5) * placed.cell)
+            at = QPointF(
+                left + (x + 0.5) * sheet_layout.cell, HEAD + top + (y + 0.5) * sheet_layout.cell
+            )
             assert np.linalg.norm(lab(image.pixelColor(at.toPoint()).name()) - ground) > 20
         # Between this tile and the next one.
-        gap = QPointF(left + (columns + 0.5) * placed.cell, HEAD + top + placed.cell / 2)
+        gap = QPointF(
+            left + (columns + 0.5) * sheet_layout.cell, HEAD + top + sheet_layout.cell / 2
+        )
         assert image.pixelColor(gap.toPoint()) == wanted
 
 

@@ -12,8 +12,8 @@ from studio.engine.runtime.live_sheet import Sheet
 from studio.session.tensor_view.layout import (
     Kind,
     Layout,
-    Placed,
     Region,
+    SheetLayout,
     layout_of,
     place,
 )
@@ -44,7 +44,7 @@ class Slider:
 
 
 @dataclass(frozen=True)
-class Look:
+class ViewState:
     """The settings of one view.
 
     Attributes:
@@ -93,7 +93,7 @@ class Look:
             layout = replace(layout, kind=kind, tiles=None, sliders=sliders)
         return slicing, layout
 
-    def placed(self, shape: Shape) -> Placed:
+    def sheet_layout(self, shape: Shape) -> SheetLayout:
         """The sheet for a tensor of a shape, put on the view."""
         slicing, layout = self.layout(shape)
         return place(
@@ -103,7 +103,7 @@ class Look:
 
     def sheets(self, shape: Shape) -> tuple[Sheet, ...]:
         """The one sheet of the view."""
-        return (self.placed(shape).sheet,)
+        return (self.sheet_layout(shape).sheet,)
 
     def sliders(self, shape: Shape) -> tuple[Slider, ...]:
         """A slider for each axis of which one index is shown."""
@@ -126,7 +126,7 @@ class Look:
         """The axis whose indices are shown side by side, or of which one is by itself."""
         return replace(self, tile=None).layout(shape)[1].tiles
 
-    def with_position(self, axis: int, at: int, shape: Shape) -> Look:
+    def with_position(self, axis: int, at: int, shape: Shape) -> ViewState:
         """The same with a slider moved."""
         if self.tile is not None and axis == self.tile_axis(shape):
             return replace(self, tile=at)
@@ -144,20 +144,22 @@ def _fixed(slicing: Slicing, axis: int, at: int) -> Slicing:
     return Slicing(tuple(picks), slicing.fixed | {axis})
 
 
-def zoomed(look: Look, shape: Shape, x: float, y: float, factor: float) -> Region | None:
+def zoomed(view_state: ViewState, shape: Shape, x: float, y: float, factor: float) -> Region | None:
     """The part to look at when zoomed by a factor round a pixel; None for the whole tile.
 
     Of several tiles nothing is zoomed: one is looked at by itself first.
     """
-    placed = look.placed(shape)
-    rows, columns = _whole(look, shape)
-    if placed.tiles != 1 or rows < 1 or columns < 1 or placed.sheet.rows is None:
-        return look.region
-    now = look.region or Region(0, 0, rows, columns)
-    down, across = placed.sheet.block
-    at_row = now.row + min(max((y - placed.top) / placed.cell * down, 0.0), float(now.rows))
+    sheet_layout = view_state.sheet_layout(shape)
+    rows, columns = _whole(view_state, shape)
+    if sheet_layout.tiles != 1 or rows < 1 or columns < 1 or sheet_layout.sheet.rows is None:
+        return view_state.region
+    now = view_state.region or Region(0, 0, rows, columns)
+    down, across = sheet_layout.sheet.block
+    at_row = now.row + min(
+        max((y - sheet_layout.top) / sheet_layout.cell * down, 0.0), float(now.rows)
+    )
     at_column = now.column + min(
-        max((x - placed.left) / placed.cell * across, 0.0), float(now.columns)
+        max((x - sheet_layout.left) / sheet_layout.cell * across, 0.0), float(now.columns)
     )
     # Both axes by the same factor, until one has run out.
     tall = min(rows, max(SMALLEST, round(now.rows / factor)))
@@ -169,17 +171,17 @@ def zoomed(look: Look, shape: Shape, x: float, y: float, factor: float) -> Regio
     return _inside(round(row), round(column), tall, wide, rows, columns)
 
 
-def moved(look: Look, shape: Shape, right: float, down: float) -> Region | None:
+def moved(view_state: ViewState, shape: Shape, right: float, down: float) -> Region | None:
     """The part to look at when what is seen is dragged by so many pixels."""
-    now = look.region
+    now = view_state.region
     if now is None:
         return None
-    placed = look.placed(shape)
-    rows, columns = _whole(look, shape)
-    block_rows, block_columns = placed.sheet.block
+    sheet_layout = view_state.sheet_layout(shape)
+    rows, columns = _whole(view_state, shape)
+    block_rows, block_columns = sheet_layout.sheet.block
     return _inside(
-        round(now.row - down / placed.cell * block_rows),
-        round(now.column - right / placed.cell * block_columns),
+        round(now.row - down / sheet_layout.cell * block_rows),
+        round(now.column - right / sheet_layout.cell * block_columns),
         now.rows,
         now.columns,
         rows,
@@ -187,8 +189,8 @@ def moved(look: Look, shape: Shape, right: float, down: float) -> Region | None:
     )
 
 
-def _whole(look: Look, shape: Shape) -> tuple[int, int]:
-    sheet = replace(look, region=None).placed(shape).sheet
+def _whole(view_state: ViewState, shape: Shape) -> tuple[int, int]:
+    sheet = replace(view_state, region=None).sheet_layout(shape).sheet
     rows = 1 if sheet.rows is None else sheet.picks[sheet.rows].count
     columns = 1 if sheet.columns is None else sheet.picks[sheet.columns].count
     return rows, columns
