@@ -55,7 +55,7 @@ class PathBar(QWidget):
         self._profiling = studio.profiling
         self._annotations = studio.annotations
         self._actions = studio.actions
-        self._front = studio.front
+        self._welcome_state = studio.welcome_state
         self._parts: dict[Kind, _Part] = {}
         self._time = QLabel(self)
         self._time.setObjectName("path_bar.time")
@@ -73,7 +73,7 @@ class PathBar(QWidget):
         binding.connect(self, studio.bus.path_changed, self._path_changed)
         binding.connect(self, studio.compilation.changed, self.refresh)
         binding.connect(self, studio.annotations.changed, self.refresh)
-        binding.connect(self, studio.front.changed, self.refresh)
+        binding.connect(self, studio.welcome_state.changed, self.refresh)
         binding.refresh(self, self._show_time, studio.profiling.changed, when_visible=True,
                         live="picture")  # fmt: skip
         self.refresh()
@@ -122,7 +122,7 @@ class PathBar(QWidget):
         """Spell the path as it is now."""
         path = self._bus.path
         # On the welcome page there is nothing that could be selected, or seen to be.
-        is_away = self._front.is_welcoming
+        is_away = self._welcome_state.is_welcoming
         is_empty = is_away or all(each is None for each in path)
         # What only the training program has stays selected while the other one is shown.
         self._prompt.set_text(_ELSEWHERE if self._bus.selection.entities else _PROMPT)
@@ -185,7 +185,7 @@ class PathBar(QWidget):
         return f"{run.name}{count} {size_text(run)}".strip()
 
     def _time_text(self) -> str:
-        line = None if self._front.is_welcoming else self._bus.path.instruction
+        line = None if self._welcome_state.is_welcoming else self._bus.path.instruction
         shown = self._compilation.shown
         row = None if line is None else self._compilation.provenance.index_of(line.key)
         if shown is None or row is None:

@@ -44,7 +44,7 @@ def _why_not_start(studio: Studio) -> str:
     # A project that cannot be trained shows why: that is what the action does then.
     if studio.training.is_busy:
         return _BEGUN.get(studio.training.state, "")
-    return studio.front.why_out_of_sight()
+    return studio.welcome_state.why_out_of_sight()
 
 
 def _why_not_pause(studio: Studio) -> str:
@@ -55,7 +55,7 @@ def _why_not_pause(studio: Studio) -> str:
 def _why_not_step(studio: Studio) -> str:
     if studio.training.is_busy:
         return "" if studio.training.state != "stopping" else STOPPING
-    return studio.front.why_out_of_sight() or studio.training.why_not_start()
+    return studio.welcome_state.why_out_of_sight() or studio.training.why_not_start()
 
 
 def _why_not_stop(studio: Studio) -> str:

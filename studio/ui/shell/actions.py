@@ -34,7 +34,7 @@ PAGES = (
 
 
 def _why_not_home(window: MainWindow) -> str:
-    return "the welcome page is shown" if window.studio.front.is_welcoming else ""
+    return "the welcome page is shown" if window.studio.welcome_state.is_welcoming else ""
 
 
 def _close_project(window: MainWindow) -> None:

@@ -171,7 +171,7 @@ class MainWindow(QMainWindow):
         self._give_keyboard()
         self._retitle()
         self._show_read_only()
-        self.studio.front.set_welcoming(True)
+        self.studio.welcome_state.set_welcoming(True)
 
     def show_canvas(self) -> None:
         """Show the open document."""
@@ -184,7 +184,7 @@ class MainWindow(QMainWindow):
         self._give_keyboard()
         self._retitle()
         self._show_read_only()
-        self.studio.front.set_welcoming(False)
+        self.studio.welcome_state.set_welcoming(False)
 
     def ensure_canvas(self) -> QWidget:
         """The canvas, made when it is first needed."""

@@ -23,7 +23,7 @@ class Cat(Pet, aliases=("kitty",)):
     name_length = options.integer("Letters.", low=1, high=9)
     fluffy = options.flag("Whether it is.")
     colour = options.choice("Colour.", "black", "red")
-    paws = options.pair("Front and back.", (2, 2), label="Feet", effect="More run faster.")
+    paws = options.pair("WelcomeState and back.", (2, 2), label="Feet", effect="More run faster.")
     years = options.optional_integer("Age.", low=0)
     naps = options.numbers("Lengths.", (), low=0.0)
 
@@ -44,7 +44,7 @@ def test_options_read_as_values_and_keep_their_declaration() -> None:
     cat = Cat(3, 2, paws=1, naps=[1, 2.5])
     assert (cat.name_length, cat.weight, cat.fluffy, cat.colour) == (3, 2.0, False, "black")
     assert (cat.paws, cat.years, cat.naps) == ((1, 1), None, (1.0, 2.5))
-    assert Cat.paws.doc == "Front and back."
+    assert Cat.paws.doc == "WelcomeState and back."
     assert Fish().weight == 0.1
     assert [o.name for o in Fish.options] == ["weight"]
 

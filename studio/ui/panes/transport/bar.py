@@ -82,7 +82,7 @@ class TransportBar(QWidget):
         binding.refresh(
             self, self.show_possible, studio.training.state_changed, studio.actions.changed,
             studio.problems.changed, studio.document_replaced, studio.training.staleness_changed,
-            studio.front.changed, rate=15,
+            studio.welcome_state.changed, rate=15,
         )  # fmt: skip
         self._tick = tick_of(studio.training)
         binding.connect(self, self._tick.ticked, self._show_rate)
