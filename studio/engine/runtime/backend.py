@@ -152,12 +152,12 @@ class Executable(Protocol):
         """Look at it no longer; one that is not attached changes nothing."""
         ...
 
-    def profile(self, steps: int = 1, *, amid_work: bool = False) -> Profile:
+    def profile(self, steps: int = 1, *, while_busy: bool = False) -> Profile:
         """Run instrumented steps and say what each kernel took.
 
         Args:
             steps: how many.
-            amid_work: they stand between other steps, which keep the device at its speed; otherwise
+            while_busy: they stand between other steps, which keep the device at its speed; otherwise
                 a device that has waited is brought to it first.
         """
         ...

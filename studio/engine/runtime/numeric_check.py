@@ -51,7 +51,7 @@ class BadNumbers:
 COPIED_BYTES = 256 << 20
 """Bytes copied of what the broken instruction wrote and read; only the first may take more."""
 
-Look = Callable[[Iterable[Ref]], Mapping[Ref, BadNumbers]]
+ScanValues = Callable[[Iterable[Ref]], Mapping[Ref, BadNumbers]]
 """Searches storages as they are now; what it returns has only those with bad numbers."""
 
 Read = Callable[[Ref, float], Array | None]
@@ -74,7 +74,7 @@ def bad_numbers(array: Array) -> BadNumbers | None:
 
 
 def run_checked(
-    program: Program, entry: Entry, run: Callable[[], object], look: Look, read: Read
+    program: Program, entry: Entry, run: Callable[[], object], scan: ScanValues, read: Read
 ) -> None:
     """Run one unfused entry and search everything it wrote.
 
@@ -82,7 +82,7 @@ def run_checked(
         program: whose entry it is.
         entry: the line, a part of its own.
         run: runs it.
-        look: searches storages.
+        scan: searches storages.
         read: copies storages of a line that broke.
 
     Raises:
@@ -94,12 +94,12 @@ def run_checked(
     effects = ins.effects()
     changed = {program.storage(ref) for ref in effects.writes}
     in_place = sorted(r for r in effects.reads if program.storage(r) in changed)
-    before = dict(look(in_place)) if in_place else {}
+    before = dict(scan(in_place)) if in_place else {}
     run()
-    found = look(sorted(effects.writes))
+    found = scan(sorted(effects.writes))
     if found:
         rest = effects.reads.difference(in_place)
-        error = _error(program, entry, min(found), found[min(found)], before | dict(look(rest)))
+        error = _error(program, entry, min(found), found[min(found)], before | dict(scan(rest)))
         error.tensors = _copies(program, [min(found), *sorted(effects.reads)], read)
         raise error
 

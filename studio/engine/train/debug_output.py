@@ -93,7 +93,7 @@ def told_steps(executable: Executable, backend: Backend) -> Executable:
             program, backend.target, executable.batch, calls, calls.host, backend.device
         )
         tell(listing.text(source=True))
-    return cast("Executable", _ToldExecutable(executable, level))
+    return cast("Executable", _LoggingExecutable(executable, level))
 
 
 def told_numbers(labels: tuple[str, ...]) -> Callable[[int, Numbers], None] | None:
@@ -109,7 +109,7 @@ def told_numbers(labels: tuple[str, ...]) -> Callable[[int, Numbers], None] | No
     return told
 
 
-class _ToldExecutable:
+class _LoggingExecutable:
     """An executable that waits for each step and tells of it.
 
     Args:
@@ -144,7 +144,7 @@ class _ToldExecutable:
     def _run_one(self) -> Profile | None:
         if self._kernels:
             self._executable.finish()
-            return self._executable.profile(1, amid_work=True)
+            return self._executable.profile(1, while_busy=True)
         self._executable.run(1)
         self._executable.finish()
         return None

@@ -128,7 +128,7 @@ class TimeLeft:
 NO_TIME = TimeLeft()
 
 
-class TimeLeftTeller:
+class TimeLeftEstimator:
     """Estimates the time left, with a note when the estimate changes suddenly."""
 
     def __init__(self) -> None:
@@ -246,7 +246,7 @@ class Reporter:
         self.before = 0.0
         self._epochs = epochs
         self._pace = Pace()
-        self._teller = TimeLeftTeller()
+        self._estimator = TimeLeftEstimator()
         self._rows_before: int | None = None
         self._paced = False
 
@@ -308,7 +308,7 @@ class Reporter:
             loop.metrics_reader.means() if logs is None else logs,
             loop.rates.rate(loop.total_step),
             self.seconds,
-            self._teller.tell(left, self.watch.seconds),
+            self._estimator.tell(left, self.watch.seconds),
             self._pace.rows_per_second,
             each,
         )

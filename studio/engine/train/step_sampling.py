@@ -171,7 +171,7 @@ class StepSampler:
         executable.finish()
         self.lap("steps")
         begun = time.perf_counter()
-        profile = executable.profile(1, amid_work=True)
+        profile = executable.profile(1, while_busy=True)
         ended = time.perf_counter()
         self._window.instrumented.append(InstrumentedStep(step, begun, ended - begun, profile))
         self.last_seconds = ended - begun

@@ -98,7 +98,7 @@ class Measurement:
         self.times: KernelTimes | None = None
         self.clock = ""
         self._windows: deque[StepWindow] = deque(maxlen=WINDOWS)
-        self._restless: deque[StepWindow] = deque(maxlen=WINDOWS)
+        self._unsettled: deque[StepWindow] = deque(maxlen=WINDOWS)
         self._before: StepBar | None = None
         self._is_warm = False
         self._first = 0.0
@@ -110,17 +110,17 @@ class Measurement:
         self._rows: dict[tuple[Grouping, Peaks | None], tuple[KernelRow, ...]] = {}
         self._places: tuple[Provenance, Mapping[int, int]] | None = None
 
-    def add(self, windows: Iterable[StepWindow], *, restless: bool = False) -> bool:
+    def add(self, windows: Iterable[StepWindow], *, unsettled: bool = False) -> bool:
         """Count what a sampler found; whether there was anything.
 
         Args:
             windows: the steps.
-            restless: panes were opened meanwhile: the kernels' times count, the steps' do not while
+            unsettled: panes were opened meanwhile: the kernels' times count, the steps' do not while
                 there are others.
         """
         found = list(windows)
         for window in found:
-            (self._restless if restless else self._windows).append(window)
+            (self._unsettled if unsettled else self._windows).append(window)
             for step in window.instrumented:
                 self._add_step(step)
         if found:
@@ -128,7 +128,7 @@ class Measurement:
             self._bar = None
         return bool(found)
 
-    def begin_anew(self) -> None:
+    def restart(self) -> None:
         """Make the step bar of the steps to come; until there are enough it stays as it is."""
         self._before = self.bar if self._windows else self._before
         self._windows.clear()
@@ -140,7 +140,7 @@ class Measurement:
         made.__dict__.update(self.__dict__)
         made.times = None if self.times is None else self.times.copy()
         made._windows = deque(self._windows, WINDOWS)
-        made._restless = deque(self._restless, WINDOWS)
+        made._unsettled = deque(self._unsettled, WINDOWS)
         made._steps = deque(self._steps, STEPS)
         made._rows = {}
         return made
@@ -156,7 +156,7 @@ class Measurement:
         if self._bar is None:
             enough = sum(window.total for window in self._windows) >= LEAST_SECONDS
             settled = self._divided(self._windows) if enough else None
-            every = (*self._restless, *self._windows)
+            every = (*self._unsettled, *self._windows)
             self._bar = settled or self._before or self._divided(every)
         return self._bar
 

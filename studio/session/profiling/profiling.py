@@ -143,7 +143,7 @@ class ProfilingModel:
         if self._settling is not None:
             self._settling.cancel()
         elif self._measured is not None:
-            self._measured.begin_anew()
+            self._measured.restart()
         self._settling = self._scheduler.call_later(SETTLE_SECONDS, self._settled)
 
     def unfollow(self) -> None:
@@ -380,8 +380,8 @@ class ProfilingModel:
     def _take(self) -> None:
         if self._sampler is None or self._measured is None:
             return
-        restless = self._settling is not None
-        if not self._measured.add(self._sampler.take(), restless=restless):
+        unsettled = self._settling is not None
+        if not self._measured.add(self._sampler.take(), unsettled=unsettled):
             return
         self._raise_peaks()
         if not self._is_frozen:

@@ -158,7 +158,7 @@ def step_bar(
     # The excess of instrumented steps, and what the steps after them lose.
     instrumented = measured.sum("instrumented")
     parts["measuring"] += max(0.0, instrumented - len(steps) * mean.wall)
-    parts["measuring"] += _aftermath(measured, plain)
+    parts["measuring"] += _slowdown(measured, plain)
     parts["data"] += every.sum("data")
     parts["transfers"] += every.sum("transfers")
     parts["housekeeping"] += every.sum("reports")
@@ -289,7 +289,7 @@ def without_overhead(spent: Floats, most: float) -> Floats:
     return np.zeros_like(spent)
 
 
-def _aftermath(measured: _Table, plain: _Table) -> float:
+def _slowdown(measured: _Table, plain: _Table) -> float:
     """Seconds the plain steps beside instrumented ones lost, where that is more than chance."""
     with_them, without = _paces(measured), _paces(plain)
     if len(with_them) < 3 or len(without) < 3:

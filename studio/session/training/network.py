@@ -40,7 +40,7 @@ class SharedNetwork:
             DataError: it has been closed.
         """
         if self.is_training:
-            return self.trainer.control.call(lambda: self._use_anew(work)).result()
+            return self.trainer.control.call(lambda: self._use_once(work)).result()
         with self._lock:
             if self._closed:
                 raise DataError("another training has begun", who=self.trainer.task.name)
@@ -58,7 +58,7 @@ class SharedNetwork:
                 self._trained = None
             self.trainer.close()
 
-    def _use_anew(self, work: Callable[[Trained], T]) -> T:
+    def _use_once(self, work: Callable[[Trained], T]) -> T:
         # Its weights change with the next step, so nothing of it is kept.
         trained = self.trainer.trained()
         try:

@@ -46,8 +46,8 @@ class FocusKeeping(QObject):
         """The widget with the focus was disabled; behind a dialog Qt emits no signal for that."""
         if holder.isEnabled() or self._window.isActiveWindow():
             return
-        heir = self._window.focusWidget()
-        if heir is None or self._place(heir) is not self._place(holder):
+        successor = self._window.focusWidget()
+        if successor is None or self._place(successor) is not self._place(holder):
             self._docks.focus_middle()
 
     def _moved(self, old: QWidget | None, new: QWidget | None) -> None:
@@ -71,12 +71,12 @@ class FocusKeeping(QObject):
         if holder is not self._window:
             holder.installEventFilter(self)
 
-    def _settle(self, heir: QWidget | None) -> None:
+    def _settle(self, successor: QWidget | None) -> None:
         lost, self._lost = self._lost, None
-        if QApplication.focusWidget() is not heir:
+        if QApplication.focusWidget() is not successor:
             return
         can_have_it = lost is not None and shiboken6.isValid(lost) and not self._is_barred(lost)
-        if heir is None and (can_have_it or not self._window.isActiveWindow()):
+        if successor is None and (can_have_it or not self._window.isActiveWindow()):
             return
         if lost is not None and can_have_it:
             lost.setFocus()

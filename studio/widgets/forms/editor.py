@@ -51,7 +51,7 @@ class Editor(QWidget):
         self.nesting = nesting
         self.below: QWidget | None = None
         self.is_bare = False
-        self.submit: Take = self._nobody
+        self.submit: Take = self._ignore
         self.setObjectName(f"editor_{option.name}")
         self.setAccessibleName(option.label)
         self.setAccessibleDescription(tip(option))
@@ -60,7 +60,7 @@ class Editor(QWidget):
         """Show a value that was set elsewhere; nothing is emitted."""
         raise TypeError(f"{type(self).__name__} shows no value")
 
-    def _nobody(self, value: Plain, key: str) -> None:
+    def _ignore(self, value: Plain, key: str) -> None:
         """Takes values of an editor that stands in no form."""
         self.edited.emit(value, key)
 

@@ -125,7 +125,7 @@ class FormRow(QObject):
         value = MIXED if self.row.is_mixed else _plain_text(self.row.value)
         return f"{option.label} stays {value}: {why}"
 
-    def forgive(self) -> None:
+    def clear_error(self) -> None:
         """Say no more what was refused."""
         if not self.refusal.isHidden():
             self.refusal.hide()
@@ -136,7 +136,7 @@ class FormRow(QObject):
         # The document may be back where it was before this is shown anew.
         self.is_touched = True
         self._take(self.row.option.name, value, key)
-        self.forgive()
+        self.clear_error()
 
     def _edited(self, value: Plain, key: str) -> None:
         try:
@@ -149,7 +149,7 @@ class FormRow(QObject):
             return
         try:
             self._reset(self.row.option.name)
-            self.forgive()
+            self.clear_error()
         except StudioError as error:
             self._refuse(error)
 
@@ -168,7 +168,7 @@ class FormRow(QObject):
             return False
         if is_escape(event):
             self._show_truth()
-            self.forgive()
+            self.clear_error()
             return True
         if event.type() == QEvent.Type.FocusOut:
             # What was refused is not the document's: it is not shown any longer than typed.
@@ -235,10 +235,10 @@ class Form(QWidget):
             if row != held.row or held.is_touched:
                 held.show_row(row)
 
-    def forgive(self) -> None:
+    def clear_error(self) -> None:
         """Say no more what was refused."""
         for row in self._rows.values():
-            row.forgive()
+            row.clear_error()
 
     def _rebuild(self, rows: Sequence[Row]) -> None:
         for old in self._rows.values():

@@ -168,7 +168,7 @@ def test_host_gaps_are_not_counted_as_kernels(executable: GlExecutable) -> None:
     """The host takes longer to queue a kernel than the device to run it."""
     gpu = Waking(busy=1.0)
     with running_on(gpu):
-        alone = executable.profile(1, amid_work=True)
+        alone = executable.profile(1, while_busy=True)
         covered = executable.profile(1)
     assert max(micros(alone)) > 1.1 * FULL
     assert micros(covered) == pytest.approx([FULL] * 3, rel=0.02)
@@ -215,7 +215,7 @@ def test_the_clock_is_looked_at_again_in_a_long_profile(executable: GlExecutable
 def test_a_step_amid_a_training_spins_nothing(executable: GlExecutable) -> None:
     gpu = Waking()
     with running_on(gpu):
-        executable.profile(1, amid_work=True)
+        executable.profile(1, while_busy=True)
     assert gpu.spun == 0
 
 

@@ -34,6 +34,6 @@ def test_a_break_begins_anew() -> None:
 
 
 def test_breaks_do_not_go_on_for_ever() -> None:
-    restless = [0.1] + [0.1, 1.0] * 20
+    unsettled = [0.1] + [0.1, 1.0] * 20
     left = 20 - MOST_BREAKS
-    assert counted(*restless) == pytest.approx(left * 1.1)
+    assert counted(*unsettled) == pytest.approx(left * 1.1)

@@ -18,7 +18,7 @@ from studio.engine.train.progress import (
     Pace,
     Progress,
     TimeLeft,
-    TimeLeftTeller,
+    TimeLeftEstimator,
 )
 from studio.engine.train.step_sampling import StepSampler
 from studio.engine.train.trainer import Trainer
@@ -86,7 +86,7 @@ def test_the_ends_of_long_epochs_are_added_to_the_time_left() -> None:
 
 
 def test_time_left_is_told_as_estimated_where_it_passes_as_expected() -> None:
-    teller = TimeLeftTeller()
+    teller = TimeLeftEstimator()
     assert teller.tell(None, 0.0).seconds is None
     assert teller.tell(100.0, 10.0).seconds == 100.0
     assert teller.tell(95.0, 15.0) == (teller.tell(95.0, 15.0))
@@ -97,7 +97,7 @@ def test_time_left_is_told_as_estimated_where_it_passes_as_expected() -> None:
     ("estimate", "note"), [(500.0, "slower than before"), (10.0, "faster than before")]
 )
 def test_a_jump_is_explained_for_a_while(estimate: float, note: str) -> None:
-    teller = TimeLeftTeller()
+    teller = TimeLeftEstimator()
     teller.tell(100.0, 0.0)
     assert teller.tell(estimate, 1.0) == TimeLeft(estimate, note)
     assert teller.tell(estimate - 1.0, 2.0).note == note

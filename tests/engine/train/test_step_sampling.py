@@ -140,8 +140,8 @@ class Instrument:
         self.finished += 1
         self.clocks.pass_by(0.25)
 
-    def profile(self, steps: int, *, amid_work: bool) -> Profile:
-        assert amid_work, "nothing may be waited for in the middle of a training"
+    def profile(self, steps: int, *, while_busy: bool) -> Profile:
+        assert while_busy, "nothing may be waited for in the middle of a training"
         self.clocks.pass_by(0.5, 0.4)
         event = KernelEvent(0, "forward", 0, "RELU", "relu", ("a",), 0.0, 5e5, 1, 1)
         return Profile("device", "wall clock", steps, 5e5, (event,))

@@ -31,15 +31,15 @@ def test_the_step_bar_leaves_out_steps_during_which_panes_were_opened(
         ]
 
     fresh = Measurement(measured.subject)
-    fresh.add(steps(0.5, 10e-3), restless=True)
+    fresh.add(steps(0.5, 10e-3), unsettled=True)
     # There is nothing else yet.
     assert fresh.bar is not None
     assert fresh.bar.share("studio") == pytest.approx(0.5)
     fresh.add(steps(0.05, 10e-3))
     assert fresh.bar.share("studio") == pytest.approx(0.05)
     calm = fresh.bar
-    fresh.begin_anew()
-    fresh.add(steps(0.5, 10e-3), restless=True)
+    fresh.restart()
+    fresh.add(steps(0.5, 10e-3), unsettled=True)
     fresh.add(steps(0.1, 2e-3))
     assert fresh.bar is calm
     fresh.add(steps(0.1, 8e-3))

@@ -222,7 +222,7 @@ class CpuExecutable:
             raise BackendError("the tap belongs to another backend", who=tap.name)
         return tap.copy(self._views.any(ref), moment)
 
-    def profile(self, steps: int = 1, *, amid_work: bool = False) -> Profile:
+    def profile(self, steps: int = 1, *, while_busy: bool = False) -> Profile:
         """Run steps with the wall clock read round every entry; taps look at none of them."""
         with self._working(), self._unwatched():
             if self._costs is None:

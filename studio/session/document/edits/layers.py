@@ -239,8 +239,11 @@ def give_own_layer(state: DocumentState, node_id: str) -> DocumentState:
         raise GraphError("it does not share its parameters", who=node.name)
     changed = []
     if not node.shares:
-        heir, *others = uses
-        changed = [replace(heir, shares=""), *(replace(o, shares=heir.id) for o in others)]
+        successor, *others = uses
+        changed = [
+            replace(successor, shares=""),
+            *(replace(o, shares=successor.id) for o in others),
+        ]
     name = free_name(node.name, names_of(state))
     config = checked_config(node.type_name, {**node.config.plain(), "name": name})
     return state.with_nodes([*changed, replace(node, shares="", config=config)])

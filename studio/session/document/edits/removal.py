@@ -108,7 +108,7 @@ def _joined(state: DocumentState, source: str, wire: Wire) -> DocumentState:
 def _without(state: DocumentState, gone: set[str]) -> DocumentState:
     """The state without some things, their wires, and marks; shared layers get another owner."""
     changed: list[CanvasNode] = []
-    heirs: dict[str, str] = {}
+    successors: dict[str, str] = {}
     for node in state.nodes.values():
         if node.id in gone:
             continue
@@ -116,8 +116,8 @@ def _without(state: DocumentState, gone: set[str]) -> DocumentState:
         if any(source in gone for source in node.inputs):
             after = replace(after, inputs=tuple(s for s in node.inputs if s not in gone))
         if node.shares in gone:
-            heir = heirs.setdefault(node.shares, node.id)
-            after = replace(after, shares="" if heir == node.id else heir)
+            successor = successors.setdefault(node.shares, node.id)
+            after = replace(after, shares="" if successor == node.id else successor)
         if after is not node:
             changed.append(after)
     outputs = tuple(i for i in state.outputs if i not in gone)

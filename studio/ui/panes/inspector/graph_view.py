@@ -57,10 +57,10 @@ class GraphView(QWidget):
             column.addWidget(widget)
         column.addWidget(Section("Notes", self.notes, parent=self))
 
-    def forgive(self) -> None:
+    def clear_error(self) -> None:
         """Say no more what was refused."""
         self._refusal.hide()
-        self.settings.forgive()
+        self.settings.clear_error()
 
     def refresh(self, class_names: tuple[str, ...]) -> None:
         """Show the project as it is now."""

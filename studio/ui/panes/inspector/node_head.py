@@ -105,7 +105,7 @@ class NodeHead(QWidget):
         self._refusal.hide()
         self.trouble.hide()
 
-    def forgive(self) -> None:
+    def clear_error(self) -> None:
         """Say no more what was refused."""
         self._refusal.hide()
 

@@ -69,7 +69,7 @@ class NodeView(QWidget):
         ids = tuple(node.id for node in nodes)
         if ids != self._ids:
             self._ids = ids
-            self._forgive()
+            self._clear_error()
         self.options.show_sections(layer_sections(self._inspector.rows()))
         kept = self._inspector.kept()
         self.kept.show_facts([(line.label, line.value, line.value) for line in kept])
@@ -166,10 +166,10 @@ class NodeView(QWidget):
             self._refusal.show()
             self.refresh()
 
-    def _forgive(self) -> None:
+    def _clear_error(self) -> None:
         self._refusal.hide()
-        self.head.forgive()
-        self.options.forgive()
+        self.head.clear_error()
+        self.options.clear_error()
 
     @staticmethod
     def _show_flag(box: QCheckBox, values: list[bool]) -> None:

@@ -82,7 +82,7 @@ class InspectorPane(PaneFrame):
         document.report_changed.connect(self._refresh_later.hear)
 
     def _replace(self, document: Document) -> None:
-        self.graph_view.forgive()
+        self.graph_view.clear_error()
         self._follow(document)
         self.inspector.show(())
         self.refresh()

@@ -52,10 +52,10 @@ class SectionsView(QWidget):
             form.show_rows(each.rows)
             section.set_note(f"{each.changed} changed" if each.changed else "")
 
-    def forgive(self) -> None:
+    def clear_error(self) -> None:
         """Say no more what was refused."""
         for _, form in self._sections.values():
-            form.forgive()
+            form.clear_error()
 
     def _add(self, each: OptionSection, place: int) -> None:
         form = Form(self._take, self._reset)

@@ -43,7 +43,7 @@ def untitled(axis: Any) -> None:
     axis.enableAutoSIPrefix(False)
 
 
-def dress(axis: Any) -> None:
+def apply_theme(axis: Any) -> None:
     """Give an axis the theme's colours and font."""
     font = theme.font("small")
     axis.setStyle(tickFont=font)

@@ -18,7 +18,7 @@ from studio.ui.panes.plots.axes import (
     LEFT_WIDTH,
     EndAxis,
     EndLabel,
-    dress,
+    apply_theme,
     quiet_axis,
     set_ticks,
     untitled,
@@ -99,7 +99,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self.scene().sigMouseMoved.connect(self._moved)
         self.box.sigResized.connect(self._resized)
         self._live = False
-        self.dress()
+        self.apply_theme()
 
     def sizeHint(self) -> QSize:
         return QSize(320, 160)
@@ -128,11 +128,11 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
 
     # -- drawing --------------------------------------------------------------------------------
 
-    def dress(self) -> None:
+    def apply_theme(self) -> None:
         """Take the theme's colours."""
         self.setBackground(theme.colour("dock"))
         for side in ("left", "bottom"):
-            dress(self.plotItem.getAxis(side))
+            apply_theme(self.plotItem.getAxis(side))
         self._set_pens()
         self._zone.setBrush(QBrush(theme.colour("hairline", 60)))
         self._title.setFont(theme.font("ui"))

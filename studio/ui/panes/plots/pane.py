@@ -102,7 +102,7 @@ class PlotsPane(PaneFrame):
             studio.runs.overlay.changed, rate=RATE, when_visible=True, live="picture",
         )  # fmt: skip
         binding.refresh(self, self._show_cursor, self._display.cursor_moved, when_visible=True)
-        binding.connect(self, theme.changed, self._dress)
+        binding.connect(self, theme.changed, self._apply_theme)
         self.draw()
 
     # -- for others -----------------------------------------------------------------------------
@@ -242,9 +242,9 @@ class PlotsPane(PaneFrame):
         for plot in self.plots:
             plot.show_cursor()
 
-    def _dress(self) -> None:
+    def _apply_theme(self) -> None:
         for plot in self._plots.values():
-            plot.dress()
+            plot.apply_theme()
         self.draw()
 
     # -- doing ----------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ class PlaneView(QWidget):
         self._results: Results | None = None
         self._image: QImage | None = None
         self._place: tuple[float, float] | None = None
-        binding.connect(self, theme.changed, self._dress)
+        binding.connect(self, theme.changed, self._apply_theme)
 
     def sizeHint(self) -> QSize:
         return QSize(240, 240)
@@ -50,7 +50,7 @@ class PlaneView(QWidget):
     def show_plane(self, plane: Plane | None, results: Results | None) -> None:
         """Show another network."""
         self._plane, self._results = plane, results
-        self._dress()
+        self._apply_theme()
 
     def mark(self, place: tuple[float, float] | None) -> None:
         """Mark the place that is asked about."""
@@ -65,7 +65,7 @@ class PlaneView(QWidget):
         made.moveCenter(room.center())
         return made
 
-    def _dress(self) -> None:
+    def _apply_theme(self) -> None:
         self._image = None if self._plane is None else image_of(_pixels(self._plane))
         self.update()
 

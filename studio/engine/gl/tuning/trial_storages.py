@@ -63,7 +63,7 @@ class NumberBlock:
         self._pool.release(self._buffer)
 
 
-class TrialRoom:
+class TrialStorages:
     """Room for the storages that an entry touches, each made when it is first asked for.
 
     Args:
