@@ -157,8 +157,8 @@ class Executable(Protocol):
 
         Args:
             steps: how many.
-            while_busy: they stand between other steps, which keep the device at its speed; otherwise
-                a device that has waited is brought to it first.
+            while_busy: they stand between other steps, which keep the device at its speed;
+                otherwise a device that has waited is brought to it first.
         """
         ...
 

@@ -115,8 +115,8 @@ class Measurement:
 
         Args:
             windows: the steps.
-            unsettled: panes were opened meanwhile: the kernels' times count, the steps' do not while
-                there are others.
+            unsettled: panes were opened meanwhile: the kernels' times count, the steps' do not
+                while there are others.
         """
         found = list(windows)
         for window in found:

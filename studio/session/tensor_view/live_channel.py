@@ -392,7 +392,7 @@ class TensorSurvey(Request):
 
     @property
     def seen(self) -> Mapping[str, SurveyReading]:
-        """The last readings, by the key of the tensor; none of another training or other weights."""
+        """The last readings by key of the tensor; none of another training or other weights."""
         seen = self._seen
         return seen.readings if seen.of is self._scheduler.source.of else {}
 

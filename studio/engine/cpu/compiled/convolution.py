@@ -11,7 +11,7 @@ from typing import TypeAlias
 from studio.engine.cpu.compiled.tiles import (
     LANES,
     TILE,
-    AppDirs,
+    Places,
     add_slopes,
     copy_elements,
     sum_windows,
@@ -50,7 +50,7 @@ def convolve(
     w: Floats,
     start: Floats,
     y: Floats,
-    tables: tuple[AppDirs, AppDirs, AppDirs],
+    tables: tuple[Places, Places, Places],
 ) -> None:
     """y = start + Σ over taps and channels of x·w, for some windows of every picture.
 
@@ -93,7 +93,7 @@ def add_weight_gradient(
     padding: tuple[Floats, Box],
     dy: Floats,
     dw: Floats,
-    tables: tuple[AppDirs, AppDirs, AppDirs],
+    tables: tuple[Places, Places, Places],
 ) -> None:
     """dw += Σ over windows of x·dy.
 

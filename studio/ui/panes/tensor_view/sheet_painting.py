@@ -172,8 +172,8 @@ def paint_pick(painter: QPainter, sheet_layout: SheetLayout, index: tuple[int, .
 
 
 def paint_bars(
-    painter: QPainter, bars: Sequence[Bar], sheet_layout: SheetLayout, colours: ColourRange, height: float,
-    index: tuple[int, ...] | None,
+    painter: QPainter, bars: Sequence[Bar], sheet_layout: SheetLayout, colours: ColourRange,
+    height: float, index: tuple[int, ...] | None,
 ) -> None:  # fmt: skip
     """A vector as bars from zero; NaN is hatched over the whole height, infinity over its half."""
     low, high = min(colours.low, 0.0), max(colours.high, 0.0)

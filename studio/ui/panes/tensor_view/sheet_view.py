@@ -215,7 +215,8 @@ class SheetView(QWidget):
         self._surface.show_snapshot(
             snapshot,
             View(
-                sheet_layout.sheet, sheet_layout.across, sheet_layout.gap, sheet_layout.left, sheet_layout.top + _HEAD,
+                sheet_layout.sheet, sheet_layout.across, sheet_layout.gap,
+                sheet_layout.left, sheet_layout.top + _HEAD,
                 (sheet_layout.cell, sheet_layout.cell), view.colours.low, view.colours.high,
                 CHOICES.index(view.choice),
             ),

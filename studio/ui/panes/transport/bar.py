@@ -125,7 +125,7 @@ class TransportBar(QWidget):
 
     def _show_or_hide(self) -> None:
         """Say nothing of a training and its rate where there is no project."""
-        has_project = not self._studio.front.why_no_project()
+        has_project = not self._studio.welcome_state.why_no_project()
         if has_project != self._has_project:
             self._has_project = has_project
             self._progress.setVisible(has_project)

@@ -212,7 +212,7 @@ class Documents:
         document = self._studio.document
         project, reason = document.path, self.why_not_import()
         if project is None or reason:
-            first = "Open" if self._studio.front.why_no_project() else "Save"
+            first = "Open" if self._studio.welcome_state.why_no_project() else "Save"
             self._studio.notify(
                 f"{first} the project before weights are brought into it", "warning"
             )

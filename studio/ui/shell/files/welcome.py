@@ -171,7 +171,7 @@ class WelcomePage(QScrollArea):
         words.addWidget(name)
         words.addWidget(line)
         row.addLayout(words, 1)
-        waits = not self._studio.front.why_no_project()
+        waits = not self._studio.welcome_state.why_no_project()
         for text, icon, name_of, act in (
             *((("Back to the project", "arrow-left", "back", self._back),) if waits else ()),
             ("Blank", "new", "blank", self._blank),
