@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -190,3 +191,58 @@ def test_every_test_file_mirrors_a_place_in_the_studio() -> None:
         if not free & set(inside.parts) and not any(place.is_dir() for place in mirrored):
             wrong.append(shown(folder))
     assert wrong == []
+
+
+# Words that an engineer would have to translate, and what to write in their place.
+REPLACED = {
+    "aftermath": "consequences", "anew": "again", "certificate": "export check",
+    "doors": "import and export", "heir": "successor", "meter": "metrics reader",
+    "news": "events", "nobody": "none", "relay": "throttle", "sink": "accumulator",
+    "somebody": "any", "standing": "status", "tally": "count", "tallies": "counts", "team": "pool",
+    "traits": "caps", "twin": "gradient", "twins": "gradients", "whoever": "any",
+}  # fmt: skip
+
+
+def identifiers(path: Path) -> Iterator[str]:
+    """Names of modules, classes, functions, arguments and attributes, each where it is made."""
+    yield path.stem
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.attr
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+
+
+def words_of(identifier: str) -> list[str]:
+    """The words of a name in snake case or with capitals: `MetricsReader`, `metrics_reader`."""
+    found = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", identifier)
+    return [word.lower() for word in found]
+
+
+def test_no_identifier_has_a_word_that_was_replaced() -> None:
+    found = {
+        f"{shown(path)}: {name}: {word}, write {REPLACED[word]}"
+        for path in files(".py", below=("studio", "benchmarks", "tools"))
+        for name in identifiers(path)
+        for word in words_of(name)
+        if word in REPLACED
+    }
+    assert sorted(found) == []
+
+
+def test_every_word_of_the_glossary_is_in_use() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    used = {
+        word
+        for path in files(".py", below=("studio",))
+        for name in identifiers(path)
+        for word in (name.lower(), *words_of(name))
+    }
+    assert len(listed) > 10
+    assert [word for word in listed if word.lower() not in used] == []

@@ -98,7 +98,7 @@ def test_news_come_no_more_often_than_facts_are_shown(
     studio: Studio, in_force: LiveBudget, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[float] = []
-    monkeypatch.setattr(studio.training, "set_news_seconds", told.append)
+    monkeypatch.setattr(studio.training, "set_event_seconds", told.append)
     in_force.follow(studio.training, studio.profiling, studio.scheduler)
     assert told[-1] == EVENT_SECONDS
     in_force.training_changed("running")

@@ -31,10 +31,10 @@ def step_calls(
         from studio.engine.cpu.run.bound_calls import bound_calls
 
         return bound_calls(program, target, batch, rows)
-    from studio.engine.gl.kernels.reference_devices import reference_traits
+    from studio.engine.gl.kernels.reference_devices import reference_caps
     from studio.engine.gl.plan.planned_step import plan_step
 
-    return plan_step(program, target, batch, rows, caps or reference_traits(target)).calls
+    return plan_step(program, target, batch, rows, caps or reference_caps(target)).calls
 
 
 def device_words(target: Target) -> str:

@@ -99,12 +99,12 @@ def joined_rows(forms: Sequence[Sequence[Row]]) -> tuple[Row, ...]:
     first, *others = forms
     found = []
     for row in first:
-        twins = [next((r for r in form if _alike(r.option, row.option)), None) for form in others]
-        known = [twin for twin in twins if twin is not None]
-        if len(known) < len(twins):
+        matches = [next((r for r in form if _alike(r.option, row.option)), None) for form in others]
+        known = [match for match in matches if match is not None]
+        if len(known) < len(matches):
             continue
-        differs = any(twin.value != row.value for twin in known)
-        default = row.is_default and all(twin.is_default for twin in known)
+        differs = any(match.value != row.value for match in known)
+        default = row.is_default and all(match.is_default for match in known)
         found.append(Row(row.option, row.value, default, differs))
     return tuple(found)
 

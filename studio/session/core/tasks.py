@@ -84,7 +84,7 @@ class TaskHandle:
         if self._if_left == "stop":
             self.cancel()
 
-    def tell(self, news: Callable[[], object]) -> None:
+    def tell(self, update: Callable[[], object]) -> None:
         """Run this on the window's thread, unless the task is cancelled or its document left.
 
         For what is known before the work has ended; from the task's thread.
@@ -92,7 +92,7 @@ class TaskHandle:
 
         def heard() -> None:
             if not (self.cancelled or self.left):
-                news()
+                update()
 
         if self._post is not None:
             self._post(heard)

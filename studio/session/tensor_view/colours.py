@@ -107,7 +107,7 @@ def shades(values: npt.NDArray[Any], low: float, high: float) -> Numbers:
     return made
 
 
-def standing_for(tile: Tile, choice: Choice) -> npt.NDArray[np.float32]:
+def shown_values(tile: Tile, choice: Choice) -> npt.NDArray[np.float32]:
     """The number that stands for each cell; NaN where it has no finite element."""
     if choice == "greatest":
         return tile.high
@@ -120,7 +120,7 @@ def standing_for(tile: Tile, choice: Choice) -> npt.NDArray[np.float32]:
 
 def entries(tile: Tile, low: float, high: float, choice: Choice = "largest") -> Numbers:
     """For every cell the number of its colour in the palette; NaN outranks infinities."""
-    values = standing_for(tile, choice)
+    values = shown_values(tile, choice)
     found = shades(values, low, high)
     with np.errstate(invalid="ignore"):
         found[values < np.float32(low)] = UNDER
@@ -144,7 +144,7 @@ def coloured(
         # A colour is taken as one word, which is four times as fast as four bytes.
         words = np.ascontiguousarray(colours).view(np.uint32)[:, 0]
         return np.take(words, numbers).view(np.uint8).reshape(*numbers.shape, 4), numbers
-    levels = shades(standing_for(tile, choice)[..., :3], low, high)
+    levels = shades(shown_values(tile, choice)[..., :3], low, high)
     pixels = np.full((*levels.shape[:3], 4), 255, np.uint8)
     pixels[..., : levels.shape[-1]] = levels
     if levels.shape[-1] < 3:

@@ -126,24 +126,24 @@ class LiveView:
         step = f"step {moment.step:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
         return f"{step} · after #{moment.index}" if self.after else step
 
-    def _told(self, news: Frame | Status) -> None:
+    def _told(self, update: Frame | Status) -> None:
         """Bring news from the scheduler's thread to the window's."""
-        self._owner.scheduler.post(lambda: self._take(news))
+        self._owner.scheduler.post(lambda: self._take(update))
 
-    def _take(self, news: Frame | Status) -> None:
-        if isinstance(news, Frame):
+    def _take(self, update: Frame | Status) -> None:
+        if isinstance(update, Frame):
             self._channel.busy = False
             self._owner.scheduler.wake()
             if self._closed:
-                news.snapshot.release()
+                update.snapshot.release()
                 return
-            self._set_frame(news)
+            self._set_frame(update)
             if self._owner.trainer is None:
                 # It was still on its way when the training ended.
-                self._offer(news)
-            self.status = Status(news.state, news.label)
+                self._offer(update)
+            self.status = Status(update.state, update.label)
         elif not self._closed:
-            self.status = news
+            self.status = update
         if not self._closed:
             self.changed.emit()
 

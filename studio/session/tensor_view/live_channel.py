@@ -470,13 +470,13 @@ class _Looking:
         self.is_over = self._found is not None or self._missing or at_rest or left <= 0
         return min(wait, max(0.0, left))
 
-    def _hear(self, news: Frame | Status) -> None:
-        if isinstance(news, Status):
-            self._missing = news.state == "missing"
+    def _hear(self, update: Frame | Status) -> None:
+        if isinstance(update, Status):
+            self._missing = update.state == "missing"
             return
-        if news.statistics is not None:
-            self._found = SurveyReading(news.statistics, news.snapshot.moment.step)
-        news.snapshot.release()
+        if update.statistics is not None:
+            self._found = SurveyReading(update.statistics, update.snapshot.moment.step)
+        update.snapshot.release()
 
 
 def difference(snapshot: Snapshot, minus: Snapshot) -> ArraySnapshot:

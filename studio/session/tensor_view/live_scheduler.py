@@ -174,7 +174,7 @@ class LiveBudget:
         training = None if self._training is None else self._training()
         if training is not None:
             wanted = round(1e3 * EVENT_SECONDS)
-            training.set_news_seconds(1e-3 * self.fact_interval_ms(wanted))
+            training.set_event_seconds(1e-3 * self.fact_interval_ms(wanted))
 
     def _begin(self) -> None:
         self._clock = ThreadClock.of_this_thread()

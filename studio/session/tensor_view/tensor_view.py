@@ -263,7 +263,7 @@ class TensorViewModel:
     def set_size(self, width: float, height: float) -> None:
         """The view has so many pixels."""
         if (width, height) != self.view_state.size and width > 0 and height > 0:
-            self._set_view_state(replace(self.view_state, size=(width, height)))
+            self._set_state(replace(self.view_state, size=(width, height)))
 
     def set_slice(self, text: str) -> bool:
         """Take other indices, typed as NumPy writes them; whether the text was one.
@@ -285,7 +285,7 @@ class TensorViewModel:
             if was_wrong and view_state == self.view_state:
                 # Back at what is shown anyhow: only the word about the wrong one goes.
                 self.changed.emit()
-            self._set_view_state(view_state)
+            self._set_state(view_state)
             return True
         tensor = self._tensor()
         weights = not past and tensor is not None and tensor.role in _WEIGHTS
@@ -300,25 +300,23 @@ class TensorViewModel:
     def set_position(self, axis: int, at: int) -> None:
         """Move a slider."""
         if self.shape is not None:
-            self._set_view_state(self.view_state.with_position(axis, at, self.shape))
+            self._set_state(self.view_state.with_position(axis, at, self.shape))
 
     def set_channel(self, channel: int | None) -> None:
         """Show one index of the last axis, or all of them."""
-        self._set_view_state(
-            replace(self.view_state, channel=channel, tile=None, region=None, page=0)
-        )
+        self._set_state(replace(self.view_state, channel=channel, tile=None, region=None, page=0))
 
     def set_colour(self, on: bool) -> None:
         """Show three channels as red, green and blue, or each by itself."""
-        self._set_view_state(replace(self.view_state, colour=on, tile=None, region=None))
+        self._set_state(replace(self.view_state, colour=on, tile=None, region=None))
 
     def open_tile(self, tile: int | None) -> None:
         """Look at one tile by itself, counted over all pages, or at all of them."""
-        self._set_view_state(replace(self.view_state, tile=tile, region=None))
+        self._set_state(replace(self.view_state, tile=tile, region=None))
 
     def zoom(self, region: Region | None) -> None:
         """Look at a part of a tile, or at the whole."""
-        self._set_view_state(replace(self.view_state, region=region))
+        self._set_state(replace(self.view_state, region=region))
 
     def turn(self, by: int) -> None:
         """Go to the next slices: a page of tiles, else one index of the first slider."""
@@ -327,7 +325,7 @@ class TensorViewModel:
             return
         if sheet_layout.pages > 1 and self.view_state.tile is None:
             page = min(max(self.view_state.page + by, 0), sheet_layout.pages - 1)
-            self._set_view_state(replace(self.view_state, page=page))
+            self._set_state(replace(self.view_state, page=page))
             return
         sliders = self.sliders
         own = self.view_state.tile_axis(shape) if self.view_state.tile is not None else None
@@ -372,7 +370,7 @@ class TensorViewModel:
         self._renderer.forget()
         if self.entity is not None:
             self._view = self._live.open(self.entity, after=self.after, past=self.past)
-            self._view.changed.connect(self._news)
+            self._view.changed.connect(self._live_changed)
         self._want()
         self.changed.emit()
 
@@ -393,7 +391,7 @@ class TensorViewModel:
             interval=self._interval,
         )
 
-    def _set_view_state(self, view_state: ViewState) -> None:
+    def _set_state(self, view_state: ViewState) -> None:
         if view_state != self.view_state:
             self.view_state = view_state
             self._want()
@@ -410,22 +408,16 @@ class TensorViewModel:
 
     def _reveal(self, index: tuple[int, ...]) -> None:
         """Show everything again, with the sliders where an element is."""
-        self._set_view_state(ViewState(weights=self.view_state.weights, size=self.view_state.size))
+        self._set_state(ViewState(weights=self.view_state.weights, size=self.view_state.size))
         for slider in self.sliders:
             self.set_position(slider.axis, index[slider.axis])
-        sheet_layout, shape = self.sheet_layout, self.shape
-        if (
-            sheet_layout is not None
-            and shape is not None
-            and sheet_layout.sheet.place(index) is None
-        ):
+        layout, shape = self.sheet_layout, self.shape
+        if layout is not None and shape is not None and layout.sheet.place(index) is None:
             axis = self.view_state.tile_axis(shape)
-            if axis is not None and sheet_layout.tiles:
-                self._set_view_state(
-                    replace(self.view_state, page=index[axis] // sheet_layout.tiles)
-                )
+            if axis is not None and layout.tiles:
+                self._set_state(replace(self.view_state, page=index[axis] // layout.tiles))
 
-    def _news(self) -> None:
+    def _live_changed(self) -> None:
         frame = self.frame
         if frame is not None and frame.statistics is not None:
             self.colours = self.colours.seen(frame.statistics)

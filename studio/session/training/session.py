@@ -219,7 +219,7 @@ class TrainingSession:
 
     # -- what is wanted -------------------------------------------------------------------------
 
-    def set_news_seconds(self, seconds: float) -> None:
+    def set_event_seconds(self, seconds: float) -> None:
         """Tell the window how the training stands no more often than this."""
         self._relay.set_seconds(seconds)
 

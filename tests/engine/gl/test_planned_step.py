@@ -13,7 +13,7 @@ from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.target import GL, GL_SOFTWARE, TARGETS
 from studio.engine.core.tensor import Role
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.kernels.reference_devices import reference_traits
+from studio.engine.gl.kernels.reference_devices import reference_caps
 from studio.engine.gl.plan.planned_step import PlannedStep, plan_step
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.shader.planned import (
@@ -149,7 +149,7 @@ def test_plan_in_order_is_what_a_device_records_in_order() -> None:
 def step_of(work: Work, target_name: str, *, in_order: bool = False) -> tuple[Program, PlannedStep]:
     target = replace(TARGETS[target_name], in_order=in_order)
     program = Programs(task(work.name)).program(work.mode, 2, target)
-    step = plan_step(program, target, work.batch, work.rows, reference_traits(target))
+    step = plan_step(program, target, work.batch, work.rows, reference_caps(target))
     return program, step
 
 

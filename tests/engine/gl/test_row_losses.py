@@ -17,7 +17,7 @@ from studio.engine.core.errors import NumericError
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.kernels.reference_devices import reference_traits
+from studio.engine.gl.kernels.reference_devices import reference_caps
 from studio.engine.gl.plan.planned_step import plan_step
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
@@ -107,7 +107,7 @@ def plain(
 
 def kernels(made: Program, rows: int = ROWS, *, blocks: int = 12, target: Target = GL) -> list[str]:
     """What a step dispatches on a device that offers so many storage buffers."""
-    caps = replace(reference_traits(target), offered_blocks=blocks)
+    caps = replace(reference_caps(target), offered_blocks=blocks)
     step = plan_step(made, target, rows, 1, caps)
     return [one.source.name for one in step.dispatches]
 

@@ -33,7 +33,7 @@ class _Flow:
         for _, index, ins in self.program.located():
             self.index = index
             if isinstance(ins, GradInstruction):
-                yield from self._check_twin(ins)
+                yield from self._check_gradient(ins)
             else:
                 yield from self._check_plain(ins)
             yield from self._check_stats(ins)
@@ -86,7 +86,7 @@ class _Flow:
         for storage in sorted(self.program.writes(ins)):
             yield from self._check_write(storage, storage in in_place)
 
-    def _check_twin(self, ins: GradInstruction) -> Iterator[Breach]:
+    def _check_gradient(self, ins: GradInstruction) -> Iterator[Breach]:
         targets = [(self.program.storage(ref), ins.sets(name)) for name, ref in ins.targets()]
         for storage in sorted(self.program.reads(ins) - {storage for storage, _ in targets}):
             if not self._readable(storage):

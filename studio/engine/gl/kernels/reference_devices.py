@@ -30,7 +30,7 @@ REFERENCE_DEVICES = {
 """The device that stands for every OpenGL target, by the target's name."""
 
 
-def traits_of(
+def caps_of(
     target: Target, storage_blocks: int, shared_bytes: int, choices: Choices = SHIPPED
 ) -> DeviceCaps:
     """What the choice of kernels may depend on, for a device of some limits.
@@ -51,7 +51,7 @@ def traits_of(
     )
 
 
-def reference_traits(target: Target) -> DeviceCaps:
+def reference_caps(target: Target) -> DeviceCaps:
     """The capabilities of the device that stands for an OpenGL target."""
     limits = REFERENCE_DEVICES[target.name]
-    return traits_of(target, limits.storage_blocks, limits.shared_bytes)
+    return caps_of(target, limits.storage_blocks, limits.shared_bytes)

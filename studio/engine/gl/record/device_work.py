@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from studio.engine.compiler.target import GL, Target
-from studio.engine.gl.kernels.reference_devices import traits_of
+from studio.engine.gl.kernels.reference_devices import caps_of
 from studio.engine.gl.kernels.specs import SHIPPED, Choices
 from studio.engine.gl.record.spinner import Spinner
 
@@ -48,7 +48,7 @@ class DeviceWork:
         """Capabilities that the choice of kernels may depend on."""
         info = self.engine.info
         blocks, shared = info.max_storage_blocks, info.shared_memory_bytes
-        return traits_of(self.target, blocks, shared, self.choices)
+        return caps_of(self.target, blocks, shared, self.choices)
 
     @cached_property
     def spinner(self) -> Spinner:

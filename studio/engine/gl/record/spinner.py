@@ -28,7 +28,7 @@ SETTLED = 1.02
 """The clock counts as risen if a step takes at most this many times its best time."""
 AWAKE_SECONDS = 0.6
 """How long the clock may take to rise."""
-_METER_STEPS = 200_000
+_TIMING_STEPS = 200_000
 """Steps by which the clock is read: some milliseconds."""
 _LEAST_STEP = 1e-10
 """Seconds no step is shorter than, so that a clock that stands still asks for no endless spin."""
@@ -83,7 +83,7 @@ class Spinner:
         timer = step_timer(work.gl, work.engine.info)
         try:
             timer.begin(0)
-            self._spin(_METER_STEPS)
+            self._spin(_TIMING_STEPS)
             timer.mark("spin")
             timer.end()
             work.gl.finish()
@@ -92,7 +92,7 @@ class Spinner:
             timer.release()
         if not samples:
             raise BackendError("the driver answered no time", who="gl")
-        return max(samples[0].seconds[0] / _METER_STEPS, _LEAST_STEP)
+        return max(samples[0].seconds[0] / _TIMING_STEPS, _LEAST_STEP)
 
     def _spin(self, steps: int) -> None:
         work = self._work

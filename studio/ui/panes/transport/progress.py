@@ -86,8 +86,8 @@ class ProgressView(QWidget):
         changed: Signal[[]] = theme.changed
         binding.connect(self, changed, self.update)
         self._tick = tick_of(training)
-        binding.connect(self, self._tick.ticked, self.show_standing)
-        self.show_standing()
+        binding.connect(self, self._tick.ticked, self.show_status)
+        self.show_status()
 
     def sizeHint(self) -> QSize:
         return QSize(_WIDE, theme.ROW)
@@ -127,7 +127,7 @@ class ProgressView(QWidget):
         """The part that is done; None where there is nothing to do."""
         return self._now.share
 
-    def show_standing(self) -> None:
+    def show_status(self) -> None:
         """Show the training as it stands now."""
         training, status = self._training, self._tick.status
         # It is painted again for many reasons; other places tell of it by the same clock.
