@@ -17,7 +17,7 @@ from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import BATCH, Ref, Role, Tensor, TensorMap
-from studio.engine.gl.plan.hazards import Levels, Touches, with_patience
+from studio.engine.gl.plan.hazards import Levels, Touches, with_slack
 from studio.engine.isa.line import parse_line
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry, entries
@@ -56,25 +56,25 @@ ADD 0x3 0x5 0x6 1 1
 
 
 def test_branches_stand_side_by_side() -> None:
-    assert levels(straight(BRANCHES), patience=0) == [(0, 0), (1, 1), (0, 0), (1, 1), (2, 2)]
+    assert levels(straight(BRANCHES), slack=0) == [(0, 0), (1, 1), (0, 0), (1, 1), (2, 2)]
 
 
 def test_what_fills_the_device_stands_where_the_last_such_kernel_did() -> None:
     # 2 rows of 4 numbers: 8 operations, 64 bytes in and out.
     wanted = [(0, 0), (1, 1), (1, 1), (2, 2), (3, 3)]
-    assert levels(straight(BRANCHES), patience=0, filling_flops=8) == wanted
-    assert levels(straight(BRANCHES), patience=0, filling_bytes=64) == wanted
-    assert levels(straight(BRANCHES), patience=0, filling_bytes=65)[2] == (0, 0)
+    assert levels(straight(BRANCHES), slack=0, filling_flops=8) == wanted
+    assert levels(straight(BRANCHES), slack=0, filling_bytes=64) == wanted
+    assert levels(straight(BRANCHES), slack=0, filling_bytes=65)[2] == (0, 0)
 
 
 def test_who_writes_waits_for_those_that_read_before() -> None:
     program = straight("RELU 0x0 0x2\nRELU 0x2 0x3\nRELU 0x3 0x4\nRELU 0x1 0x2")
-    assert levels(program, patience=0) == [(0, 0), (1, 1), (2, 2), (2, 2)]
+    assert levels(program, slack=0) == [(0, 0), (1, 1), (2, 2), (2, 2)]
 
 
 def test_a_group_is_one_kernel() -> None:
     lines = "RELU 0x0 0x2\nFUSE {kind=chain}\nRELU 0x2 0x3\nRELU 0x3 0x4\nEND\nRELU 0x3 0x5"
-    assert levels(straight(lines), patience=0) == [(0, 0), *[(1, 1)] * 4, (2, 2)]
+    assert levels(straight(lines), slack=0) == [(0, 0), *[(1, 1)] * 4, (2, 2)]
 
 
 def test_small_kernels_may_wait_while_one_of_their_results_is_not_wanted() -> None:
@@ -82,9 +82,9 @@ def test_small_kernels_may_wait_while_one_of_their_results_is_not_wanted() -> No
     gradients = [k for k, ins in enumerate(program) if ins.mnemonic == "GRADS_LINEAR"]
     assert len(gradients) > 1
     plain, patient, large = (
-        levels(program, patience=1),
-        levels(program, patience=2),
-        levels(program, patience=2, filling_flops=1),
+        levels(program, slack=1),
+        levels(program, slack=2),
+        levels(program, slack=2, filling_flops=1),
     )
     for k in gradients[:-1]:
         first, last = plain[k]
@@ -144,8 +144,8 @@ def placed(touches: Sequence[Touches]) -> list[int]:
 
 
 @given(graphs(), st.integers(0, 2), st.booleans())
-def test_sharing_bytes_makes_no_kernel_wait(program: Program, patience: int, big: bool) -> None:
-    target = replace(GL, patience=patience, filling_bytes=400 if big else GL.filling_bytes)
+def test_sharing_bytes_makes_no_kernel_wait(program: Program, slack: int, big: bool) -> None:
+    target = replace(GL, slack=slack, filling_bytes=400 if big else GL.filling_bytes)
     plan, found = plan_memory(program, ROWS, 0, target), entries(program)
     by_bytes = placed(touches_of(plan, found))
     alone = placed(touches_of(plan, found, shared=False))
@@ -166,17 +166,17 @@ def shuffled(plan: MemoryPlan, draw: random.Random) -> list[Entry]:
     """Entries level by level, some later than they could run, each level in any order."""
     found = list(entries(plan.program))
     touches = touches_of(plan, found)
-    patience = [draw.choice((0, 0, 1, 3)) for _ in found]
-    settled = with_patience(placed(touches), touches, patience)
+    slack = [draw.choice((0, 0, 1, 3)) for _ in found]
+    settled = with_slack(placed(touches), touches, slack)
     keys = [(level, draw.random()) for level in settled]
     return [found[k] for k in sorted(range(len(found)), key=keys.__getitem__)]
 
 
 @given(graphs(), st.integers(0, 2), st.booleans(), st.randoms(use_true_random=False))
 def test_results_are_the_same_in_any_order_that_may_be_issued(
-    program: Program, patience: int, big: bool, draw: random.Random
+    program: Program, slack: int, big: bool, draw: random.Random
 ) -> None:
-    target = replace(GL, patience=patience, filling_bytes=400 if big else GL.filling_bytes)
+    target = replace(GL, slack=slack, filling_bytes=400 if big else GL.filling_bytes)
     plan = plan_memory(program, ROWS, 0, target)
     values = {f"t{i}": np.arange(ROWS * n, dtype=float).reshape(ROWS, n) + i
               for i, n in enumerate((4, 12, 40))}  # fmt: skip

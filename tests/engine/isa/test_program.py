@@ -7,7 +7,7 @@ import pytest
 from studio.engine.compiler.rewriting import with_lines
 from studio.engine.core.tensor import BATCH, Role, Tensor, TensorMap
 from studio.engine.isa.ops.activation import Relu
-from studio.engine.isa.program import SECTIONS, Program, StepRange
+from studio.engine.isa.program import SECTIONS, Program, SectionRange
 
 F0, F1, L0, B0, B1 = (Relu(x=n, y=n + 1) for n in range(5))
 PLAIN = {"forward": (F0, F1), "loss": (L0,), "backward": (B0, B1)}
@@ -45,14 +45,14 @@ def test_lines_of_sections_may_alternate():
 
 def test_stretches_are_neighbouring_lines_of_one_section():
     assert list(program().with_lines(MIXED).section_ranges()) == [
-        StepRange("forward", 0, (F0,)),
-        StepRange("loss", 1, (L0,)),
-        StepRange("backward", 2, (B0,)),
-        StepRange("forward", 3, (F1,)),
-        StepRange("backward", 4, (B1,)),
+        SectionRange("forward", 0, (F0,)),
+        SectionRange("loss", 1, (L0,)),
+        SectionRange("backward", 2, (B0,)),
+        SectionRange("forward", 3, (F1,)),
+        SectionRange("backward", 4, (B1,)),
     ]
-    plain = [StepRange("forward", 0, (F0, F1)), StepRange("loss", 2, (L0,))]
-    assert list(program().section_ranges()) == [*plain, StepRange("backward", 3, (B0, B1))]
+    plain = [SectionRange("forward", 0, (F0, F1)), SectionRange("loss", 2, (L0,))]
+    assert list(program().section_ranges()) == [*plain, SectionRange("backward", 3, (B0, B1))]
 
 
 def test_lines_in_the_usual_order_make_an_ordinary_program():

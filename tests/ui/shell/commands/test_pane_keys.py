@@ -166,9 +166,9 @@ def test_keys_of_the_tensor_view_lead_through_it(qtbot: QtBot, tensor: TensorVie
     press("Left", sheet)
     assert view.pointing.index == start
     press("2", sheet)
-    assert view.look.channel == 1
+    assert view.view_state.channel == 1
     press("0", sheet)
-    assert view.look.channel is None
+    assert view.view_state.channel is None
     press("H", sheet)
     qtbot.waitUntil(lambda: view.badge.startswith("HELD"), timeout=20_000)
     press("H", sheet)
