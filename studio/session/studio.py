@@ -98,7 +98,7 @@ class _Devices:
         return self._known.get(choice, CPU)
 
 
-class Front:
+class WelcomeState:
     """Whether the window shows the project or the welcome page; says why actions must wait.
 
     There is always a document. Behind the welcome page, a document without a file and without
@@ -161,8 +161,8 @@ class Studio:
         self.preferences = Preferences(dirs.config / "preferences.json")
         self.theme = Theme()
         self.tasks = TaskList(scheduler, self.fail)
-        self.front = Front(self._document)
-        self.actions = ActionRegistry(self.fail, self.front.why_not)
+        self.welcome_state = WelcomeState(self._document)
+        self.actions = ActionRegistry(self.fail, self.welcome_state.why_not)
         self.bus = SelectionBus()
         self.document = Document.new()
         self.recent = RecentFiles(dirs.state / "recent.json", dirs.cache / "thumbnails")
@@ -216,7 +216,7 @@ class Studio:
         self._log_events = LogEvents(self.log, self.compilation, self.training)
         for table in _tables():
             self.actions.attach(table, self)
-        self.front.changed.connect(self.actions.refresh)
+        self.welcome_state.changed.connect(self.actions.refresh)
         self._settling = NoticeSettling(self.notices, self.actions, self.data, self.training)
         self.compilation.changed.connect(self._compiled)
         self.data.read_again.connect(self._data_read_again)

@@ -17,7 +17,7 @@ from studio.engine.train.trainer import Trainer
 from studio.session.compile.compilation import Compilation
 from studio.session.core.scheduling import Scheduler
 from studio.session.notices.notices import Notice, Notices, Severity
-from studio.session.training.state import Ending
+from studio.session.training.state import TrainingOutcome
 from studio.session.training.training import TrainingModel
 
 Source: TypeAlias = Literal["studio", "training", "compiler", "engine", "window"]
@@ -264,17 +264,17 @@ class LogEvents:
         device = self._training.device
         self._log.add(f"Training began{run}", source="training", details=device)
 
-    def _ended(self, ending: Ending) -> None:
-        if ending.error is not None:
+    def _ended(self, outcome: TrainingOutcome) -> None:
+        if outcome.error is not None:
             # The user is told of it, and what the user is told is in the log.
             return
-        numbers = ", ".join(f"{name} {value:.4g}" for name, value in ending.metrics.items())
-        word = {"stopped": "Training stopped", "finished": "Training finished"}[ending.state]
+        numbers = ", ".join(f"{name} {value:.4g}" for name, value in outcome.metrics.items())
+        word = {"stopped": "Training stopped", "finished": "Training finished"}[outcome.state]
         # A verdict is a notice, and notices are in the log.
-        is_well = ending.state == "finished" and ending.verdict is None
-        reason = f": {ending.reason}" if ending.reason else ""
+        is_well = outcome.state == "finished" and outcome.verdict is None
+        reason = f": {outcome.reason}" if outcome.reason else ""
         self._log.add(
-            f"{word} after {ending.seconds:.1f} s{reason}",
+            f"{word} after {outcome.seconds:.1f} s{reason}",
             "ok" if is_well else "info",
             "training",
             numbers,

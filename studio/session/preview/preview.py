@@ -39,12 +39,12 @@ from studio.session.preview.network import (
     working_part,
 )
 from studio.session.tensor_view.colours import EMPTY, ColourRange
-from studio.session.tensor_view.layout import Placed
+from studio.session.tensor_view.layout import SheetLayout
 from studio.session.tensor_view.live import LiveTensors
 from studio.session.tensor_view.live_resting import Resting, is_replaced, read_between_steps
 from studio.session.tensor_view.live_scheduler import Repeated
-from studio.session.tensor_view.look import Look
 from studio.session.tensor_view.picture import make_picture, short_number
+from studio.session.tensor_view.view_state import ViewState
 
 Array: TypeAlias = npt.NDArray[Any]
 Pixels: TypeAlias = npt.NDArray[np.uint8]
@@ -415,19 +415,19 @@ def thumbnail(array: Array, *, image: bool) -> Thumbnail:
         image: three channels at the end are red, green and blue.
     """
     contiguous = np.asarray(array, order="C")
-    look = Look(size=SIZE, colour=image)
-    placed = look.placed(contiguous.shape)
-    if placed.sheet.rows is None:
+    view_state = ViewState(size=SIZE, colour=image)
+    layout = view_state.sheet_layout(contiguous.shape)
+    if layout.sheet.rows is None:
         # A vector is shown as one row of cells, which says more at this size than bars.
-        placed = Placed(placed.sheet, 1, 0.0, 0.0, max(1.0, float(int(placed.cell))))
+        layout = SheetLayout(layout.sheet, 1, 0.0, 0.0, max(1.0, float(int(layout.cell))))
     with np.errstate(all="ignore"):
         found = statistics_of(contiguous)
-        made = ArraySnapshot("preview", contiguous).render((placed.sheet,), statistics=False)
+        made = ArraySnapshot("preview", contiguous).render((layout.sheet,), statistics=False)
     colours = ColourRange().seen(found)
-    picture = make_picture(made.tiles[placed.sheet], placed, colours, _NO_COLOUR, "largest")
+    picture = make_picture(made.tiles[layout.sheet], layout, colours, _NO_COLOUR, "largest")
     picture.pixels[picture.kinds == EMPTY] = 0
-    scale = max(1, int(placed.cell))
-    tall = scale if placed.sheet.rows is not None else max(scale, 24)
+    scale = max(1, int(layout.cell))
+    tall = scale if layout.sheet.rows is not None else max(scale, 24)
     rgba = np.repeat(np.repeat(picture.pixels, tall, axis=0), scale, axis=1)
     text = "nothing finite"
     if found.finite:

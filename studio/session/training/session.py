@@ -27,13 +27,20 @@ from studio.session.core.scheduling import Scheduler
 from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 from studio.session.plots.curves import RunCurves, load_curves
 from studio.session.training.device import Device, LentContext
+from studio.session.training.events import (
+    CrossThreadThrottle,
+    EpochEnded,
+    TrainingEvent,
+    TrainingEvents,
+    TrainingMessage,
+    TrainingStarted,
+)
 from studio.session.training.network import SharedNetwork
-from studio.session.training.news import Begun, EpochEnded, News, Relay, Said, TrainingNews
-from studio.session.training.state import BUSY, Compiling, Ending, Standing, State
+from studio.session.training.state import BUSY, Compiling, State, TrainingOutcome, TrainingStatus
 
 _LOG = logging.getLogger(__name__)
 
-NEWS_SECONDS = 1 / 10
+EVENT_SECONDS = 1 / 10
 """How often the window hears of a training under way at most; it reports about as often."""
 
 FLYING_SECONDS = 0.2
@@ -72,7 +79,7 @@ class Prepared:
         trainer: what trains.
         run: where it is recorded.
         curves: what was recorded of it before.
-        news: what it emits, for the window.
+        events: what it emits, for the window.
         why: one sentence about the device.
         project: what is trained, as recorded with the run.
     """
@@ -80,7 +87,7 @@ class Prepared:
     trainer: Trainer
     run: RunFolder
     curves: RunCurves
-    news: TrainingNews
+    events: TrainingEvents
     why: str
     project: Project
 
@@ -132,14 +139,14 @@ def prepare(
     curves = load_curves(run) if plan.run is not None else RunCurves(run.name)
     try:
         trainer = Trainer(task, opened.backend, run=run)
-        news = TrainingNews(trainer, run, told)
+        events = TrainingEvents(trainer, run, told)
         if point is not None:
             _resume(trainer, point, curves.elapsed, project)
     except StudioError as error:
         if plan.run is None:
             run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
         raise
-    return Prepared(trainer, run, curves, news, opened.why, project)
+    return Prepared(trainer, run, curves, events, opened.why, project)
 
 
 def _resume(trainer: Trainer, point: ResumePoint, seconds: float, project: Project) -> None:
@@ -192,12 +199,12 @@ class TrainingSession:
         self.changed: Signal[[]] = Signal()
         self.state_changed: Signal[[State]] = Signal()
         self.launched: Signal[[Trainer]] = Signal()
-        self.ended: Signal[[Ending]] = Signal()
+        self.ended: Signal[[TrainingOutcome]] = Signal()
         self.state: State = "preparing"
-        self.standing = Standing(epochs=plan.epochs or plan.project.training.epochs)
+        self.status = TrainingStatus(epochs=plan.epochs or plan.project.training.epochs)
         self.compiling = Compiling()
         self.doing = ""
-        self.ending: Ending | None = None
+        self.outcome: TrainingOutcome | None = None
         self.prepared: Prepared | None = None
         self.network: SharedNetwork | None = None
         self._plan = plan
@@ -206,7 +213,7 @@ class TrainingSession:
         self._device = device
         self._dataset = dataset
         self._said = said
-        self._relay = Relay(scheduler, NEWS_SECONDS, self._take_news)
+        self._throttle = CrossThreadThrottle(scheduler, EVENT_SECONDS, self._take_events)
         self._lock = Lock()
         self._entered = False
         self._abandoned = False
@@ -221,7 +228,7 @@ class TrainingSession:
 
     def set_event_seconds(self, seconds: float) -> None:
         """Tell the window how the training stands no more often than this."""
-        self._relay.set_seconds(seconds)
+        self._throttle.set_seconds(seconds)
 
     def begin(self, context: LentContext | None, before: Callable[[], object]) -> None:
         """Prepare, then train.
@@ -248,7 +255,9 @@ class TrainingSession:
                 before()
                 self._before = _nothing
                 with interrupted_by(check):
-                    self._made = prepare(plan, self._device, self._dataset, self._relay.ask, step)
+                    self._made = prepare(
+                        plan, self._device, self._dataset, self._throttle.ask, step
+                    )
             except StudioError:
                 # The failure of a training that was left is not reported.
                 if not self._abandoned:
@@ -316,15 +325,15 @@ class TrainingSession:
 
     def saved(self) -> None:
         """The weights are in the run's folder after all."""
-        if self.ending is not None:
-            self.ending = replace(self.ending, unsaved=None)
+        if self.outcome is not None:
+            self.outcome = replace(self.outcome, unsaved=None)
             self.changed.emit()
 
     # -- closing --------------------------------------------------------------------------------
 
     def leave(self) -> Callable[[], None]:
         """Hear nothing of it any more; what is returned closes it, and waits for that."""
-        self._relay.close()
+        self._throttle.close()
         with self._lock:
             self._abandoned = True
         return self._close
@@ -337,7 +346,7 @@ class TrainingSession:
         self._ready.wait()
         prepared = self._made
         if prepared is not None:
-            if self.ending is not None and self.ending.unsaved is not None:
+            if self.outcome is not None and self.outcome.unsaved is not None:
                 # The last chance: there may be room again, or the folder be back.
                 prepared.trainer.save_again()
             (self.network or SharedNetwork(prepared.trainer)).close()
@@ -378,53 +387,53 @@ class TrainingSession:
 
     def _control_changed(self, _state: str) -> None:
         # Not through the relay, which may be resting: a pause is to be seen at once.
-        self._scheduler.post(self._take_news)
+        self._scheduler.post(self._take_events)
 
     def _done(self, future: Future[TrainingResult]) -> None:
         self._scheduler.post(lambda: self._end(future))
 
     # -- hearing, on the window's thread --------------------------------------------------------
 
-    def _take_news(self) -> None:
+    def _take_events(self) -> None:
         made = self.prepared
         if made is None or self._abandoned:
             return
-        while made.news.queue:
-            self._take(made, made.news.queue.popleft())
+        while made.events.queue:
+            self._take(made, made.events.queue.popleft())
         self._follow_control(made)
         self.changed.emit()
 
-    def _take(self, made: Prepared, news: News) -> None:
+    def _take(self, made: Prepared, event: TrainingEvent) -> None:
         curves = made.curves
-        if isinstance(news, StepChunk):
-            curves.add(news)
-        elif isinstance(news, Progress):
-            self._take_progress(news)
-        elif isinstance(news, EpochEnded):
-            curves.add_epoch(news.step, news.numbers)
-        elif isinstance(news, Begun):
-            header = news.header
-            curves.begin_part(header.size, header.metrics, news.step, header.began)
+        if isinstance(event, StepChunk):
+            curves.add(event)
+        elif isinstance(event, Progress):
+            self._take_progress(event)
+        elif isinstance(event, EpochEnded):
+            curves.add_epoch(event.step, event.numbers)
+        elif isinstance(event, TrainingStarted):
+            header = event.header
+            curves.begin_part(header.size, header.metrics, event.step, header.began)
             if self.state == "preparing":
                 self._enter("running")
-        elif isinstance(news, Mark):
-            curves.mark(news)
-            if news.kind == "learning_rate":
+        elif isinstance(event, Mark):
+            curves.mark(event)
+            if event.kind == "learning_rate":
                 # A training that stands still reports nothing else of it.
-                rate = made.trainer.learning_rate if math.isnan(news.value) else news.value
-                self.standing = replace(self.standing, learning_rate=rate)
-        elif isinstance(news, Compiling):
-            self.compiling = news
+                rate = made.trainer.learning_rate if math.isnan(event.value) else event.value
+                self.status = replace(self.status, learning_rate=rate)
+        elif isinstance(event, Compiling):
+            self.compiling = event
             self._tell_doing("compiling kernels")
-        elif isinstance(news, Said):
-            self._said(news.text, news.is_warning)
+        elif isinstance(event, TrainingMessage):
+            self._said(event.text, event.is_warning)
 
-    def _take_progress(self, news: Progress) -> None:
-        pace = news.rows_per_second
+    def _take_progress(self, event: Progress) -> None:
+        pace = event.rows_per_second
         # A batch counts where it is still the one under way when it is read; with some inertia.
-        least = FLYING_SECONDS if self.standing.counts_batches else 2.0 * FLYING_SECONDS
-        counts = not pace or news.rows / pace >= least
-        self.standing = Standing.of(news, counts_batches=counts)
+        least = FLYING_SECONDS if self.status.counts_batches else 2.0 * FLYING_SECONDS
+        counts = not pace or event.rows / pace >= least
+        self.status = TrainingStatus.of(event, counts_batches=counts)
 
     def _follow_control(self, made: Prepared) -> None:
         """Show the state the training thread is in."""
@@ -440,7 +449,7 @@ class TrainingSession:
         made = self.prepared
         if made is None or self._abandoned:
             return
-        self._take_news()
+        self._take_events()
         error = future.exception()
         if error is not None:
             self._failed(_as_studio_error(error))
@@ -448,7 +457,7 @@ class TrainingSession:
         result = future.result()
         state: State = "stopped" if result.outcome == "stopped" else "finished"
         self._finish(
-            Ending(
+            TrainingOutcome(
                 state,
                 result.reason,
                 None,
@@ -463,15 +472,15 @@ class TrainingSession:
         if self._abandoned:
             return
         if isinstance(error, CancelledError):
-            self._finish(Ending("stopped"))
+            self._finish(TrainingOutcome("stopped"))
             return
-        standing = self.standing
-        self._finish(Ending("failed", "", error, standing.metrics, standing.elapsed))
+        status = self.status
+        self._finish(TrainingOutcome("failed", "", error, status.metrics, status.elapsed))
 
-    def _finish(self, ending: Ending) -> None:
-        self.ending = ending
-        self._enter(ending.state)
-        self.ended.emit(ending)
+    def _finish(self, outcome: TrainingOutcome) -> None:
+        self.outcome = outcome
+        self._enter(outcome.state)
+        self.ended.emit(outcome)
         self.changed.emit()
 
     def _enter(self, state: State) -> None:

@@ -24,7 +24,7 @@ from studio.session.plots.curves import RunCurves
 from studio.session.training.device import ContextFactory, Device
 from studio.session.training.network import SharedNetwork
 from studio.session.training.session import (
-    NEWS_SECONDS,
+    EVENT_SECONDS,
     Plan,
     Prepared,
     TrainingSession,
@@ -96,7 +96,7 @@ class TrainingModel:
         self._said = said or _log_sentence
         self._device = Device(scheduler)
         self._session: TrainingSession | None = None
-        self._news_seconds = NEWS_SECONDS
+        self._event_seconds = EVENT_SECONDS
         self._staleness = ""
         self._difference_found: GraphDifference | None = None
         self.lineage = Lineage()
@@ -309,10 +309,10 @@ class TrainingModel:
         """End after the step that runs now; what was trained is kept."""
         self._with_session(lambda session: session.stop())
 
-    def set_news_seconds(self, seconds: float) -> None:
+    def set_event_seconds(self, seconds: float) -> None:
         """Tell how a training stands no more often than this, so that the window rests."""
-        self._news_seconds = seconds
-        self._with_session(lambda session: session.set_news_seconds(seconds))
+        self._event_seconds = seconds
+        self._with_session(lambda session: session.set_event_seconds(seconds))
 
     def run_moved(self, run: RunFolder) -> None:
         """The folder of the last training lies elsewhere now."""
@@ -396,7 +396,7 @@ class TrainingModel:
         session = self._session = TrainingSession(
             plan, self._scheduler, self._tasks, self._device, self._dataset, self._said
         )
-        session.set_news_seconds(self._news_seconds)
+        session.set_event_seconds(self._event_seconds)
         session.changed.connect(self.changed.emit)
         session.state_changed.connect(self.state_changed.emit)
         session.launched.connect(self._launched)

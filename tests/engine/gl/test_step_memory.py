@@ -11,7 +11,7 @@ from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.target import GL, Target
 from studio.engine.core.tensor import Role
 from studio.engine.gl.device.buffers import size_class
-from studio.engine.gl.kernels.reference_devices import reference_traits
+from studio.engine.gl.kernels.reference_devices import reference_caps
 from studio.engine.gl.plan.persistent_buffers import persistent_buffers
 from studio.engine.gl.plan.planned_step import PlannedStep, plan_step
 from studio.engine.runtime.requirements import asked_in_turn
@@ -23,7 +23,7 @@ MIB = 1 << 20
 def planned(name: str, batch: int, target: Target) -> PlannedStep:
     """A step of a measured network, its set one batch long."""
     program = Programs(task_of(WORKLOADS[name], batch)).compile("train", 2, target)
-    return plan_step(program, target, batch, batch, reference_traits(target))
+    return plan_step(program, target, batch, batch, reference_caps(target))
 
 
 def held(step: PlannedStep) -> int:

@@ -14,7 +14,7 @@ from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.runs.runs import RunList
-from studio.session.studio import Front
+from studio.session.studio import WelcomeState
 from tests.session.training.bench import TrainingBench
 from tests.ui.stand_ins import shows
 
@@ -33,7 +33,7 @@ class ActionBench(TrainingBench):
             training=self.model,
             evaluation=self.evaluation,
             runs=self.runs,
-            front=Front(lambda: self.document),
+            welcome_state=WelcomeState(lambda: self.document),
         )
         self.actions.attach(ACTIONS, studio)
 

@@ -178,9 +178,9 @@ class GlExecutable:
         """Look at it no longer."""
         self._board.detach(tap)
 
-    def profile(self, steps: int = 1, *, amid_work: bool = False) -> Profile:
+    def profile(self, steps: int = 1, *, while_busy: bool = False) -> Profile:
         """Run instrumented steps and say what each kernel took; see ``Executable.profile``."""
-        return self._call(self._profile, steps, amid_work)
+        return self._call(self._profile, steps, while_busy)
 
     def check(self, keep: Collection[Ref] = ()) -> dict[Ref, Array]:
         """Run one step instruction by instruction, unfused; see ``Executable.check``."""
@@ -310,14 +310,14 @@ class GlExecutable:
         self._throttle.drain(self.work.engine.stopping)
         self.work.gl.check("running a step")
 
-    def _profile(self, steps: int, amid_work: bool) -> Profile:
+    def _profile(self, steps: int, while_busy: bool) -> Profile:
         recording = self._ready()
         self._drain()
         if self._costs is None:
             found = [entry for entry, _ in self.planned]
             self._costs = entry_costs(self._program, found, self._batch, self._rows)
         return profile_steps(self.work, self.planned, self._costs, recording.dispatches, steps,
-                             amid_work=amid_work)  # fmt: skip
+                             while_busy=while_busy)  # fmt: skip
 
     def _check(self, keep: Collection[Ref]) -> dict[Ref, Array]:
         self._drain()

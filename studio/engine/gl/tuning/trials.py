@@ -16,7 +16,7 @@ from studio.engine.gl.kernels.specs import BoundInstruction, Choices
 from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.record.recorder import Recording, issue
-from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
+from studio.engine.gl.tuning.trial_storages import NumberBlock, TrialStorages
 from studio.engine.isa.instruction import GradInstruction
 from studio.engine.runtime.entries import Entry
 
@@ -90,7 +90,7 @@ class EntryTrials:
         self.entry = entry
         self._work = work
         self._spinner = spinner
-        self._room = TrialRoom(work, program, batch, batch, numbers)
+        self._room = TrialStorages(work, program, batch, batch, numbers)
         caps = replace(work.caps, choices=trial)
         self._planner = Planner(program, batch, batch, caps, self._room.place, inner)
 

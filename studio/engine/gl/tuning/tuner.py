@@ -25,7 +25,7 @@ from studio.engine.gl.tuning.candidates import (
     other_variants,
 )
 from studio.engine.gl.tuning.findings import Finding, Tuning
-from studio.engine.gl.tuning.trial_room import NumberBlock
+from studio.engine.gl.tuning.trial_storages import NumberBlock
 from studio.engine.gl.tuning.trials import HOPELESS, EntryTrials, Trial
 from studio.engine.gl.tuning.whole_steps import hold_against_steps
 from studio.engine.isa.ops.norm import ColumnSums

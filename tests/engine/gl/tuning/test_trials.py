@@ -21,7 +21,7 @@ from studio.engine.gl.kernels.matmul.products import product_dispatches
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.kernels.tiles import REGISTER_TILES
 from studio.engine.gl.tuning import trials
-from studio.engine.gl.tuning.trial_room import NumberBlock, TrialRoom
+from studio.engine.gl.tuning.trial_storages import NumberBlock, TrialStorages
 from studio.engine.gl.tuning.tuner import tune_kernels
 from tests.engine.gl.gl_programs import Lines
 from tests.engine.gl.naive import close, draw
@@ -186,7 +186,7 @@ def test_results_are_compared_element_by_element(
 
     def compared() -> bool:
         numbers = NumberBlock(work)
-        room = TrialRoom(work, line.program, line.batch, line.batch, numbers)
+        room = TrialStorages(work, line.program, line.batch, line.batch, numbers)
         work.pool.upload(room.where(y), values)
         room.keep([y])
         work.pool.upload(room.where(y), others)
