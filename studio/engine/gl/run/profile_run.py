@@ -34,7 +34,7 @@ def profile_steps(
     dispatches: Sequence[Dispatch],
     steps: int,
     *,
-    amid_work: bool = False,
+    while_busy: bool = False,
 ) -> Profile:
     """Run steps with a mark after every entry; on the engine thread, nothing in flight.
 
@@ -44,9 +44,9 @@ def profile_steps(
         costs: what each entry does.
         dispatches: the recorded list of the same dispatches.
         steps: how many runs.
-        amid_work: the device is busy already; do not raise its clock first.
+        while_busy: the device is busy already; do not raise its clock first.
     """
-    spinner = None if amid_work or work.caps.is_software else work.spinner
+    spinner = None if while_busy or work.caps.is_software else work.spinner
     timer = step_timer(work.gl, work.engine.info)
     samples: list[Sample] = []
     wall, looked = 0.0, -SETTLE_SECONDS

@@ -10,7 +10,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.train.control import HIGHEST_RATE
 from studio.session.runs.columns import is_share
 from studio.session.studio import Studio
-from studio.session.training.state import Ending
+from studio.session.training.state import TrainingOutcome
 from studio.session.training.training import NO_DATA
 from studio.ui.panes.transport.progress import ProgressView
 from studio.widgets import binding, icons, numbers, theme
@@ -268,26 +268,26 @@ class _EndNotice(QObject):
         self._evaluation = studio.evaluation
         self._notify = studio.notify
         self._widget = parent
-        self._ended: Ending | None = None
+        self._ended: TrainingOutcome | None = None
         binding.connect(self, studio.training.ended, self._hear_end)
         binding.connect(self, studio.evaluation.changed, self._tell)
 
-    def _hear_end(self, ending: Ending) -> None:
+    def _hear_end(self, outcome: TrainingOutcome) -> None:
         # Who looks at the window sees it, and what went wrong is told anyway.
         away = QGuiApplication.focusWindow() is None
-        well = ending.state == "finished" and ending.verdict is None
-        self._ended = ending if away and well else None
-        if away and ending.verdict is not None:
+        well = outcome.state == "finished" and outcome.verdict is None
+        self._ended = outcome if away and well else None
+        if away and outcome.verdict is not None:
             QApplication.alert(self._widget.window())
         self._tell()
 
     def _tell(self) -> None:
-        ending, status = self._ended, self._evaluation.status
-        if ending is None or status in ("measuring", "waiting"):
+        outcome, status = self._ended, self._evaluation.status
+        if outcome is None or status in ("measuring", "waiting"):
             return
         self._ended = None
         results = self._evaluation.results
-        numbers_found = dict(ending.metrics) if results is None else dict(results.metrics)
+        numbers_found = dict(outcome.metrics) if results is None else dict(results.metrics)
         subject = self._evaluation.subject
         where = ""
         if results is not None and subject is not None:
