@@ -20,21 +20,21 @@ class TrainingTick(QObject):
 
     Attributes:
         ticked: emitted at each tick.
-        standing: state of the training at this tick; that of the model may differ between reads.
+        status: state of the training at this tick; that of the model may differ between reads.
     """
 
     def __init__(self, training: TrainingModel) -> None:
         super().__init__(QCoreApplication.instance())
         self.ticked: Signal[[]] = Signal()
         self._training = training
-        self.standing = training.standing
+        self.status = training.status
         binding.refresh(
             self, self._tick, training.changed, training.staleness_changed, rate=RATE, live="fact"
         )
         binding.connect(self, training.state_changed, self._state_changed)
 
     def _tick(self) -> None:
-        self.standing = self._training.standing
+        self.status = self._training.status
         self.ticked.emit()
 
     def _state_changed(self, _state: str) -> None:
