@@ -130,7 +130,7 @@ def test_each_example_takes_as_many_places_as_the_page_says(copy: Path) -> None:
         for change in changes:
             change.apply(copy)
         after = files(copy)
-        title = title.removesuffix(" or a weight penalty")
+        title = title.removesuffix(" or a regulariser")
         found[title[0].lower() + title[1:]] = len(places(before, after))
         before = after
     assert found == promised()

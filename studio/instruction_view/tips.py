@@ -45,7 +45,7 @@ def register_tip(row: TensorRow, names: Mapping[Ref, str], alias: str = "") -> s
         names: names of tensors by register, for those that share its bytes.
         alias: what a person calls it.
     """
-    facts = [("you call it", alias)] if alias else []
+    facts = [("your name", alias)] if alias else []
     facts += [
         ("type", f"{row.dtype} {row.shape}"),
         ("role", f"{row.role}: {ROLE_NOTES[row.role]}"),
@@ -54,7 +54,7 @@ def register_tip(row: TensorRow, names: Mapping[Ref, str], alias: str = "") -> s
         facts.append(("bytes", f"{row.nbytes:,} ({bytes_text(row.nbytes)})"))
     if row.view_of is not None:
         facts.append(("view of", f"{row.view_of} {names.get(row.view_of, '')}"))
-    facts.append(("written by", "nothing: fed or kept" if row.producer is None
+    facts.append(("written by", "no instruction: an input or persistent" if row.producer is None
                   else f"#{row.producer}"))  # fmt: skip
     facts.append(("used by", _listed([f"#{use}" for use in row.uses]) or "nothing"))
     if row.lifetime is not None:

@@ -262,7 +262,7 @@ class Studio:
         """Tell the user that a part of the studio is broken; the log must have the traceback."""
         what = InternalError("", error).message
         self.notices.add(
-            "Something went wrong inside the studio; your work is still here",
+            "An internal error occurred; your work is not lost",
             "error", self._show_in_log(what), what, in_log=True,
         )  # fmt: skip
 
@@ -351,7 +351,7 @@ class Studio:
         self.previews.follow(document)
         for holder in self.recovery.follow(document):
             self.notify(
-                f"Another window has this project open, process {holder.process.pid}", "warning",
+                f"This project is open in another window (process {holder.process.pid})", "warning",
                 about=DOCUMENT,
             )  # fmt: skip
 
@@ -448,7 +448,7 @@ class Studio:
         verdict = self.training.verdict
         if verdict is not None:
             text, again = self.remedies.learning_rate(verdict.suggested_rate)
-            repair = Repair(text, "from fresh weights", again)
+            repair = Repair(text, "from initial weights", again)
             item = ProblemItem(
                 "training:verdict", "warning", "training", verdict.text,
                 place=self.document.title, find_repairs=lambda: (repair,),
@@ -474,11 +474,11 @@ class Studio:
         """Lead to the layer a training failed in, and to the tensor where one was kept."""
         if step is not self.culprit.kept or (step is None and item not in self.problems.items):
             self.notify(
-                "Another training or project has been opened: that step is no longer kept",
+                "Another training or project was opened: that step is no longer available",
                 "warning",
             )
         elif step is not None and step is not self.culprit.shown:
-            text = "The network was changed since that training: undo the changes to see the step"
+            text = "The network changed since that training: undo the changes to see the step"
             self.notify(text, "warning")
         else:
             self.problems.go_to(item)
@@ -497,12 +497,12 @@ class Studio:
         def again() -> None:
             self.training.save_again(self._saved, self._tell_unsaved)
 
-        text = f"The trained weights are in this window only: {error.message}"
-        self.notify(text, "error", ("Write them again", again), error.hint, about=WEIGHTS)
+        text = f"The trained weights could not be saved: {error.message}"
+        self.notify(text, "error", ("Save again", again), error.hint, about=WEIGHTS)
 
     def _saved(self) -> None:
         self.notices.settle(WEIGHTS)
-        self.notify("The trained weights were written into the run's folder", "ok")
+        self.notify("The trained weights were saved", "ok")
         self.runs.refresh()
 
     def _network_closing(self, _trainer: Trainer) -> None:

@@ -129,8 +129,8 @@ def test_a_wrong_name_says_why_and_esc_leaves_everything(
     document: Document, pane: ListingPane
 ) -> None:
     ref = tensor_of(pane, WEIGHTS)
-    for text, reason in (("0x12", "letter"), ("two words", "letter"), ("conv1", "something else"),
-                         ("digit/kernel", "something else")):  # fmt: skip
+    for text, reason in (("0x12", "letter"), ("two words", "letter"), ("conv1", "already used"),
+                         ("digit/kernel", "already used")):  # fmt: skip
         name(pane, ref, text)
         assert reason in answer_of(pane)
         assert pane.search.isVisible()
@@ -219,7 +219,7 @@ def test_a_heading_takes_no_comment(studio: Studio, pane: ListingPane) -> None:
     pane.show_level("layers")
     pane.listing.set_caret(0)
     assert not studio.actions.trigger("listing.comment")
-    assert studio.actions.why_not("listing.comment") == "the caret is on no instruction"
+    assert studio.actions.why_not("listing.comment") == "no instruction at the caret"
 
 
 def test_a_document_for_looking_only_says_so(

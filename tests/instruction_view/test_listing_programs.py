@@ -425,7 +425,7 @@ def test_a_graph_with_problems_has_no_program_yet(
     qtbot.addWidget(pane)
     empty = pane.findChild(EmptyState)
     assert empty is not None
-    assert "so there is no program yet" in empty.accessibleName()
+    assert "No program: the graph has" in empty.accessibleName()
 
 
 def test_cards_tell_of_opcodes_registers_and_exact_numbers(pane: ListingPane) -> None:

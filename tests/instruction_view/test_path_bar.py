@@ -67,7 +67,7 @@ def test_what_the_program_shown_does_not_have_is_not_asked_for(
     assert not prompt.isVisible()
     studio.compilation.show("infer")
     qtbot.waitUntil(prompt.isVisible)
-    assert prompt.text() == "What is selected is no part of the program that is shown"
+    assert prompt.text() == "The selection is not part of this program"
     studio.compilation.show("train")
     qtbot.waitUntil(lambda: not prompt.isVisible())
 
@@ -127,7 +127,7 @@ def test_a_path_through_a_program_that_is_no_longer_the_graphs_says_so(
     document.apply("Pool", set_option(document.state, "pool", "pool_size", [90, 90]))
     settled()
     assert note.isVisible()
-    assert note.text() == "of the program before"
+    assert note.text() == "of the previous program"
     document.undo()
     settled()
     assert not note.isVisible()

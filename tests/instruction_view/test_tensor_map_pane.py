@@ -241,7 +241,7 @@ def test_an_edit_draws_the_new_plan(
 ) -> None:
     before = pane.picture.picture
     document.apply("Delete", delete(document.state, ["dropout1"]))
-    assert pane.note.endswith("of the program before")
+    assert pane.note.endswith("of the previous program")
     settled()
     assert pane.note == ""
     assert pane.picture.picture is not before
@@ -267,7 +267,7 @@ def test_without_a_program_it_says_so(studio: Studio, opened: Open, qtbot: QtBot
     qtbot.addWidget(pane)
     empty = pane.findChild(EmptyState)
     assert empty is not None
-    assert empty.accessibleName() == "Appears with the program"
+    assert empty.accessibleName() == "No program yet"
 
 
 def test_what_a_run_needs_room_for_has_a_colour_for_each_role() -> None:

@@ -207,7 +207,7 @@ def test_weights_that_are_only_in_the_window_are_told_until_they_are_written(
     bench.until(lambda: studio.training.state == "finished")
     told = studio.notices.all[-1]
     assert told.severity == "error"
-    assert told.text.startswith("The trained weights are in this window only")
+    assert told.text.startswith("The trained weights could not be saved")
     assert told.action is not None
     away.rename(run.path)
     told.action[1]()
@@ -256,7 +256,7 @@ def test_the_offered_rate_trains_again_and_can_be_undone(bench: Bench, tmp_path:
     before = studio.document.state.training
     action = studio.notices.all[-1].action
     assert action is not None
-    assert action[0] == "Train again at rate 0.001"
+    assert action[0] == "Train again with learning rate 0.001"
     action[1]()
     assert studio.training.is_busy
     bench.until(lambda: studio.training.state in ("finished", "failed"))
@@ -372,7 +372,7 @@ def test_the_layer_at_fault_is_marked_until_the_network_or_the_training_is_anoth
     assert studio.culprit.kept is None
     assert studio.culprit.report is studio.document.report
     show()
-    assert "that step is no longer kept" in studio.notices.all[-1].text
+    assert "that step is no longer available" in studio.notices.all[-1].text
     studio.training.stop()
     bench.until(lambda: not studio.training.is_busy)
 
@@ -387,5 +387,5 @@ def test_another_project_knows_nothing_of_the_step_that_broke(bench: Bench, tmp_
     assert studio.live.resting is not None
     assert studio.live.resting.label == "initial weights"
     show()
-    assert "that step is no longer kept" in studio.notices.all[-1].text
+    assert "that step is no longer available" in studio.notices.all[-1].text
     assert studio.bus.selection.primary is None

@@ -348,7 +348,7 @@ def dialogs(camera: Camera) -> None:
     for action in ("file.preferences", "help.about", "help.guide"):
         _dialog(camera, action, lambda action=action: studio.actions.trigger(action))
     studio.notify("Wrote digits-cnn.safetensors", "ok", ("Show", lambda: None), "/home/me/out")
-    studio.notify("Tensors are shown from copies: the device lent no context", "warning")
+    studio.notify("Tensors are drawn from copies: the device lent no context", "warning")
     studio.notify("conv2: expected 3 numbers, got 4", "error", None, "kernel_size is 3 by 3")
     camera.take("window-notices")
     for action in ("window.notices", "window.tasks"):

@@ -46,7 +46,7 @@ class Convolution(Layer, abstract=True):
         effect="Turn it off in front of a batch normalisation, which has a shift of its own.",
     )  # fmt: skip
     bias_initializer = initializer("How the bias begins.", "zeros", label="Bias init")
-    bias_regularizer = regularizer("Penalty on the bias.", label="Bias penalty")
+    bias_regularizer = regularizer("Regularisation of the bias.", label="Bias regulariser")
 
     def place(self, shape: Shape) -> Window:
         """Zero cells around an input of ``shape``."""
@@ -108,7 +108,7 @@ class Conv2D(Convolution):
     groups = integer("Groups the channels are split into; only 1, every filter sees them all "
                      "(DepthwiseConv2D keeps channels apart).", 1, low=1, high=1)  # fmt: skip
     kernel_initializer = kernel_initializer("How the filters begin.")
-    kernel_regularizer = kernel_regularizer("Penalty on the filters.")
+    kernel_regularizer = kernel_regularizer("Regularisation of the filters.")
 
     def channels(self, inputs: int) -> int:
         """One per filter."""
@@ -140,7 +140,7 @@ class DepthwiseConv2D(Convolution):
     kernel_size = _kernel_size()
     depth_multiplier = integer("Filters for each input channel.", 1, low=1)
     depthwise_initializer = kernel_initializer("How the filters begin.")
-    depthwise_regularizer = kernel_regularizer("Penalty on the filters.")
+    depthwise_regularizer = kernel_regularizer("Regularisation of the filters.")
 
     def channels(self, inputs: int) -> int:
         """``depth_multiplier`` for each input channel."""

@@ -39,8 +39,8 @@ class Dense(Layer):
     )  # fmt: skip
     kernel_initializer = kernel_initializer("How the kernel begins.")
     bias_initializer = initializer("How the bias begins.", "zeros", label="Bias init")
-    kernel_regularizer = kernel_regularizer("Penalty on the kernel.")
-    bias_regularizer = regularizer("Penalty on the bias.", label="Bias penalty")
+    kernel_regularizer = kernel_regularizer("Regularisation of the kernel.")
+    bias_regularizer = regularizer("Regularisation of the bias.", label="Bias regulariser")
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The input's shape with the last dimension replaced by ``units``."""

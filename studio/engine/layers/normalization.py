@@ -44,8 +44,8 @@ class BatchNormalization(Layer):
     moving_variance_initializer = initializer(
         "How the running variance begins.", "ones", label="Variance init"
     )
-    beta_regularizer = regularizer("Penalty on the shift.", label="Shift penalty")
-    gamma_regularizer = regularizer("Penalty on the scale.", label="Scale penalty")
+    beta_regularizer = regularizer("Regularisation of the shift.", label="Shift regulariser")
+    gamma_regularizer = regularizer("Regularisation of the scale.", label="Scale regulariser")
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The shape of the input."""

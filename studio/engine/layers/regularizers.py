@@ -11,7 +11,7 @@ DEFAULT = 0.01
 """Factor of a penalty given without one, as in Keras."""
 
 
-class Regularizer(TextForm, family="weight penalty", package="studio.engine.layers"):
+class Regularizer(TextForm, family="regulariser", package="studio.engine.layers"):
     """Adds ``l1``·Σ|w| + ``l2``·Σw² to the loss; a kind has the factors that are its options."""
 
     example = "l2(0.01)"
@@ -30,7 +30,7 @@ class Regularizer(TextForm, family="weight penalty", package="studio.engine.laye
 
 
 def _l1() -> Option[float]:
-    return number("Factor of the sum of magnitudes.", DEFAULT, low=0.0, steps="decades")
+    return number("Factor of the sum of absolute values.", DEFAULT, low=0.0, steps="decades")
 
 
 def _l2() -> Option[float]:
@@ -65,14 +65,20 @@ def parse_regularizer(given: object, who: str = "regularizer") -> Regularizer:
 
 def regularizer(doc: str, **words: Unpack[Words]) -> Option[Regularizer | None]:
     """An option that takes a penalty in text form, or none."""
-    given: Words = {"kinds": TextKinds(Regularizer, none="none"), "group": "Penalties", **words}
+    given: Words = {
+        "kinds": TextKinds(Regularizer, none="none"),
+        "group": "Regularisation",
+        **words,
+    }
     return spec(doc, None, parse_regularizer, _write, optional=True, **given)
 
 
 def kernel_regularizer(doc: str) -> Option[Regularizer | None]:
     """The penalty on a layer's weights."""
     return regularizer(
-        doc, label="Kernel penalty", effect="It keeps weights small, against overfitting."
+        doc,
+        label="Kernel regulariser",
+        effect="Regularisation keeps weights small and reduces overfitting.",
     )
 
 

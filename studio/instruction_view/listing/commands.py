@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from studio.session.studio import Studio
 
 NO_PROGRAM = "there is no program"
-NO_LINE = "the caret is in no line"
-NO_REGISTER = "the caret is on no register"
-NO_INSTRUCTION = "the caret is on no instruction"
+NO_LINE = "no line is selected"
+NO_REGISTER = "no register at the caret"
+NO_INSTRUCTION = "no instruction at the caret"
 NO_WAY_BACK = "the listing has not jumped"
-NO_WAY_ON = "the listing has not gone back"
+NO_WAY_ON = "there is no next place"
 NO_DATA = "a training program needs data and a loss"
-NOTHING_TO_WALK = "nothing is found and nothing is marked"
+NOTHING_TO_WALK = "no search result and no marked line"
 
 
 class ListingCommands:

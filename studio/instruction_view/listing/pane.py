@@ -139,7 +139,7 @@ class ListingPane(PaneFrame):
         self._age = QLabel(self)
         self._age.setObjectName("listing.age")
         self._age.setProperty("role", "faint")
-        self._menu = tool_button("more", "listing.menu", "How the listing is shown", self)
+        self._menu = tool_button("more", "listing.menu", "Listing options", self)
         tools = QHBoxLayout()
         tools.setContentsMargins(8, 2, 4, 2)
         tools.setSpacing(12)
@@ -296,7 +296,7 @@ class ListingPane(PaneFrame):
         show = ("Show problems", lambda: self._actions.trigger("problems.next"))
         return EmptyState(
             "listing",
-            f"The graph has {noun}, so there is no program yet",
+            f"No program: the graph has {noun}",
             error.message,
             show if count else None,
         )
@@ -307,7 +307,7 @@ class ListingPane(PaneFrame):
         if stop is not None and self._compilation.result is not None:
             text = f"stopped {text}".strip() if stop.stage else text or "stopped"
         self._age.setText(text)
-        self._age.setToolTip("The listing is of the document as it was before." if text else "")
+        self._age.setToolTip("The listing is out of date." if text else "")
         self._fit_age()
         self.view.set_stale(self._compilation.is_stale)
 

@@ -148,7 +148,9 @@ class PassViewer(QWidget):
         if wide != self._inline.isEnabled() or tall != self._is_tall:
             self._is_tall = tall
             self._inline.setEnabled(wide)
-            self._inline.setToolTip("" if wide else "Two programs have no room side by side here.")
+            self._inline.setToolTip(
+                "" if wide else "The pane is too narrow to show two programs side by side."
+            )
             self._refresh()
 
     @property

@@ -34,8 +34,8 @@ LEVELS: tuple[tuple[Kind, str, str], ...] = (
 
 _LEAST_PART = 64
 
-_PROMPT = "Select a layer, an instruction or a tensor: it appears here at every level"
-_ELSEWHERE = "What is selected is no part of the program that is shown"
+_PROMPT = "Select a layer, an instruction or a tensor to see it at every level"
+_ELSEWHERE = "The selection is not part of this program"
 
 
 class PathBar(QWidget):
@@ -63,7 +63,7 @@ class PathBar(QWidget):
         self._prompt = ElidedLabel(self)
         self._prompt.setObjectName("path_bar.prompt")
         self._prompt.setProperty("role", "faint")
-        self._note = QLabel("of the program before", self)
+        self._note = QLabel("of the previous program", self)
         self._note.setObjectName("path_bar.note")
         self._note.setProperty("role", "soft")
         self._note.setContentsMargins(12, 0, 0, 0)

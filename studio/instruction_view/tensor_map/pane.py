@@ -157,7 +157,7 @@ class TensorMapPane(PaneFrame):
             self.picture.take(None, None)
             self.table.take(())
             self.links.use_rows(None)
-            self.show_empty(EmptyState("tensor-map", "Appears with the program", _explained()))
+            self.show_empty(EmptyState("tensor-map", "No program yet", _explained()))
             return
         self._by_ref = {row.ref: row for row in shown.tensors}
         self.picture.take(shown.picture, shown.rows)
@@ -185,7 +185,7 @@ class TensorMapPane(PaneFrame):
             self.table.bring_into_sight(index)
 
     def _show_note(self) -> None:
-        stale = "of the program before" if self._compilation.is_stale else ""
+        stale = "of the previous program" if self._compilation.is_stale else ""
         self.set_note("  ".join(part for part in (self.links.note(), stale) if part))
 
     def _choose_roles(self, roles: frozenset[TensorRole]) -> None:
@@ -217,4 +217,4 @@ def _extremes(found: Statistics, step: int) -> Extremes:
 
 
 def _explained() -> str:
-    return "Where every tensor lies in memory, from which instruction to which"
+    return "Place and lifetime of every tensor in memory"

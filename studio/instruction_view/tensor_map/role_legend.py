@@ -25,9 +25,9 @@ _FADE = 40
 _GROUPS = (
     (
         "during a run",
-        "Tensors with a place for a while. They take turns: the peak is what is needed at once.",
+        "Tensors that exist during part of a run. The peak is the most needed at once.",
     ),
-    ("kept between runs", "Tensors with a place of their own as long as the program is loaded."),
+    ("kept between runs", "Tensors that exist as long as the program is loaded."),
 )
 """What the buttons after a title are of, and what to know of it."""
 ROLE_COLOURS: dict[TensorRole, str] = {
@@ -109,7 +109,8 @@ class RoleLegend(QScrollArea):
         button.setObjectName(f"tensor_map.role.{role}")
         button.setText(f"{role} {bytes_text(nbytes)}")
         button.setToolTip(
-            f"{ROLE_NOTES[role]}\n{exact_text(nbytes)} bytes together. Click to show only it."
+            f"{ROLE_NOTES[role]}\n{exact_text(nbytes)} bytes in total. Click to show "
+            "only this role."
         )
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setIconSize(QSize(_CHIP, _CHIP))

@@ -28,7 +28,7 @@ def _why_no_data(studio: Studio) -> str:
 def _why_no_fit(studio: Studio) -> str:
     if studio.data.dataset is None:
         return "no data is open"
-    return "" if studio.data.offer is not None else "the input fits already"
+    return "" if studio.data.offer is not None else "the input already fits"
 
 
 ACTIONS: ActionTable[Studio] = ActionTable(
@@ -36,21 +36,21 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     *map(_use, OFFERED),
     Action(
         "data.fit_input", "Fit the input to the data",
-        "Give the network's input the shape of a sample, or add an input.",
+        "Set the input to the shape of a sample, or add an input.",
         menu="Graph/Data", aliases=("input shape",), group="change",
         needs="project",
         run=lambda studio: studio.data.take_offer(), enabled=_why_no_fit,
     ),
     Action(
-        "data.reload", "Read the data again",
-        "Read the files again after another program has changed them.",
+        "data.reload", "Reload the data",
+        "Reload the files after another program changed them.",
         menu="Graph/Data", aliases=("refresh", "reload"), group="change",
         needs="project",
         run=lambda studio: studio.data.reload(), enabled=_why_no_data,
     ),
     Action(
         "data.remove", "Remove the data",
-        "Let the project have no data; files are left as they are.",
+        "Remove the data from the project; files are kept.",
         menu="Graph/Data", aliases=("detach",), group="change",
         needs="project",
         run=lambda studio: studio.data.detach(), enabled=_why_no_data,

@@ -14,7 +14,7 @@ def _why_not_again(studio: Studio) -> str:
     exports = studio.exporting
     last = exports.last
     if last is None:
-        return "nothing has been exported of this project yet"
+        return "nothing was exported yet"
     if exports.task is not None:
         return "an export is running"
     return exports.why_not(last[0])
@@ -24,7 +24,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     60,
     Action(
         "export.again", "Export again",
-        "Write what was exported last to the same file, with the weights as they are now.",
+        "Repeat the last export to the same file, with the current weights.",
         ("Ctrl+Shift+E",), "File", aliases=("repeat export", "write again"), group="export",
         needs="project",
         run=lambda studio: studio.exporting.again(studio.fail), enabled=_why_not_again,

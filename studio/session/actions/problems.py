@@ -27,7 +27,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "problems.next",
         "Next problem",
-        "Go to the next problem and show where it is.",
+        "Select the next problem and its layer.",
         keys=("F4",),
         menu="Graph",
         aliases=("error", "warning"),
@@ -39,7 +39,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "problems.previous",
         "Previous problem",
-        "Go to the problem before and show where it is.",
+        "Select the previous problem and its layer.",
         keys=("Shift+F4",),
         menu="Graph",
         aliases=("error", "warning"),

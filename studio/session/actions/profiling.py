@@ -9,7 +9,7 @@ from studio.session.core.actions import Action, ActionTable
 if TYPE_CHECKING:
     from studio.session.studio import Studio
 
-NOTHING_MEASURED = "no step has been measured"
+NOTHING_MEASURED = "no step was measured yet"
 
 
 def _switch_live(studio: Studio) -> None:
@@ -25,7 +25,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "profiler.dry_run",
         "Dry run",
-        "Run some steps on the project's data without keeping the weights, to see what they take.",
+        "Run a few training steps on the project's data and measure them; weights are not kept.",
         menu="Profile",
         aliases=("measure a step", "benchmark"),
         group="measure",
@@ -36,7 +36,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "profiler.live",
         "Profile while training",
-        "Measure a step now and then while training; what that costs is part of the step bar.",
+        "Measure a step from time to time while training; the step bar shows the overhead.",
         menu="Profile",
         aliases=("sample",),
         group="measure",
@@ -46,7 +46,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "profiler.freeze",
         "Freeze the profiler",
-        "Keep the numbers that are shown, to read them; measuring goes on.",
+        "Stop updating the numbers shown; measuring continues.",
         menu="Profile",
         aliases=("hold", "snapshot"),
         group="view",
@@ -56,8 +56,8 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     ),
     Action(
         "profiler.quiet",
-        "Quiet",
-        "Stop all live views, so that the training has the machine for itself.",
+        "Pause live views",
+        "Pause all live views to leave the whole machine to training.",
         menu="Profile",
         aliases=("silence", "pause views", "full speed"),
         group="view",
@@ -67,7 +67,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "profiler.measure_peaks",
         "Measure the device's peaks",
-        "Find out how fast the device multiplies and copies at its best, for the roofline.",
+        "Measure the peak GFLOP/s and GB/s of the device for the roofline.",
         menu="Profile",
         aliases=("calibrate", "roofline"),
         group="measure",

@@ -11,11 +11,11 @@ from studio.session.training.training import NO_DATA
 if TYPE_CHECKING:
     from studio.session.studio import Studio
 
-IDLE = "no training is under way"
-UNDER_WAY = "a training is under way"
-NEVER_TRAINED = "nothing was trained yet"
-STOPPING = "the training is stopping"
-_RUNS = "the training runs already"
+IDLE = "no training is running"
+UNDER_WAY = "a training is running"
+NEVER_TRAINED = "no training was run yet"
+STOPPING = "training is stopping"
+_RUNS = "training is already running"
 _BEGUN = {"preparing": _RUNS, "running": _RUNS, "stopping": STOPPING}
 
 
@@ -99,7 +99,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "train.start",
         "Train",
-        "Train the network from fresh weights, or go on after a pause.",
+        "Train the network from initial weights, or resume after a pause.",
         keys=("F5", "Ctrl+Return"),
         menu="Train",
         aliases=("run", "fit", "play", "continue"),
@@ -111,7 +111,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "train.pause",
         "Pause",
-        "Stand still after the step that runs now, or go on.",
+        "Pause after the current step, or resume.",
         keys=("F8",),
         menu="Train",
         aliases=("hold", "resume", "break"),
@@ -124,7 +124,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "train.step_batch",
         "Step one batch",
-        "Train on one batch and stand still.",
+        "Train on one batch, then pause.",
         menu="Train",
         aliases=("single step", "one step"),
         group="transport",
@@ -135,7 +135,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "train.step_epoch",
         "Step one epoch",
-        "Train to the end of the epoch and stand still.",
+        "Train to the end of the epoch, then pause.",
         menu="Train",
         aliases=("one epoch",),
         group="transport",
@@ -146,7 +146,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "train.stop",
         "Stop",
-        "End the training after the step that runs now; what was trained is kept.",
+        "Stop training after the current step; the trained weights are kept.",
         keys=("Shift+F5",),
         menu="Train",
         aliases=("end", "cancel", "abort"),
@@ -158,7 +158,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "train.continue",
         "Continue training",
-        "Go on with the last run: to the epochs that were planned, or for as many again.",
+        "Continue the last run up to its planned epochs, or for as many more.",
         menu="Train",
         aliases=("more epochs", "resume", "extend"),
         group="after",
@@ -169,8 +169,8 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     ),
     Action(
         "train.reset",
-        "Forget weights",
-        "Begin from fresh weights; the run stays in the list.",
+        "Reset weights",
+        "Start the next training from initial weights; the run stays in the list.",
         menu="Train",
         aliases=("reset", "clear"),
         group="after",
@@ -182,7 +182,7 @@ ACTIONS: ActionTable[Studio] = ActionTable(
     Action(
         "train.test",
         "Test the network",
-        "Measure the network on the test part and show what it gets wrong.",
+        "Measure the network on the test part and show its errors.",
         menu="Train",
         aliases=("evaluate", "accuracy", "confusion matrix"),
         group="after",

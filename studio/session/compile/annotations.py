@@ -64,7 +64,7 @@ class AnnotationModel:
         state, owner = document.state, self._owner(alias)
         if owner and not any(each.has_tensor(owner) for each in self._every()):
             state = name_tensor(state, owner, "")
-        verb = "Name" if alias else "Take the name off"
+        verb = "Name" if alias else "Remove the name of"
         document.apply(f"{verb} {key}", name_tensor(state, key, alias))
 
     def comment(self, key: str, text: str) -> None:
@@ -79,7 +79,7 @@ class AnnotationModel:
             return
         index = self._provenance().index_of(key)
         line = "an instruction" if index is None else self._line(index)
-        verb = "Comment on" if text.strip() else "Take the comment off"
+        verb = "Comment on" if text.strip() else "Remove the comment on"
         document.apply(f"{verb} {line}", comment_instruction(document.state, key, text))
 
     def _line(self, index: int) -> str:
@@ -94,7 +94,7 @@ class AnnotationModel:
         """Names of tensors and layers lead somewhere else."""
         provenance = self._provenance()
         if provenance.has_tensor(alias) or provenance.instructions_of(alias):
-            raise ParameterError(f"something else is called {alias!r}", who="name")
+            raise ParameterError(f"{alias!r} is already used", who="name")
 
     def _document_changed(self, change: Change) -> None:
         if "annotations" in change.sections and self._document is not None:

@@ -23,21 +23,21 @@ Value: TypeAlias = "bool | int | float | str"
 
 PREFERENCES: tuple[AnyOption, ...] = named(
     theme=choice(
-        "Colours of the whole window.",
-        "system", "dark", "light", group="Look",
+        "Colours of the window.",
+        "system", "dark", "light", group="Appearance",
     ),
     scale=integer(
-        "Size of everything in the window, in per cent; takes effect at the next start.",
-        100, low=75, high=300, group="Look", step=25.0,
+        "Size of text and controls in percent; takes effect at the next start.",
+        100, low=75, high=300, group="Appearance", step=25.0,
     ),
     reduced_motion=flag(
-        "Change places at once instead of sliding there.", False, group="Look"
+        "Jump instead of animating movements.", False, group="Appearance"
     ),
     high_contrast=flag(
-        "Draw all text and outlines in their strongest colours.", False, group="Look"
+        "Use the strongest colours for text and outlines.", False, group="Appearance"
     ),
     search_on_release=choice(
-        "When a wire is dropped on nothing, open the search for a layer.",
+        "Search for a layer when a wire is dropped on the empty canvas.",
         "always", "with shift", "never", group="Canvas",
     ),
     wire_style=choice(
@@ -45,41 +45,42 @@ PREFERENCES: tuple[AnyOption, ...] = named(
         "curve", "right-angle", "straight", label="Wires", group="Canvas",
     ),
     wheel=choice(
-        "What the wheel and two fingers on a touchpad do; automatic zooms with the wheel and "
-        "scrolls with fingers. With Ctrl both zoom.",
+        "What the mouse wheel and a two-finger swipe do. Automatic: the wheel zooms, "
+        "a swipe scrolls. With Ctrl, both zoom.",
         "automatic", "zoom", "scroll", group="Canvas",
     ),
     minimap=flag(
-        "Show the whole graph small in the corner.", True, group="Canvas"
+        "Show an overview of the graph in the corner.", True, group="Canvas"
     ),
     previews=flag(
-        "Show what a layer makes of a sample.", True, label="Previews on layers", group="Canvas"
+        "Show the output of each layer for a sample.", True, label="Previews on layers",
+        group="Canvas"
     ),
     backend=choice(
-        "Where networks are trained; automatic takes OpenGL when the renderer is hardware.",
+        "Device to train on. Automatic: OpenGL if it is hardware accelerated, "
+        "otherwise the CPU.",
         "auto", "gl", "cpu", label="Train on", group="Training",
     ),
     priority=choice(
-        "Who goes first while a network trains: the window answers at once, or the training "
-        "loses least.",
+        "What has priority during training: a responsive window, or training speed.",
         "window", "balanced", "training", group="Training",
     ),
     shared_views=choice(
-        "Draw tensors straight from the device's buffers; automatic does so where the "
-        "renderer is hardware.",
+        "Draw tensors directly from device memory. Automatic: if OpenGL is hardware "
+        "accelerated.",
         "auto", "always", "never", label="Draw from device memory", group="Live views",
     ),
     live_rate=integer(
-        "Pictures a second of live tensors.",
+        "Updates of live tensors per second.",
         10, low=1, high=30, label="Refresh rate", group="Live views",
     ),
     profile_live=flag(
-        "Measure a step now and then while training, for the profiler.", True,
+        "Measure a step from time to time while training, for the profiler.", True,
         label="Profile while training", group="Live views",
     ),
     watchdog=flag(
-        "Write to the debug log, a file for developers, where the window stood still for more"
-        " than a tenth of a second.", True, label="Watch for stalls", group="Live views"
+        "Log where the window froze for more than 0.1 s, to the debug log for developers.", True,
+        label="Watch for stalls", group="Live views"
     ),
     restore_session=flag(
         "Open the last project at start.", False, label="Open last project", group="Files"

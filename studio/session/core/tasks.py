@@ -106,7 +106,7 @@ class TaskHandle:
     def check(self) -> None:
         """CancelledError when the task should stop."""
         if self.cancelled:
-            raise CancelledError(f"{self.title} was stopped", who="task")
+            raise CancelledError(f"{self.title}: cancelled", who="task")
 
 
 class _Job(Generic[T]):

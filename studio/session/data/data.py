@@ -259,7 +259,7 @@ class DataModel:
         self._task = None
         if self.status == "opening":
             self.status, self.summary = "failed", None
-            self.error = CancelledError("reading was stopped", who="data", hint="read it again")
+            self.error = CancelledError("reading was cancelled", who="data", hint="reload the data")
             self._document().set_data_facts(None)
         self.changed.emit()
 
@@ -276,7 +276,7 @@ class DataModel:
 
         # What keeps the table from being read at all is said by the reading itself.
         self._tasks.start(
-            "Look at the columns",
+            "Read the columns",
             lambda _: columns_of(wanted),
             show,
             lambda _: show(()),
@@ -301,7 +301,7 @@ class DataModel:
         self.changed.emit()
         self._tell_read_again()
         self._task = self._tasks.start(
-            f"Look through {wanted.title}",
+            f"Scan {wanted.title}",
             lambda handle: find_problems(
                 wanted.data.reference, wanted.folder, error, handle.progress
             ),
@@ -416,7 +416,7 @@ class DataModel:
         reference = reference_of(self.data)
         moved = moved_reference(reference, document.folder, path.resolve().parent)
         if moved != reference:
-            self._apply("Keep data in reach", with_reference(self.data, moved))
+            self._apply("Keep data available", with_reference(self.data, moved))
 
     def skip_bad_rows(self, done: Callable[[Path, int], object]) -> None:
         """Write a copy of the table without the rows that cannot be read, and use that.
@@ -429,7 +429,7 @@ class DataModel:
 
         def written(target: Path) -> None:
             made = {**reference, "path": stored_path(target, base)}
-            self.attach(made, f"Leave {bad} row{'' if bad == 1 else 's'} out")
+            self.attach(made, f"Skip {bad} row{('' if bad == 1 else 's')}")
             done(target, bad)
 
         self._tasks.start(

@@ -71,7 +71,7 @@ def described(wanted: Wanted, cache: DatasetCache, handle: TaskHandle) -> DataSu
     """Open the data and look at every sample; raises what loaders raise."""
     handle.progress(None, "reading")
     dataset = cache.open(wanted.data, wanted.folder)
-    handle.progress(None, "looking at every sample")
+    handle.progress(None, "scanning samples")
     kind, fraction = wanted.validation
     training = TrainingSettings(validation=kind, validation_fraction=fraction)
     return summarise(dataset, wanted.data, training)

@@ -137,18 +137,18 @@ def _file(path: Path, base: Path | None) -> Recognised:
     suffix = path.suffix.lower()
     if start.startswith(_IMAGE_STARTS) or suffix in IMAGE_SUFFIXES:
         raise DataError(
-            "one picture is no data set",
+            "one image is not a data set",
             who=path.name,
-            hint="choose the folder that holds one folder of pictures per class",
+            hint="choose a folder with one folder of images per class",
         )
     if suffix == ".glassbox":
         raise DataError("this is a project, not data", who=path.name, hint="open it instead")
     if b"\0" not in start and (suffix in _TABLE_SUFFIXES or _reads_as_table(path)):
         return _table(path, base)
     raise DataError(
-        f"no kind of data was recognised in {quoted(path.name)}",
+        f"the format of {quoted(path.name)} is not supported",
         who=path.name,
-        hint="choose a table (CSV), NumPy arrays (.npz, .npy), IDX files or a folder of pictures",
+        hint="choose a table (CSV), NumPy arrays (.npz, .npy), IDX files or a folder of images",
     )
 
 
@@ -177,7 +177,7 @@ def _idx(path: Path, base: Path | None) -> Recognised:
     if "labels" in path.name:
         images = path.with_name(path.name.replace("labels", "images").replace("idx1", "idx3"))
         if not images.is_file():
-            raise DataError(f"there is no images file {images.name} beside it", who=path.name)
+            raise DataError(f"the images file {images.name} is missing", who=path.name)
         return Recognised(
             {"source": "idx", "images": stored_path(images, base),
              "labels": stored_path(path, base)}, kind,
@@ -200,7 +200,7 @@ def _archive(path: Path, base: Path | None) -> Recognised:
         return Recognised(reference, "NumPy archive")
     labels, samples = sorted(keys, key=lambda key: ranks[key])
     reference |= {"x_key": samples, "y_key": labels}
-    note = f"{samples!r} is taken for the samples and {labels!r} for the labels"
+    note = f"samples: {samples!r}, labels: {labels!r}"
     return Recognised(reference, "NumPy archive", (note,))
 
 
@@ -214,7 +214,7 @@ def _npy_pair(path: Path, base: Path | None) -> Recognised:
     # A damaged file holds none: what is wrong with it is said instead.
     read_npy(path)
     raise DataError(
-        "this holds one array, and samples need labels beside them",
+        "this file holds one array, but samples and labels are needed",
         who=path.name,
         hint="choose both files together, name them x.npy and y.npy, or save both into one .npz",
     )
@@ -251,14 +251,14 @@ def _table(path: Path, base: Path | None) -> Recognised:
     label = _label_column(table)
     if label is not None:
         reference["label"] = label
-        notes.append(f"column {label!r} is taken as the label")
+        notes.append(f"label: column {label!r}")
     elif any(column.name.lower() in _LABEL_WORDS for column in table.columns[:-1]):
-        notes.append(f"column {table.columns[-1].name!r} is taken as the label: it holds classes")
+        notes.append(f"label: column {table.columns[-1].name!r}, which holds classes")
     chosen = label if label is not None else table.columns[-1].name
     texts = [c.name for c in table.columns if c.kind == "text" and c.name != chosen]
     if texts and len(texts) < len(table.columns) - 1:
         reference["drop"] = list(texts)
-        notes.append(f"left out, being text: {', '.join(texts[:6])}{' …' * (len(texts) > 6)}")
+        notes.append(f"text columns left out: {', '.join(texts[:6])}{' …' * (len(texts) > 6)}")
     return Recognised(reference, "table", tuple(notes))
 
 
@@ -292,9 +292,7 @@ def _folder(path: Path, base: Path | None, depth: int) -> Recognised:
     folders = class_folders(path)
     files = [name for name in names if not (path / name).is_dir()]
     if len(folders) >= 2:
-        return Recognised(
-            {"source": "images", "path": stored_path(path, base)}, "folder of pictures"
-        )
+        return Recognised({"source": "images", "path": stored_path(path, base)}, "folder of images")
     arrays = [name for name in files if name.endswith(".npy")]
     for name in arrays:
         with suppress(DataError):
@@ -306,10 +304,10 @@ def _folder(path: Path, base: Path | None, depth: int) -> Recognised:
         return _folder(path / folders[0], base, depth - 1)
     pictures = any(name.lower().endswith(IMAGE_SUFFIXES) for name in files)
     raise DataError(
-        "the pictures in it are not sorted into classes" if pictures else
-        "no kind of data was recognised in this folder",
+        "its images are not sorted into class folders" if pictures else
+        "this folder holds no supported data",
         who=path.name,
-        hint="make one folder per class and put its pictures there",
+        hint="create one folder per class and move its images there",
     )  # fmt: skip
 
 

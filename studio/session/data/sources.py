@@ -39,14 +39,14 @@ def _seed() -> Option[int]:
 
 def _noise(default: float) -> Option[float]:
     return number(
-        "Deviation of the noise added to each coordinate.", default, low=0.0, high=10.0,
-        effect="More is harder to tell apart.",
+        "Standard deviation of the noise added to each coordinate.", default, low=0.0, high=10.0,
+        effect="More noise makes classes harder to separate.",
     )  # fmt: skip
 
 
 def _points() -> Option[int]:
     return integer(
-        "Points in all, the same number of each class.", 600, low=2, high=MAX_POINTS,
+        "Total number of points, equal for every class.", 600, low=2, high=MAX_POINTS,
         label="Points", steps="powers",
     )  # fmt: skip
 
@@ -138,16 +138,16 @@ FORMS: dict[str, SourceForm] = {
     form.source: form
     for form in (
         SourceForm("digits", "Digits", "bundled",
-                   "1,797 handwritten digits of 8 by 8 cells, ten classes."),
+                   "1,797 handwritten digits of 8 by 8 pixels, ten classes."),
         SourceForm("iris", "Iris", "bundled",
                    "150 flowers, four measurements each, three species."),
         SourceForm(
-            "spirals", "Spirals", "generated", "Arms that wind around the origin, one per class.",
+            "spirals", "Spirals", "generated", "Spiral arms around the origin, one per class.",
             named(
                 n=_points(),
                 classes=integer("Arms, one per class.", 2, low=2, high=64),
                 turns=number("Revolutions of an arm.", 1.0, low=0.01, high=100.0,
-                             effect="More are harder to tell apart."),
+                             effect="More turns make classes harder to separate."),
                 noise=_noise(0.02),
                 seed=_seed(),
             ),
@@ -171,13 +171,13 @@ FORMS: dict[str, SourceForm] = {
         SourceForm(
             "csv", "Table", "file", "A CSV file: one row per sample, one column is the label.",
             named(
-                header=choice("Whether the first row names the columns; automatic looks for "
-                              "numbers in it.", AUTO, "yes", "no"),
-                delimiter=choice("What stands between cells; automatic tries each.",
+                header=choice("Whether the first row names the columns; automatic detects it.",
+                              AUTO, "yes", "no"),
+                delimiter=choice("Separator between cells; automatic detects it.",
                                  AUTO, *DELIMITERS),
                 task=choice(_TASK, AUTO, "classes", "regression"),
-                shape=integers("Shape of a sample where a row holds a picture: height, width, "
-                               "channels.", (), low=1),
+                shape=integers("Shape of a sample if each row holds an image: height, "
+                               "width, channels.", (), low=1),
                 class_names=_class_names("Labels in the order of the classes, with commas "
                                          "between; sorted unless given."),
             ),
@@ -191,23 +191,24 @@ FORMS: dict[str, SourceForm] = {
                             "given.", "Labels"),
                 task=choice(_TASK, AUTO, "classes", "regression"),
                 class_names=_class_names(_NUMBERED),
-                range=numbers("Lowest and highest raw value there can be; 0 and 255 for pictures "
-                              "of bytes unless given.", (), label="Raw range"),
+                range=numbers("Lowest and highest possible raw value; by default 0 "
+                              "and 255 for 8-bit images.", (), label="Raw range"),
             ),
         ),
         SourceForm(
-            "images", "Folder of pictures", "file", "One folder of pictures per class.",
+            "images", "Folder of images", "file", "One folder of images per class.",
             named(
-                size=integers("Height and width of every sample; the commonest size unless given.",
+                size=integers("Height and width of every sample; by default the most "
+                              "common size.",
                               (), low=1),
-                color_mode=choice("Colour of the samples; automatic is grey if every picture is.",
+                color_mode=choice("Colour of the samples; automatic: grey if all images are.",
                                   AUTO, "grayscale", "rgb", label="Colour"),
                 class_names=_class_names("Folders in the order of the classes, with commas "
                                          "between; sorted unless given."),
             ),
         ),
         SourceForm(
-            "idx", "IDX files", "file", "The files of MNIST and its relatives.",
+            "idx", "IDX files", "file", "The file format of MNIST.",
             named(class_names=_class_names(_NUMBERED)),
         ),
     )

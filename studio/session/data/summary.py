@@ -147,7 +147,7 @@ def _remarks(
     constant = [f.name for f in features if f.is_constant]
     if constant and dataset.kind == "table":
         shown = ", ".join(constant[:6]) + (" …" if len(constant) > 6 else "")
-        found.append(f"always the same in the training part: {shown}")
+        found.append(f"constant in the training part: {shown}")
     spread = max(abs(value) for f in features for value in (f.low_in, f.high_in))
     if data.normalization == "none" and spread > 8.0:
         found.append(

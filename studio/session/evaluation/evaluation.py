@@ -223,10 +223,10 @@ class EvaluationModel:
         if self._network() is not None:
             return ""
         if self._training.is_busy:
-            return "the training is being prepared"
+            return "training is being prepared"
         if self._training.state == "failed":
-            return "the training failed"
-        return "nothing was trained yet"
+            return "training failed"
+        return "no training was run yet"
 
     def test_run(self, name: str) -> None:
         """Test a recorded run, or `LATEST`."""
@@ -258,7 +258,7 @@ class EvaluationModel:
 
         def work(handle: TaskHandle) -> _Measured:
             def told(done: int, total: int) -> None:
-                handle.progress(done / max(1, total), "asking the network")
+                handle.progress(done / max(1, total), "running the network")
 
             def ask(trained: Trained) -> _Measured:
                 subject = before or _subject_of(trained.task)
@@ -397,7 +397,7 @@ class EvaluationModel:
         if ask is None or network is None:
             return
         self._asking = self._tasks.start(
-            "Ask the network", lambda _: network.use(ask), self._answered, self._not_answered,
+            "Predict", lambda _: network.use(ask), self._answered, self._not_answered,
             quiet=True,
         )  # fmt: skip
 

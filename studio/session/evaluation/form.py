@@ -60,7 +60,7 @@ def row_of(task: Task, values: list[float]) -> Array:
     wide = np.array([values], np.float64)
     kind = DType(source.dtype)
     if not np.isfinite(wide).all():
-        raise DataError("every field needs a number", who="input")
+        raise DataError("enter a number in every field", who="input")
     if kind in (DType.float32, DType.float16):
         return wide.astype(kind.np)
     low, high = _BOUNDS[kind]

@@ -80,7 +80,7 @@ class Regression:
             "mean absolute error": float(np.abs(error).mean()),
             "root mean square error": float(np.sqrt(np.square(error).mean())),
             "largest error": float(np.abs(error).max()),
-            "share of variance explained (R²)": float(explained),
+            "fraction of variance explained (R²)": float(explained),
         }
 
 

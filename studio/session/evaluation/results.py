@@ -96,7 +96,7 @@ def measure(
     task = trained.task
     samples = part_of(task, part)
     if samples is None:
-        raise DataError(f"there is no {part} part to measure on", who=task.name)
+        raise DataError(f"there is no {part} part to measure", who=task.name)
     outputs = trained.predict(list(samples.inputs), progress)
     targets = np.asarray(samples.targets[0])
     outcome: Outcome

@@ -38,9 +38,9 @@ def _graph(before: LayerGraph, after: LayerGraph) -> Iterator[str]:
         if was.inputs != node.inputs:
             rewired.append(node.layer.name)
     if rewired and not added and not removed:
-        yield f"wired differently: {_names(rewired)}"
+        yield f"inputs changed: {_names(rewired)}"
     if before.outputs != after.outputs and not added and not removed:
-        yield "other outputs"
+        yield "outputs changed"
 
 
 def _options(before: Node, after: Node) -> Iterator[str]:
@@ -79,14 +79,14 @@ def _data(before: DataSettings | None, after: DataSettings | None) -> Iterator[s
     if old.get("source") != new.get("source"):
         yield f"data {_title(old)} {_ARROW} {_title(new)}"
     elif old.get("class_names") != new.get("class_names"):
-        yield "other classes, or in another order"
+        yield "classes or their order changed"
     elif old != new:
-        yield "the data is read differently"
+        yield "data options changed"
     if (before.test_fraction, before.split_seed) != (after.test_fraction, after.split_seed):
-        yield "other samples are held out"
+        yield "test split changed"
     fixed = [[s.to_json() for s in d.augment if not s.random] for d in (before, after)]
     if fixed[0] != fixed[1]:
-        yield "pictures are standardised differently"
+        yield "normalisation changed"
 
 
 def _plain(reference: Mapping[str, object]) -> dict[str, object]:

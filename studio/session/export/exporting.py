@@ -70,13 +70,14 @@ ExportForm: TypeAlias = FileFormat | PictureForm
 
 def _png_size(content: bytes) -> Iterator[str]:
     width, height = struct.unpack_from(">II", content, 16)
-    yield f"PNG picture of {width} by {height} pixels"
+    yield f"PNG image, {width} by {height} pixels"
 
 
 PICTURES: tuple[PictureForm, ...] = (
-    PictureForm("svg", "Picture of the graph (SVG)", ".svg",
-                "The graph as drawn, sharp at any size.", text_preview),
-    PictureForm("png", "Picture of the graph (PNG)", ".png", "The graph as drawn, as pixels.",
+    PictureForm("svg", "Image of the graph (SVG)", ".svg",
+                "The graph as drawn on the canvas, scalable.", text_preview),
+    PictureForm("png", "Image of the graph (PNG)", ".png",
+                "The graph as drawn on the canvas, in pixels.",
                 lambda content: binary_preview(content, _png_size)),
 )  # fmt: skip
 
@@ -91,7 +92,7 @@ def form_named(name: str) -> ExportForm:
     for form in export_forms():
         if form.name == name:
             return form
-    raise DataError(f"there is no export format {name[:40]!r}", who="export")
+    raise DataError(f"unknown export format {name[:40]!r}", who="export")
 
 
 def search_words() -> tuple[str, ...]:
@@ -190,7 +191,7 @@ class ExportModel:
             try:
                 found = changed_since(run.project(), self._document().project())
             except StudioError as error:
-                found = (f"the network now cannot run: {error.message}",)
+                found = (f"the network cannot run now: {error.message}",)
             self._compared = (run.path, state, found)
         return self._compared[2]
 
@@ -269,7 +270,7 @@ class ExportModel:
         """Show the beginning of a file that was exported: what it holds, not what one would."""
         form = result.form
         if isinstance(form, PictureForm):
-            raise DataError("a picture is shown as it was drawn", who="export")
+            raise DataError("images have no text preview", who="export")
         return self._tasks.start(
             f"Read {result.path.name}",
             lambda _: replace(preview_file(result.path, form), weights=result.weights),
@@ -321,7 +322,7 @@ class ExportModel:
         """Export what was exported last, to the same place; DataError when nothing was."""
         last = self.last
         if last is None:
-            raise DataError("nothing has been exported of this project yet", who="export")
+            raise DataError("nothing was exported yet", who="export")
         self.export(*last, failed)
 
     def _write(

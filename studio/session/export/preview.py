@@ -57,7 +57,7 @@ def preview_file(path: Path, form: FileFormat) -> Preview:
     except OSError as error:
         raise FormatError(f"cannot be read: {error.strerror}", who=path.name) from error
     if nbytes > LARGEST:
-        lines = (form.title, "too large to be summed up", "", *hex_lines(content, _HEX_LINES))
+        lines = (form.title, "too large to summarise", "", *hex_lines(content, _HEX_LINES))
         return Preview(lines, 0, nbytes)
     if form.is_text:
         return text_preview(content)

@@ -191,7 +191,7 @@ def about(node: CanvasNode) -> str:
     """What a layer does, in its own words."""
     plugin = absent_plugin(node.type_name)
     if plugin:
-        return f"Comes from {plugin}, which is not loaded. It is saved as it is."
+        return f"Comes from {plugin}, which is not loaded. Its options are kept unchanged."
     if not is_known(node.type_name):
         return ""
     text = (layer_class(node.type_name).__doc__ or "").split("\n\n")[0].replace("``", "")

@@ -141,7 +141,7 @@ class InspectorModel:
     def set_bypassed(self, on: bool) -> None:
         """Let data pass the layers unchanged, or not; StudioError where that does not fit."""
         ids = [node.id for node in self.nodes]
-        self._apply("Bypass" if on else "Do not bypass", bypass(self.document.state, ids, on))
+        self._apply("Bypass" if on else "Stop bypassing", bypass(self.document.state, ids, on))
 
     def set_preview(self, mode: PreviewMode) -> None:
         """Choose what the layers show of their output."""

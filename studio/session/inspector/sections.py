@@ -28,7 +28,7 @@ class OptionSection:
         return sum(not row.is_default and not row.option.required for row in self.rows)
 
 
-_LAYER_GROUPS = ("Options", "Initial values", "Penalties", "Fixed")
+_LAYER_GROUPS = ("Options", "Initial values", "Regularisation", "Read-only")
 
 
 def layer_sections(rows: Sequence[Row]) -> tuple[OptionSection, ...]:

@@ -48,10 +48,10 @@ class Column(NamedTuple):
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("row", "#", "Place in the program, counted from 0.", 4, is_number=True),
+    Column("row", "#", "Index in the program, from 0.", 4, is_number=True),
     Column("instruction", "Instruction",
-           "The line as the compiler prints it, with the names and comments you gave.", 44),
-    Column("flow", "Out ← in", "Registers written, and registers read.", 28, is_shown=False),
+           "The line as the compiler prints it, with your names and comments.", 44),
+    Column("flow", "Out ← in", "Registers written and read.", 28, is_shown=False),
     Column("parameters", "Parameters", "Scalars by name.", 30, is_shown=False),
     Column("shape", "Shape out", "Shape of the first result; N is the batch.", 15),
     Column("order", "Issued",
@@ -59,12 +59,12 @@ COLUMNS: tuple[Column, ...] = (
            "kernels of one level may run at the same time. On a processor: who shares a call.",
            26, is_shown=False),
     Column("layers", "Layer", "Layers it came from; housekeeping where there is none.", 15),
-    Column("ms", "ms", "Median of the times measured, milliseconds a run.", 7, is_number=True),
-    Column("bytes", "Bytes", "Bytes read and written, estimated from the declaration.", 9,
+    Column("ms", "ms", "Median of the measured times, ms per run.", 7, is_number=True),
+    Column("bytes", "Bytes", "Bytes read and written, estimated from the instruction.", 9,
            is_number=True),
-    Column("flops", "FLOPs", "Arithmetic operations, estimated from the declaration.", 7,
+    Column("flops", "FLOPs", "Arithmetic operations, estimated from the instruction.", 7,
            is_number=True),
-    Column("section", "Section", "Part of the program it stands in.", 9),
+    Column("section", "Section", "Section of the program.", 9),
 )  # fmt: skip
 
 _TITLES: dict[Level, dict[ColumnKey, str]] = {

@@ -71,7 +71,7 @@ def go_to(rows: ProgramRows, text: str, start: int = -1, labels: Labels | None =
     """
     word = text.strip()
     if not word:
-        raise ParameterError("an index, a register or a name is expected", who="go to")
+        raise ParameterError("expected an index, a register or a name", who="go to")
     if match := _INDEX.match(word.lower()):
         return _at_index(rows, int(match[1]))
     if match := _REGISTER.match(word.lower()):
@@ -90,7 +90,7 @@ def go_to(rows: ProgramRows, text: str, start: int = -1, labels: Labels | None =
     if hits:
         return Place(next((i for i in hits if i > start), hits[0]))
     raise ParameterError(
-        f"nothing is called {word[:40]!r}", who="go to", hint=_near_names(rows, word)
+        f"nothing is named {word[:40]!r}", who="go to", hint=_near_names(rows, word)
     )
 
 

@@ -56,16 +56,14 @@ class Remedies:
             else:
                 self._training.start()
 
-        return f"Train again at rate {rate:g}", again
+        return f"Train again with learning rate {rate:g}", again
 
     def _apply(
         self, document: Document, text: str, edit: Callable[[DocumentState], DocumentState]
     ) -> bool:
         """Edit the document the action was offered for; whether that could be done."""
         if document is not self._document():
-            self._notices.add(
-                "This was offered for another project, which is not open now", "warning"
-            )
+            self._notices.add("This suggestion was for another project", "warning")
             return False
         try:
             document.apply(text, edit(document.state))

@@ -16,9 +16,9 @@ AXES: tuple[Axis, ...] = get_args(Axis)
 AXIS_TEXT: dict[Axis, str] = {
     "step": "Step",
     "epoch": "Epoch",
-    "items": "Items seen",
+    "items": "Samples seen",
     "relative": "Training time",
-    "wall": "Clock time",
+    "wall": "Wall time",
 }
 
 

@@ -42,9 +42,10 @@ class Column:
 
 
 COLUMNS: tuple[Column, ...] = (
-    Column("instruction", "Instruction", "Instruction, or the parts of a fused group.", "text",
+    Column("instruction", "Instruction", "Instruction, or the instructions of a fused group.",
+           "text",
            lambda r: r.mnemonic or r.id, shown=True, width=16),
-    Column("layer", "Layer", "Layers it works for, or the housekeeping it belongs to.", "text",
+    Column("layer", "Layer", "Layers it belongs to, or the part of the training step.", "text",
            lambda r: r.layers, shown=True, width=9),
     Column("kernel", "Kernel", "Kernels that ran, and their variants.", "text",
            lambda r: r.kernel, width=20),
@@ -53,28 +54,32 @@ COLUMNS: tuple[Column, ...] = (
            "line", lambda r: r.mean_us, width=9, roomy=True),
     Column("calls", "Calls", "How often it was measured.", "count", lambda r: r.calls, width=7),
     Column("total", "Total ms", "Time of all measured calls.", "time_ms", lambda r: r.total_ms),
-    Column("median", "Median µs", "Half of the latest 512 calls took less: its usual time.",
+    Column("median", "Median µs", "Median of the latest 512 calls.",
            "time_us", lambda r: r.median_us, shown=True, width=9),
     Column("mean", "Mean µs", "Mean time of a call; a few slow ones raise it.", "time_us",
            lambda r: r.mean_us, width=9),
-    Column("p95", "p95 µs", "95 % of the latest 512 samples took less.", "time_us",
+    Column("p95", "p95 µs", "95th percentile of the latest 512 calls.", "time_us",
            lambda r: r.p95_us),
     Column("min", "Min µs", "Shortest call.", "time_us", lambda r: r.min_us),
     Column("max", "Max µs", "Longest call.", "time_us", lambda r: r.max_us),
-    Column("share", "Share", "Part of what all kernels usually take.", "share",
+    Column("share", "Share", "Fraction of the total kernel time.", "share",
            lambda r: r.share, shown=True, width=7),
-    Column("wasted", "Wasted µs", "Time of a call beyond what the device's peaks allow.",
+    Column("wasted", "Wasted µs", "Time of a call above the roofline minimum.",
            "time_us", lambda r: r.wasted_us, width=9, roomy=True),
-    Column("bytes", "Bytes", "Bytes a call reads and writes, by the instruction's own formula.",
+    Column("bytes", "Bytes", "Bytes read and written per call, estimated from the "
+                             "instruction.",
            "bytes", lambda r: r.traffic_bytes),
-    Column("flops", "FLOP", "Operations of a call, by the instruction's own formula.", "number",
+    Column("flops", "FLOP", "Arithmetic operations per call, estimated from the instruction.",
+           "number",
            lambda r: r.flops),
-    Column("gbytes", "GB/s", "Bytes moved in a second.", "number", lambda r: r.gbytes, width=7),
-    Column("gflops", "GFLOP/s", "Operations in a second.", "number", lambda r: r.gflops),
-    Column("peak", "Of peak", "Share of what the device can do at best, by its measured peaks. A "
-           "kernel that is faster raises them. Empty where a call is too short to tell.", "share",
+    Column("gbytes", "GB/s", "Memory bandwidth.", "number", lambda r: r.gbytes, width=7),
+    Column("gflops", "GFLOP/s", "Arithmetic throughput.", "number", lambda r: r.gflops),
+    Column("peak", "Of peak", "Fraction of the device's measured peak. A faster "
+                              "kernel raises the peak. Empty if calls are too short "
+                              "to measure.", "share",
            lambda r: r.utilisation, shown=True, width=7),
-    Column("bound", "Bound by", "What limits it by the roofline.", "text", lambda r: r.bound,
+    Column("bound", "Bound by", "Limit by the roofline: compute or memory.",
+           "text", lambda r: r.bound,
            width=10),
 )  # fmt: skip
 

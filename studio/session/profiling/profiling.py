@@ -218,9 +218,9 @@ class ProfilingModel:
     def why_no_dry_run(self) -> str:
         """Why a step cannot be tried now, in a few words; empty when it can."""
         if self._running is not None:
-            return "one is under way"
+            return "one is running"
         if self._trainer is not None:
-            return "a training is under way, and measured"
+            return "a training is running and measured"
         if self._task() is None:
             return "the graph has problems or no data"
         return ""
@@ -249,10 +249,10 @@ class ProfilingModel:
     def why_no_peaks(self) -> str:
         """Why the device cannot be measured now, in a few words; empty when it can."""
         if self._measured is None:
-            return "no step has been measured, so no device is known"
+            return "no step was measured yet"
         if self._trainer is not None:
-            return "the device is busy with a training"
-        return "one is under way" if self._running is not None else ""
+            return "a training is using the device"
+        return "one is running" if self._running is not None else ""
 
     def want_peaks(self) -> None:
         """Somebody looks at the roofline: measure the device as soon as it is free, if need be."""

@@ -40,16 +40,16 @@ _OF_SECTION: Mapping[str, Part] = {
 }
 
 MEANINGS: Mapping[Part, str] = {
-    "data": "Gathering and augmenting the batch, and the host's work on the order of samples.",
+    "data": "Gathering and augmenting the batch, and shuffling on the host.",
     "forward": "Kernels of the forward pass and of the loss.",
     "backward": "Kernels of the backward pass.",
-    "update": "Kernels that change the parameters.",
-    "housekeeping": "Kernels of metrics and counters, and reports to whoever watches.",
+    "update": "Kernels that update the parameters.",
+    "housekeeping": "Kernels of metrics and counters, and reporting them.",
     "transfers": "Learning rates written to the device and metrics read from it.",
-    "gaps": "Time between kernels, in which the device waits for the host.",
-    "studio": "Time the training stood still while the window's thread ran.",
-    "measuring": "What instrumented steps cost more than plain ones.",
-    "unexplained": "What no part with a name accounts for: other programs, or the system.",
+    "gaps": "Time between kernels, while the device waits for the host.",
+    "studio": "Time training waited for the window's thread.",
+    "measuring": "Overhead of measuring a step.",
+    "unexplained": "Time not accounted for: other programs or the system.",
 }
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -41,7 +41,7 @@ def put_away(run: RunFolder) -> Binned:
         folder.mkdir(exist_ok=True)
         run.path.rename(target)
     except OSError as error:
-        raise DataError(f"it cannot be deleted: {error.strerror}", who=run.name) from error
+        raise DataError(f"cannot be deleted: {error.strerror}", who=run.name) from error
     return Binned(target, run.path)
 
 
@@ -49,12 +49,10 @@ def take_back(binned: Binned) -> RunFolder:
     """Move a run out of the bin again; DataError when it is gone or its place is taken."""
     try:
         if binned.home.exists():
-            raise DataError("there is another run of that name", who=binned.home.name)
+            raise DataError("another run has this name", who=binned.home.name)
         binned.path.rename(binned.home)
     except OSError as error:
-        raise DataError(
-            f"it cannot be brought back: {error.strerror}", who=binned.home.name
-        ) from error
+        raise DataError(f"cannot be restored: {error.strerror}", who=binned.home.name) from error
     return RunFolder(binned.home)
 
 

@@ -42,7 +42,7 @@ RUN_WORDS: Mapping[RunState, str] = {
     "stopped": "Stopped",
     "failed": "Failed",
     "imported": "Imported",
-    "unfinished": "Not ended",
+    "unfinished": "Interrupted",
 }
 
 

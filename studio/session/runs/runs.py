@@ -285,7 +285,7 @@ class RunList:
     def why_not_delete(self, name: str) -> str:
         """Why a run cannot be deleted, in a few words; empty when it can."""
         if name not in self._records:
-            return "there is no such run"
+            return "the run does not exist"
         if name == self.active and self.training.is_busy:
             return "it is being trained"
         holder = holder_of(self._records[name].folder.path)
@@ -331,7 +331,7 @@ class RunList:
     def _note(self, name: str, **changes: object) -> None:
         record = self._records.get(name)
         if record is None:
-            raise DataError("there is no such run any more", who=name)
+            raise DataError("the run no longer exists", who=name)
         notes: RunNotes = replace(record.notes, **changes).checked()  # type: ignore[arg-type]
         write_notes(record.folder, notes)
         test = notes.test if "test" in changes else record.test
@@ -366,7 +366,7 @@ class RunList:
 
     def _empty(self, runs: Path) -> None:
         self._tasks.start(
-            "Empty the bin of runs", lambda _: empty(runs), self._emptied, quiet=True,
+            "Delete old runs", lambda _: empty(runs), self._emptied, quiet=True,
             if_left="finish",
         )  # fmt: skip
 
@@ -450,6 +450,6 @@ def _move_runs(before: Path, now: Path) -> tuple[RunFolder, ...]:
                 moved.append(RunFolder(target))
     except OSError as error:
         raise DataError(
-            f"the runs stay where they are: {error.strerror}", who=str(before)
+            f"the runs could not be moved: {error.strerror}", who=str(before)
         ) from error
     return tuple(moved)

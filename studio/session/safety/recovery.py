@@ -258,9 +258,9 @@ class Recovery:
             reason = error.strerror or str(error)
             self._told(
                 StudioError(
-                    f"unsaved work cannot be written down: {reason}",
+                    f"unsaved work cannot be backed up: {reason}",
                     who="recovery",
-                    hint=f"save the project; journals are kept in {self._journals}",
+                    hint=f"save the project; backups are kept in {self._journals}",
                 )
             )
 

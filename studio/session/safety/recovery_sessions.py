@@ -170,7 +170,7 @@ def _session(entries: list[tuple[Path, JournalContent]]) -> RecoverableSession |
 
 def _counted(ids: Collection[str], nodes: Mapping[str, CanvasNode]) -> list[str]:
     layers = sum(nodes[i].is_layer for i in ids)
-    counts = ((layers, "layer"), (len(ids) - layers, "other thing"))
+    counts = ((layers, "layer"), (len(ids) - layers, "other change"))
     return [_count(number, noun) for number, noun in counts if number]
 
 

@@ -22,10 +22,10 @@ from studio.session.tensor_view.live_frames import Frame, Status, Wish
 from studio.session.tensor_view.live_resting import Resting, Source
 from studio.session.tensor_view.live_scheduler import LiveBudget, LiveScheduler
 
-WAITING = Status("waiting", "Looked at while a training runs", "Start a training")
+WAITING = Status("waiting", "Updated while training runs", "Start a training")
 FIRST_STEP = Status("waiting", "Appears with the first step")
 NEXT_STEP = Status("waiting", "Appears with the next step")
-QUIET = Status("quiet", "Live views are switched off", "Switch them on to see tensors change")
+QUIET = Status("quiet", "Live views are off", "Turn them on to see tensors change")
 
 
 class LiveView:

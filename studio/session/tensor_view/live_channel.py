@@ -210,10 +210,10 @@ class Channel(Request):
         except NotStoredError:
             self._pace.retry()
             if not self.wish.keep:
-                self._say(Status("missing", f"{self.name} lives only inside a fused kernel"))
+                self._say(Status("missing", f"{self.name} exists only inside a fused kernel"))
                 return False
-            text = f"{self.name} lives only inside a fused kernel: recompiling to keep it"
-            self._say(Status("compiling", text, "The training goes on meanwhile"))
+            text = f"{self.name} exists only inside a fused kernel: recompiling to keep it"
+            self._say(Status("compiling", text, "Training continues"))
             self._scheduler.keep(self.name, trainer)
             return False
         except StudioError as error:
@@ -248,7 +248,7 @@ class Channel(Request):
     def _tell_older_than(self, step: int) -> None:
         """Say so where what is shown is of a step before the one the training stands at."""
         if self._snapshot is not None and self._snapshot.moment.step < step:
-            text = "It was not looked at in the last step, and is no longer there"
+            text = "It was not read in the last step and has been overwritten"
             self._say(Status("waiting", text, "Run a step to see it"))
 
     def _from_rest(self, resting: Resting | None) -> Snapshot | None:

@@ -131,7 +131,7 @@ class Pointing:
         """
         shape = self._shape
         if shape is None:
-            raise ParameterError("there is no tensor to go to an index of", who="tensor view")
+            raise ParameterError("no tensor is shown", who="tensor view")
         index = parse_index(text, shape)
         sheet_layout = self._sheet_layout()
         if sheet_layout is not None and sheet_layout.sheet.place(index) is None:

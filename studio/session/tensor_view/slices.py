@@ -73,7 +73,7 @@ def parse_slicing(text: str, shape: Shape) -> Slicing:
     if parts and not parts[-1]:
         parts.pop()
     if parts.count("...") > 1:
-        raise _wrong("`...` may stand only once", text)
+        raise _wrong("`...` may occur only once", text)
     named = len(parts) - ("..." in parts)
     if named > len(shape):
         raise _wrong(f"{shape_text(shape)} has {len(shape)} axes: got {named}", text)
@@ -102,7 +102,7 @@ def parse_index(text: str, shape: Shape) -> tuple[int, ...]:
 
 def _index(part: str, axis: int, size: int, text: str) -> int:
     if not _NUMBER.fullmatch(part):
-        raise _wrong(f"axis {axis} wants a whole number or a slice, got {part!r}", text)
+        raise _wrong(f"axis {axis}: expected a whole number or a slice, got {part!r}", text)
     at = int(part)
     if not -size <= at < size:
         raise _wrong(f"axis {axis} has {size} indices, got {at}", text)
@@ -112,7 +112,7 @@ def _index(part: str, axis: int, size: int, text: str) -> int:
 def _stretch(part: str, axis: int, size: int, text: str) -> Pick:
     bounds = [piece.strip() for piece in part.split(":")]
     if len(bounds) > 3 or any(piece and not _NUMBER.fullmatch(piece) for piece in bounds):
-        raise _wrong(f"axis {axis} wants start:stop:step, got {part!r}", text)
+        raise _wrong(f"axis {axis}: expected start:stop:step, got {part!r}", text)
     start, stop, step = (int(p) if p else None for p in (*bounds, "", "")[:3])
     if step == 0:
         raise _wrong(f"the step of axis {axis} cannot be 0", text)

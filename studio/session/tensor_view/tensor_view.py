@@ -201,7 +201,7 @@ class TensorViewModel:
 
     def why_not_hold(self) -> str:
         """Why nothing can be held now; empty when something can."""
-        return "" if self.frame is not None else "there is no picture yet"
+        return "" if self.frame is not None else "there is no image yet"
 
     def hold(self) -> None:
         """Keep what is shown, and show that; or go back to what is live."""
@@ -244,7 +244,7 @@ class TensorViewModel:
     def why_not_compare(self) -> str:
         """Why nothing can be compared with; empty when something can."""
         if self.past:
-            return "several pictures are shown"
+            return "several images are shown"
         return "" if self.held is not None else "nothing is held"
 
     def compare(self) -> None:

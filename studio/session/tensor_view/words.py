@@ -12,9 +12,9 @@ from studio.session.tensor_view.picture import exact_number, short_number
 
 _WORDS = {"live": "LIVE", "after": "AFTER", "resting": "AT REST", "held": "HELD"}
 _CHOICES = {
-    "largest": "the largest in size",
-    "greatest": "the greatest",
-    "least": "the least",
+    "largest": "the largest magnitude",
+    "greatest": "the maximum",
+    "least": "the minimum",
 }
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _MINUS = "\N{MINUS SIGN}"
@@ -31,7 +31,7 @@ def badge_text(frame: Frame | None, status: Status, minus: str = "", *, older: b
         older: the network was changed since it was trained.
     """
     if frame is None:
-        return {"compiling": "RECOMPILING", "quiet": "QUIET"}.get(status.state, "NO PICTURE YET")
+        return {"compiling": "RECOMPILING", "quiet": "QUIET"}.get(status.state, "NO IMAGE YET")
     word = _WORDS[frame.state] if is_current(frame, status) else "LAST SEEN"
     text = f"{word} · {frame.label}"
     if older and frame.state != "held":
@@ -49,7 +49,7 @@ def is_current(frame: Frame | None, status: Status, *, older: bool = False) -> b
 def status_text(status: Status, *, older: bool = False) -> str:
     """Why a picture is what it is, and what to do about it."""
     if older:
-        return "Of the previous program: the network was changed since. Train it again"
+        return "From the previous program: the network changed since. Train again"
     return f"{status.text}. {status.hint}" if status.hint else status.text
 
 

@@ -116,7 +116,7 @@ class TrainingEvents:
         try:
             forget_test(self._run)
         except StudioError as error:
-            self._warned(f"the result on the test part is of earlier weights: {error.message}")
+            self._warned(f"the test result is of earlier weights: {error.message}")
 
 
 class CrossThreadThrottle:

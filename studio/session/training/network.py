@@ -43,7 +43,7 @@ class SharedNetwork:
             return self.trainer.control.call(lambda: self._use_once(work)).result()
         with self._lock:
             if self._closed:
-                raise DataError("another training has begun", who=self.trainer.task.name)
+                raise DataError("another training has started", who=self.trainer.task.name)
             if self._trained is None:
                 self._trained = self.trainer.trained()
             return work(self._trained)

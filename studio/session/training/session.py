@@ -244,7 +244,7 @@ class TrainingSession:
 
         def check() -> None:
             if self._stop_wanted or self._abandoned:
-                raise CancelledError("the training was stopped", who="training")
+                raise CancelledError("training was stopped", who="training")
 
         def work(_: TaskHandle) -> None:
             with self._lock:
@@ -498,6 +498,6 @@ def _nothing() -> None:
 def _as_studio_error(error: BaseException) -> StudioError:
     if isinstance(error, StudioError):
         return error
-    found = InternalError("the training failed", error, who="training")
+    found = InternalError("training failed", error, who="training")
     _LOG.error("%s", found.message, exc_info=error)
     return found

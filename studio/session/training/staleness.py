@@ -63,7 +63,7 @@ class GraphDifference:
         """The difference in full, one sentence a kind."""
         kinds = (
             ("Added", self.added), ("Removed", self.removed), ("Changed", self.changed),
-            ("Fed by others", self.rewired), ("Replaced by a new layer", self.replaced),
+            ("Inputs changed", self.rewired), ("Replaced by a new layer", self.replaced),
         )  # fmt: skip
         return tuple(f"{kind}: {', '.join(names)}" for kind, names in kinds if names)
 

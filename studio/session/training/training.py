@@ -228,7 +228,7 @@ class TrainingModel:
     def why_not_start(self) -> str:
         """Why no training can begin now, in a few words; empty when one can."""
         if self.is_busy:
-            return "a training is under way"
+            return "a training is running"
         report = self._document().report
         if not report.is_valid:
             count = len(report.errors)
@@ -285,7 +285,7 @@ class TrainingModel:
         wanted = epochs or (planned if done < planned else done + planned)
         if wanted <= done:
             raise ParameterError(
-                f"all {done} epochs are done: ask for more than that, got {wanted}", who=run.name
+                f"{done} epochs are done: choose more than {done}, got {wanted}", who=run.name
             )
         if self.run is None or self.run.path != run.path:
             self.lineage.begin(self._document().state)
@@ -341,7 +341,7 @@ class TrainingModel:
                 self._session.saved()
             done()
 
-        self._tasks.start("Write the trained weights", work, written, failed, if_left="finish")
+        self._tasks.start("Save the trained weights", work, written, failed, if_left="finish")
 
     def set_learning_rate(self, rate: float) -> None:
         """Use another learning rate from the next step on.
@@ -450,9 +450,9 @@ def _difference(
     trained: Project, document: Document, replaced: frozenset[str], *, is_busy: bool
 ) -> tuple[GraphDifference | None, str]:
     """What differs between what was trained and the document, and the same as a sentence."""
-    whose = "weights belong to an older graph"
+    whose = "the weights are of an older graph"
     if is_busy:
-        whose = "the graph being trained is not the one on the canvas"
+        whose = "the graph changed since training started"
     try:
         found = graph_difference(trained.graph, document.project().graph)
         found = replace(found, replaced=tuple(sorted(replaced)))

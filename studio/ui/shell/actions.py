@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from studio.ui.shell.window import MainWindow
 
 PAGES = (
-    ("guide", "The studio, task by task", "Read how to do things in the studio."),
-    ("instructions", "Instructions", "Read about every instruction of the machine."),
-    ("projects", "Projects and samples", "Read about project files and those that come along."),
-    ("data", "Data sets", "Read about the data Glassbox takes."),
-    ("commands", "Command line", "Read about the commands of the terminal."),
-    ("architecture", "How Glassbox is built", "Read about the parts and how they meet."),
+    ("guide", "User guide", "How to use the studio, task by task."),
+    ("instructions", "Instructions", "Reference of all instructions."),
+    ("projects", "Projects and samples", "Project files and the sample projects."),
+    ("data", "Data sets", "Supported data formats and options."),
+    ("commands", "Command line", "Reference of the terminal commands."),
+    ("architecture", "How Glassbox is built", "The parts of Glassbox and how they work together."),
 )
 """Pages of the Help menu: file name, text and tip."""
 
@@ -113,7 +113,9 @@ def _page(name: str, text: str, tip: str) -> Action[MainWindow]:
     return Action(
         f"help.{name}", text, tip, (), "Help", aliases=("documentation", "manual"), group="pages",
         run=lambda window: help_viewer.show(name, window.actions_of_window, window),
-        enabled=lambda _window: "" if help_viewer.page(name) else "the pages are not installed",
+        enabled=lambda _window: (
+            "" if help_viewer.page(name) else "the help pages are not installed"
+        ),
     )  # fmt: skip
 
 
@@ -121,21 +123,21 @@ DATA: ActionTable[MainWindow] = ActionTable(
     19,
     Action(
         "data.choose", "Choose data…",
-        "Show the data pane and choose what the network is trained on.",
+        "Choose the data to train on, in the data pane.",
         menu="Graph/Data", aliases=("data set", "dataset", "source"), group="choose",
         run=_choose_data,
     ),
     Action(
         "data.attach", "Attach a data file…",
-        "Train on a file of yours: a table, NumPy arrays or IDX files; samples and labels in two "
-        "files are chosen together.",
+        "Train on your own file: a table, NumPy arrays or IDX files. Select samples "
+        "and labels together if they are in two files.",
         menu="Graph/Data", aliases=("csv", "npz", "npy", "mnist", "dataset", "open data"),
         group="choose",
         run=lambda window: _attaching(window).ask_file(),
     ),
     Action(
-        "data.attach_path", "Attach a folder of pictures…",
-        "Train on pictures of yours: one folder per class.",
+        "data.attach_path", "Attach a folder of images…",
+        "Train on your own images: one folder per class.",
         menu="Graph/Data", aliases=("images", "dataset", "photos", "folder"), group="choose",
         run=lambda window: _attaching(window).ask_folder(),
     ),
@@ -146,8 +148,8 @@ EXPORT: ActionTable[MainWindow] = ActionTable(
     59,
     Action(
         "export.dialog", "Export…",
-        "Write the trained network, its program or a picture of the graph to a file, and prove "
-        "that the file is the same model.",
+        "Write the trained network, its program or an image of the graph to a file, "
+        "and verify that the file gives the same results.",
         ("Ctrl+E",), "File", aliases=("save as", "weights", *search_words()), group="export",
         needs="project",
         run=lambda window: window.exports.open(),
@@ -158,7 +160,7 @@ EXPORT: ActionTable[MainWindow] = ActionTable(
 ACTIONS: ActionTable[MainWindow] = ActionTable(
     90,
     Action(
-        "file.new", "New project", "Begin an empty project.",
+        "file.new", "New project", "Create an empty project.",
         ("Ctrl+N",), "File", aliases=("blank", "empty"), group="open",
         icon="new", run=lambda window: window.documents.new(),
     ),
@@ -168,27 +170,28 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
         icon="open", run=lambda window: window.documents.open(),
     ),
     Action(
-        "file.home", "Welcome page", "Show the examples and the projects you worked on last.",
+        "file.home", "Welcome page", "Show examples and recent projects.",
         (), "File", aliases=("start page", "examples", "recent"), group="open",
         run=lambda window: window.show_welcome(), enabled=_why_not_home,
     ),
     Action(
-        "file.save", "Save", "Write the project to its file.",
+        "file.save", "Save", "Save the project to its file.",
         ("Ctrl+S",), "File", aliases=("write",), group="save",
         needs="project",
         icon="save", run=lambda window: window.documents.save(),
         enabled=lambda window: window.documents.why_not_save(),
     ),
     Action(
-        "file.save_as", "Save as…", "Write the project to another file and go on with that one.",
+        "file.save_as", "Save as…", "Save the project to another file and continue with "
+                                      "that one.",
         ("Ctrl+Shift+S",), "File", aliases=("copy", "rename file"), group="save",
         needs="project",
         icon="save-as", run=lambda window: window.documents.save_as(),
         enabled=lambda window: window.documents.why_not_save_as(),
     ),
     Action(
-        "file.revert", "Revert to the file",
-        "Read the project again as it was saved; the steps since then can be undone back.",
+        "file.revert", "Revert to saved",
+        "Reload the project as last saved. You can undo this.",
         (), "File", aliases=("reload", "discard changes"), group="save",
         needs="project",
         icon="revert", run=lambda window: window.documents.revert(),
@@ -196,7 +199,7 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
     ),
     Action(
         "file.import", "Import weights…",
-        "Bring weights trained elsewhere into the project, as a run of its own.",
+        "Import weights trained elsewhere as a new run.",
         (), "File", aliases=(*(ending[1:] for ending in import_endings()), "load weights"),
         group="import",
         needs="project",
@@ -204,63 +207,64 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
         enabled=lambda window: window.documents.why_not_import(),
     ),
     Action(
-        "file.close", "Close the project", "Close the project and show the welcome page.",
+        "file.close", "Close project", "Close the project and show the welcome page.",
         ("Ctrl+W",), "File", group="close",
         needs="project",
         icon="close", run=_close_project,
     ),
     Action(
-        "file.preferences", "Preferences…", "Choose how the studio looks and works.",
+        "file.preferences", "Preferences…", "Change settings of the studio.",
         ("Ctrl+,",), "File", aliases=("settings", "options", "configuration"), group="window",
         icon="settings", run=_show_preferences,
     ),
     Action(
-        "file.quit", "Quit", "Close the window and end the studio.",
+        "file.quit", "Quit", "Quit Glassbox.",
         ("Ctrl+Q",), "File", aliases=("exit",), group="window",
         icon="quit", run=lambda window: window.close(),
     ),
     Action(
         "view.command_palette", "Command palette…",
-        "Find anything the studio can do by a few letters of its name.",
+        "Search all commands by name.",
         ("Ctrl+Shift+P",), "View", aliases=("commands", "actions", "search"), group="find",
         icon="command", run=lambda w: command_palette.show(w, w.studio.actions, w.history),
     ),
     Action(
         "view.go_to", "Go to anything…",
-        "Go to a layer, tensor, instruction, run or metric by its name.",
+        "Search layers, tensors, instructions, runs and metrics by name.",
         ("Ctrl+P",), "View", aliases=("find", "jump", "search"), group="find",
         run=_go_to,
     ),
     *(_workspace(name, number) for number, name in enumerate(WORKSPACES, 1)),
     Action(
-        "workspace.reset", "Reset this workspace", "Put the panes of this workspace back.",
+        "workspace.reset", "Reset this workspace", "Restore the default panes of this workspace.",
         (), "View/Workspace", aliases=("default layout", "restore panes"), group="reset",
         run=lambda window: window.docks.reset(),
     ),
     Action(
-        "workspace.reset_all", "Reset all workspaces", "Put the panes of all workspaces back.",
+        "workspace.reset_all", "Reset all workspaces",
+        "Restore the default panes of all workspaces.",
         (), "View/Workspace", aliases=("default layout", "reset layout"), group="reset",
         run=lambda window: window.docks.reset_all(),
     ),
     Action(
-        "window.next_pane", "Next pane", "Give the keyboard to the next pane.",
+        "window.next_pane", "Next pane", "Focus the next pane.",
         ("F6", "Ctrl+Tab"), "View/Panes", aliases=("dock", "focus"), group="walk",
         run=lambda window: window.docks.walk(1),
     ),
     Action(
-        "window.previous_pane", "Previous pane", "Give the keyboard to the pane before.",
+        "window.previous_pane", "Previous pane", "Focus the previous pane.",
         ("Shift+F6",), "View/Panes", aliases=("dock", "focus"), group="walk",
         run=lambda window: window.docks.walk(-1),
     ),
     Action(
         "window.context_menu", "Open the context menu",
-        "Open the menu of what has the keyboard, as the menu key does.",
+        "Open the context menu of the focused item.",
         ("Shift+F10",), "View/Panes", aliases=("right click", "menu key"), group="walk",
         run=lambda _window: _open_context_menu(),
     ),
     Action(
-        "window.maximise_pane", "Maximise the pane",
-        "Let the pane with the keyboard fill the window, or put everything back.",
+        "window.maximise_pane", "Maximise pane",
+        "Maximise the focused pane, or restore all panes.",
         ("Ctrl+Alt+M",), "View", aliases=("zoom pane", "restore"),
         group="window",
         needs="sight",
@@ -269,7 +273,7 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
     ),
     Action(
         "window.focus_mode", "Focus mode",
-        "Hide everything around the canvas, or bring it back.",
+        "Show only the canvas, or restore all panes.",
         ("Ctrl+Alt+F",), "View", aliases=("distraction free", "hide panes"),
         group="window",
         needs="sight",
@@ -277,45 +281,45 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
         checked=lambda window: window.docks.is_focus_mode,
     ),
     Action(
-        "window.full_screen", "Full screen", "Let the window fill the screen, or not.",
+        "window.full_screen", "Full screen", "Turn full screen on or off.",
         ("Ctrl+Shift+F11",), "View", aliases=("fullscreen",), group="window",
         run=lambda w: w.showNormal() if w.isFullScreen() else w.showFullScreen(),
         checked=lambda window: window.isFullScreen(),
     ),
-    _theme("dark", "Dark", "Light text on dark ground.", "night"),
-    _theme("light", "Light", "Dark text on light ground.", "day"),
-    _theme("system", "Follow the system", "Dark or light as the system is.", "automatic"),
+    _theme("dark", "Dark", "Use the dark theme.", "night"),
+    _theme("light", "Light", "Use the light theme.", "day"),
+    _theme("system", "Follow the system", "Use the theme of the system.", "automatic"),
     Action(
-        "window.tasks", "Running tasks", "Show what runs in the background, and stop it.",
+        "window.tasks", "Running tasks", "Show and cancel background tasks.",
         (), "View", aliases=("background", "progress", "cancel"), group="status",
         run=lambda window: window.status.show_tasks(),
     ),
     Action(
-        "window.notices", "Notices", "Show what the studio had to say.",
+        "window.notices", "Notices", "Show recent notices.",
         (), "View", aliases=("bell", "messages", "errors"), group="status",
         run=lambda window: window.status.show_notices(),
     ),
     Action(
         "help.here", "Help on the selection",
-        "Read about the layer or instruction that is selected, or about the pane.",
+        "Show help on the selected layer or instruction, or on the pane.",
         ("F1",), "Help", aliases=("documentation", "manual", "what is this"), group="keys",
         run=_show_help,
     ),
     Action(
-        "help.keys", "Keys", "Show the keys of the view that has the keyboard.",
+        "help.keys", "Keyboard shortcuts", "Show the keyboard shortcuts of the focused view.",
         ("?",), "Help", aliases=("all keys", "shortcuts", "cheat sheet"), group="keys",
         icon="keyboard", run=lambda window: key_sheet.show(window, window.studio.actions),
     ),
     *(_page(*page) for page in PAGES),
     Action(
-        "help.restart_safe", "Restart safely",
-        "Start again with the preferences and layout there are from the start, to see whether "
-        "one of yours is the trouble; yours are kept.",
+        "help.restart_safe", "Restart in safe mode",
+        "Restart with default preferences and layout, without plugins, to find the "
+        "cause of a problem. Your own settings are kept.",
         (), "Help", aliases=("safe mode", "default preferences"), group="about",
         run=lambda window: window.restart(safe=True),
     ),
     Action(
-        "help.about", "About Glassbox", "Show the version, the device and where files are kept.",
+        "help.about", "About Glassbox", "Show version, device and folders.",
         (), "Help", aliases=("version",), group="about",
         run=lambda window: about.show(window, window.studio),
     ),

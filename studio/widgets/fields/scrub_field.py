@@ -14,9 +14,9 @@ from studio.widgets.fields.stepping import Pace, Stepping
 _THRESHOLD = 4
 _NOTCH = 120
 _HINT = (
-    "Drag sideways to change it, with Shift finely, with Ctrl coarsely.\n"
-    "Click, then turn the wheel to go through sensible values,\n"
-    "or type a number or a calculation such as *2 or 16*3."
+    "Drag sideways to change the value: Shift for fine, Ctrl for coarse "
+    "steps.\nClick, then use the wheel to step through common values,\nor type a "
+    "number or a calculation such as *2 or 16*3."
 )
 
 

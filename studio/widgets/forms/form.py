@@ -73,7 +73,7 @@ class FormRow(QObject):
         self.button = QToolButton(parent)
         self.button.setObjectName(f"reset_{option.name}")
         self.button.setAccessibleName(f"Reset {option.label.lower()}")
-        self.button.setToolTip(f"Take the default again. {default_text(option)}")
+        self.button.setToolTip(f"Reset to default. {default_text(option)}")
         self.button.setFixedSize(QSize(_RESET, theme.HIT))
         self.button.setIconSize(QSize(14, 14))
         self.button.setStyleSheet("padding: 0; border-width: 1px;")
@@ -181,7 +181,7 @@ def _plain_text(value: Plain) -> str:
     if isinstance(value, list):
         return ", ".join(_plain_text(each) for each in value) or "none"
     if isinstance(value, Mapping):
-        return str(value.get("type", "as it was"))
+        return str(value.get("type", "unchanged"))
     return (
         "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     )

@@ -200,7 +200,7 @@ class WeightsEditor(Editor):
         self.classes: tuple[str, ...] = tuple(option.choices)
         self.box = choice_box(self)
         self.prepare(self.box)
-        for text, key in (("all the same", ""), ("balanced", "balanced"), ("by class", "table")):
+        for text, key in (("equal", ""), ("balanced", "balanced"), ("by class", "table")):
             self.box.addItem(text, key)
         self.box.activated.connect(self._chosen)
         self.form = Form(self._take, None, parent, nesting + 1)
@@ -237,5 +237,5 @@ class WeightsEditor(Editor):
 
 @lru_cache(maxsize=1024)
 def _weight_option(name: str) -> Option[float]:
-    option = number("How much samples of this class count.", 1.0, low=0.0, label=name)
+    option = number("Weight of samples of this class.", 1.0, low=0.0, label=name)
     return option.named(name)

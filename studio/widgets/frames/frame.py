@@ -209,9 +209,9 @@ class FrameHeader(QWidget):
             self._chain.setChecked(pinned)
             icons.keep(self._chain, "pinned" if pinned else "linked")
             self._chain.setToolTip(
-                "Pinned: keeps what it shows. Click to follow the selection again"
+                "Pinned. Click to follow the selection"
                 if pinned
-                else "Linked: follows the selection. Click to keep what it shows"
+                else "Follows the selection. Click to pin"
             )
 
     def sizeHint(self) -> QSize:

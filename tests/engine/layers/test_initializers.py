@@ -115,8 +115,8 @@ def test_penalties_read_back_and_wrong_ones_are_refused() -> None:
         assert parse_regularizer(text) == wanted
         assert parse_regularizer(wanted.text) == wanted
     for wrong, why in (
-        ("l3(1)", "expected a weight penalty, got 'l3"),
-        (0.1, "expected a weight penalty, got 0.1"),
+        ("l3(1)", "expected a regulariser, got 'l3"),
+        (0.1, "expected a regulariser, got 0.1"),
         ("l2(-1)", "l2: expected a number of at least 0, got -1"),
         ("l1(a)", "l1: expected a number of at least 0, got 'a'"),
         ("l2(inf)", "l2: expected a number of at least 0, got inf"),

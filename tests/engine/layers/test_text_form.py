@@ -91,6 +91,6 @@ def test_layers_declare_them_with_label_and_heading() -> None:
     for layer in (Dense, Conv2D):
         kernel, penalty = layer.option("kernel_initializer"), layer.option("kernel_regularizer")
         assert (kernel.label, kernel.group) == ("Kernel init", "Initial values")
-        assert (penalty.label, penalty.group) == ("Kernel penalty", "Penalties")
+        assert (penalty.label, penalty.group) == ("Kernel regulariser", "Regularisation")
         assert penalty.kinds is not None
         assert [kind.key for kind in penalty.kinds.kinds] == ["", "l1", "l2", "l1_l2"]

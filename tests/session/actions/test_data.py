@@ -55,7 +55,7 @@ def test_data_is_chosen_fitted_and_removed_by_actions(desk: ActionDesk) -> None:
     desk.settle()
     assert "data.fit_input" in told
     assert desk.actions.trigger("data.fit_input")
-    assert desk.actions.why_not("data.fit_input") == "the input fits already"
+    assert desk.actions.why_not("data.fit_input") == "the input already fits"
     assert [n.type_name for n in desk.document.state.layers()] == ["Input"]
     assert desk.actions.trigger("data.reload")
     desk.settle()
@@ -66,7 +66,7 @@ def test_data_is_chosen_fitted_and_removed_by_actions(desk: ActionDesk) -> None:
 
 
 def test_export_again_needs_an_export_and_a_training(desk: ActionDesk, tmp_path: Path) -> None:
-    assert "nothing has been exported" in desk.actions.why_not("export.again")
+    assert "nothing was exported" in desk.actions.why_not("export.again")
     desk.exports.pictures["svg"] = lambda: b"<svg/>"
     desk.document.apply("Add", add_layer(desk.document.state, "Flatten"))
     desk.exports.export(form_named("svg"), tmp_path / "g.svg")

@@ -46,7 +46,7 @@ def test_what_is_written_is_one_step_with_a_name_and_tells_the_views(
     assert document.history.texts == (
         f"Name {KEY}",
         f"Comment on #5 {provenance.instruction_at(5).mnemonic}",
-        f"Take the name off {KEY}",
+        f"Remove the name of {KEY}",
     )
     assert [dict(found.aliases) for found in told] == [{KEY: "w"}, {KEY: "w"}, {}]
     document.undo()

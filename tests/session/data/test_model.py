@@ -125,7 +125,7 @@ def test_attaching_a_path_fits_the_normalisation_and_is_one_step(
     told: list[Attachment] = []
     desk.data.attach_path(write_pictures(tmp_path / "pets"), told.append)
     desk.settle(lambda: desk.data.status == "ready")
-    assert told[0].found.kind == "folder of pictures"
+    assert told[0].found.kind == "folder of images"
     assert desk.data.data["normalization"] == "unit"
     assert desk.document.history.position == 1
     desk.data.attach_path(write_table(tmp_path), told.append)

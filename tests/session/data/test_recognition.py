@@ -29,7 +29,7 @@ def test_a_table_leaves_text_columns_out_and_says_so(tmp_path: Path) -> None:
     path = write_table(tmp_path)
     found = recognise(path, tmp_path)
     assert found.reference == {"source": "csv", "path": "houses.csv", "drop": ["id", "town"]}
-    assert found.notes == ("left out, being text: id, town",)
+    assert found.notes == ("text columns left out: id, town",)
     assert opened(path, tmp_path)[1:] == ((60, 2), 2)
 
 
@@ -58,7 +58,7 @@ def test_arrays_are_recognised_by_content_and_find_their_partner(tmp_path: Path)
         assert (reference["x"], reference["y"]) == ("train_images.npy", "train_labels.npy")
         assert shape == (5, 3)
     np.save(tmp_path / "lonely.npy", x)
-    with pytest.raises(DataError, match="labels beside"):
+    with pytest.raises(DataError, match="samples and labels"):
         recognise(tmp_path / "lonely.npy", tmp_path)
 
 
@@ -106,10 +106,10 @@ def test_what_is_no_data_set_is_refused_with_what_would_be_one(tmp_path: Path) -
     flat.mkdir()
     Image.new("L", (4, 4)).save(flat / "one.png")
     for name, words in (
-        ("one.png", "one picture"),
+        ("one.png", "one image"),
         ("p.glassbox", "a project"),
-        ("blob", "no kind of data"),
-        ("flat", "not sorted into classes"),
+        ("blob", "is not supported"),
+        ("flat", "not sorted into class folders"),
     ):
         with pytest.raises(DataError, match=words) as caught:
             recognise(tmp_path / name)
@@ -184,7 +184,7 @@ def test_a_last_column_of_classes_goes_before_numbers_called_y(
     found = recognise(tmp_path / "points.csv")
     assert found.reference.get("label") == label
     assert "drop" not in found.reference
-    assert any(f"column {label or 'kind'!r} is taken as the label" in n for n in found.notes)
+    assert any(f"label: column {label or 'kind'!r}" in n for n in found.notes)
 
 
 def test_few_classes_called_y_stay_the_label_beside_a_text_at_the_end(tmp_path: Path) -> None:

@@ -163,7 +163,7 @@ def test_numbers_are_measured_by_their_errors(
     assert measures["mean absolute error"] == pytest.approx(np.abs(error).mean())
     assert measures["root mean square error"] == pytest.approx(np.sqrt((error**2).mean()))
     assert measures["largest error"] == pytest.approx(np.abs(error).max())
-    assert measures["share of variance explained (R²)"] > 0.99
+    assert measures["fraction of variance explained (R²)"] > 0.99
     assert outcome.losses.mean() == pytest.approx(results.metrics["loss"], rel=1e-4)
     subject = bench.evaluation.subject
     assert subject is not None
@@ -224,7 +224,7 @@ def test_shares_of_logits_are_those_of_a_softmax_in_float64(rng: np.random.Gener
 
 def test_variance_of_constant_targets_explains_nothing() -> None:
     found = regress(np.ones((4, 1)), np.ones((4, 1)), [MeanSquaredError()])
-    assert np.isnan(found.measures()["share of variance explained (R²)"])
+    assert np.isnan(found.measures()["fraction of variance explained (R²)"])
 
 
 # -- the samples --------------------------------------------------------------------------------
@@ -462,6 +462,6 @@ def test_a_new_training_takes_the_place_of_what_was_tested(digits: TestBench) ->
 def test_nothing_can_be_tested_before_a_training(tmp_path: Path, benches: list[TestBench]) -> None:
     bench = TestBench(tmp_path)
     benches.append(bench)
-    assert bench.evaluation.why_not() == "nothing was trained yet"
+    assert bench.evaluation.why_not() == "no training was run yet"
     bench.evaluation.measure()
     assert bench.evaluation.status == "nothing"

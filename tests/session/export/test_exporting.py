@@ -227,7 +227,7 @@ def test_without_a_training_it_is_said_and_nothing_is_written(
     assert desk.exports.why_not(form_named("npz")) == "train the network first"
     with pytest.raises(DataError, match="no trained weights"):
         desk.exports.export(form_named("npz"), tmp_path / "m.npz")
-    with pytest.raises(DataError, match="nothing has been exported"):
+    with pytest.raises(DataError, match="nothing was exported"):
         desk.exports.again()
     assert not (tmp_path / "m.npz").exists()
 
@@ -288,7 +288,7 @@ def test_of_a_huge_file_only_the_beginning_is_read(
     whole = preview_of(desk, "npz")
     monkeypatch.setattr(export_preview, "LARGEST", whole.nbytes - 1)
     found = preview_of(desk, "npz")
-    assert found.lines[:2] == ("Weights (NumPy)", "too large to be summed up")
+    assert found.lines[:2] == ("Weights (NumPy)", "too large to summarise")
     assert found.lines[-8:] == whole.lines[-8:]
     assert found.nbytes == whole.nbytes
 
@@ -318,7 +318,7 @@ def test_pictures_are_drawn_by_whoever_has_the_canvas(desk: ExportDesk, tmp_path
     assert desk.exports.why_not(form) == ""
     shown: list[tuple[Preview, bytes]] = []
     desk.exports.preview(form, lambda *made: shown.append(made), pytest.fail)
-    assert shown[0][0].lines[0] == "PNG picture of 320 by 240 pixels"
+    assert shown[0][0].lines[0] == "PNG image, 320 by 240 pixels"
     desk.exports.export(form, tmp_path / "graph.png")
     assert (tmp_path / "graph.png").read_bytes() == PNG
     assert desk.exports.result is not None
@@ -360,7 +360,7 @@ EDITS: dict[str, tuple[Callable[[DocumentState], DocumentState], str]] = {
     "no data": (lambda s: set_data(s, None), "the data was removed"),
     "split": (
         lambda s: set_data(s, {"source": "digits", "normalization": "unit", "split_seed": 4}),
-        "other samples are held out",
+        "test split changed",
     ),
 }
 

@@ -213,8 +213,8 @@ def test_options_stand_under_the_headings_they_declare() -> None:
     assert [(s.title, [row.option.name for row in s.rows], s.is_open) for s in sections] == [
         ("Options", ["width"], True),
         ("Initial values", ["start"], False),
-        ("Penalties", ["fee"], False),
-        ("Fixed", ["colour"], False),
+        ("Regularisation", ["fee"], False),
+        ("Read-only", ["colour"], False),
         ("Air", ["smell"], False),
     ]
 

@@ -47,7 +47,7 @@ def test_layers_and_mnemonics_lead_to_the_next_of_them() -> None:
         ("", "expected"),
         ("999", "no instruction 999: the last one is"),
         ("0xfff", "no register 0xfff"),
-        ("con2d", "nothing is called 'con2d'"),
+        ("con2d", "nothing is named 'con2d'"),
     ],
 )
 def test_what_is_not_there_is_said(text: str, message: str) -> None:

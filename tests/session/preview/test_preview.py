@@ -368,5 +368,5 @@ def test_a_thumbnail_has_the_colours_of_the_values() -> None:
             np.testing.assert_array_equal(pixel, wanted)
     assert made.text == "0 … 1"
     bad = thumbnail(np.full((2, 2), np.nan, np.float32), image=False)
-    assert bad.text == "nothing finite, 4 not finite"
+    assert bad.text == "no finite values, 4 NaN or Inf"
     assert (bad.rgba[..., :3] == [255, 0, 255]).all()

@@ -19,7 +19,7 @@ def test_peaks_that_are_wanted_are_measured_when_the_device_is_free(
     profiler.until(lambda: profiler.samples >= 1)
     profiler.model.want_peaks()
     assert not profiler.model.is_busy
-    assert profiler.model.why_no_peaks() == "the device is busy with a training"
+    assert profiler.model.why_no_peaks() == "a training is using the device"
     trainer.control.stop()
     profiler.model.unfollow()
     profiler.until(lambda: not profiler.model.is_busy)

@@ -34,7 +34,7 @@ def test_stops_continuations_and_rates_are_told_in_order() -> None:
     assert told(found) == [
         "started",
         "learning rate 0.01 from step 1,235",
-        "learning rate the optimiser's own from step 1,301",
+        "learning rate by the optimiser from step 1,301",
         "stopped after 1,350 steps",
         "continued after 1,350 steps",
         "finished after 2,000 steps",
@@ -47,7 +47,7 @@ def test_a_part_without_an_end_was_interrupted() -> None:
         "stopped after 1 step",
         "continued after 1 step",
         "continued after 1 step, interrupted before",
-        "interrupted since",
+        "interrupted after",
     ]
     assert told(found, is_training=True)[-1] == "continued after 1 step, interrupted before"
 

@@ -290,7 +290,7 @@ def test_a_disk_that_refuses_the_journal_is_said_once(tmp_path: Path) -> None:
         desk.add(3)
         desk.add(4)
         assert len(desk.told) == 1
-        assert "cannot be written down" in desk.told[0].message
+        assert "cannot be backed up" in desk.told[0].message
         blocker.unlink()
         desk.add(5)
         assert desk.written() == desk.document.state
@@ -346,7 +346,7 @@ def test_a_full_disk_is_said_and_the_work_stays(tmp_path: Path) -> None:
     first, second = done.stdout.splitlines()
     message, hint, dirty, told = first.split("|")
     assert message.startswith("cannot write the file: ")
-    assert "no copy could be kept either" in hint
+    assert "no copy could be saved either" in hint
     assert (dirty, told) == ("True", "1")
     assert second == "False|20000"
     assert (tmp_path / "p.glassbox").read_bytes() != original
@@ -366,7 +366,7 @@ def test_a_folder_that_may_not_be_written_keeps_the_document_dirty_and_a_copy(
     with pytest.raises(StudioError) as caught:
         desk.recovery.save(desk.document, data, target)
     assert "cannot write the file" in caught.value.message
-    assert "a copy is kept in" in caught.value.hint
+    assert "a copy was saved to" in caught.value.hint
     assert desk.document.dirty
     assert desk.document.path == tmp_path / "p.glassbox"
     (copy,) = desk.recovery.copies(desk.document)

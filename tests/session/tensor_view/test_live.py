@@ -121,7 +121,7 @@ def test_a_picture_of_an_earlier_step_is_not_called_current_while_a_training_sta
         # The first of them is looked at, the last is not; by then other tensors lie there.
         asked_for(studio, trainer, 1)
         running.step(3)
-        studio.until(lambda: view.status.text.startswith("It was not looked at in the last step"))
+        studio.until(lambda: view.status.text.startswith("It was not read in the last step"))
         assert view.frame.snapshot.moment.step < running.steps
         view.want(sheets=map_of, element=(0, 0, 0, 0))
         studio.until(lambda: view.frame and view.frame.wish.element)

@@ -287,7 +287,7 @@ def test_numbers_as_text(value: np.generic, short: str, exact: str) -> None:
 def test_nothing_chosen_says_what_to_do(studio: Studio) -> None:
     view = TensorViewModel(studio.live, studio.tasks)
     assert view.status.text == "No tensor is chosen"
-    assert view.badge == "NO PICTURE YET"
+    assert view.badge == "NO IMAGE YET"
     assert view.picture() is None
     view.pointing.at(3, 3)
     view.turn(1)

@@ -142,7 +142,7 @@ def test_a_folder_that_is_gone_before_the_start_is_told_with_the_way_out(
     error = bench.model.error
     assert error is not None
     assert error.message == "runs cannot be recorded here: a part of the path is not a folder"
-    assert error.hint == "save the project in a folder you may write to"
+    assert error.hint == "save the project in a writable folder"
     assert bench.model.run is None
 
 

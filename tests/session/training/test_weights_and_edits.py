@@ -21,7 +21,7 @@ def test_weights_are_called_stale_when_the_graph_was_edited(bench: TrainingBench
     state = set_option(bench.document.state, hidden.id, "units", 9)
     bench.document.apply("units", state)
     bench.model.check_staleness()
-    assert told == [f"weights belong to an older graph: {hidden.name} changed"]
+    assert told == [f"the weights are of an older graph: {hidden.name} changed"]
     bench.document.undo()
     bench.model.check_staleness()
     assert not bench.model.is_stale

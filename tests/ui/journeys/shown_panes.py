@@ -261,8 +261,8 @@ def _look_at_places(journey: Journey, rows: list[dict[str, str]], program: dict[
     alive = [sum(b[3] for b in boxes if b[0] <= line <= b[1]) for line in range(49)]
     device = fact(journey.person, "device")
     needed = device.toolTip().split("A step needs ")[1]
-    seen.number("status", "working memory", needed, max(alive), digits=3)
-    seen.number("status", "working memory, short", device.text(), max(alive), digits=3)
+    seen.number("status", "memory of a step", needed, max(alive), digits=3)
+    seen.number("status", "memory of a step, short", device.text(), max(alive), digits=3)
     end = max(offset + size for _, _, offset, size in boxes)
     seen.number(place, "end of the arena", str(end), apart["arena_bytes"])
     overlaps = sum(
@@ -362,7 +362,7 @@ def _look_at_answers(
         seen.number(place, f"sample {row}", text, worst)
         said = int(shares[worst].argmax())
         seen.text(place, f"classes of sample {row}", text.partition(": ")[2].partition(" with")[0],
-                  f"{truth[worst]} taken for {said}")  # fmt: skip
+                  f"{truth[worst]} predicted as {said}")  # fmt: skip
         seen.number(place, f"share of sample {row}", text.rpartition("with ")[2],
                     float(shares[worst, said]), digits=3, within=1e-5)  # fmt: skip
         seen.number(place, f"loss of sample {row}", text.rpartition("loss ")[2],

@@ -49,14 +49,14 @@ def test_closing_while_it_trains_asks_once_and_obeys(person: Person) -> None:
     assert not person.window.close()
     assert not person.window.close()
     (question,) = _questions()
-    assert "under way" in question.text()
+    assert "is running" in question.text()
     person.click(person.button("Keep training", question))
     person.until(lambda: not _questions())
     assert person.window.isVisible()
     assert studio.training.is_busy
     assert not person.window.close()
     (question,) = person.until(_questions)
-    person.click(person.button("Stop the training", question))
+    person.click(person.button("Stop training", question))
     person.until(lambda: not person.window.isVisible())
     assert not studio.training.is_busy
     assert not _questions()

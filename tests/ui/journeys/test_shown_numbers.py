@@ -119,9 +119,9 @@ def _check_moments(journey: Journey, files: RunFiles) -> None:
     assert len(journey.moments) >= 3
     paces, briefs, tips, reached = [], [], [], []
     for number, moment in enumerate(journey.moments):
-        elapsed = seconds(_line(moment.tip, "of training"))
+        elapsed = seconds(_line(moment.tip, "training time"))
         at = int(np.searchsorted(steps["relative"], elapsed + 0.005)) - 1
-        pace = figure(_line(moment.tip, "samples a second")).value
+        pace = figure(_line(moment.tip, "samples/s")).value
         truth = min(_paces(steps["relative"], at), key=lambda each: abs(each - pace))
         paces.append(pace / truth)
         briefs.append(figure(moment.step).value * pace / ROWS)
@@ -192,7 +192,7 @@ def _look_at_end(journey: Journey, files: RunFiles) -> None:
     text = progress.accessibleDescription()
     seen.number("toolbar", "epochs at the end", text, EPOCHS)
     seen.time("toolbar", "time in all", text.rpartition(f"of {EPOCHS}")[2], total, allowed=0.501)
-    tip = _line(progress.toolTip(), "of training")
+    tip = _line(progress.toolTip(), "training time")
     seen.number("toolbar", "time in all, exactly", tip, total, digits=3)
     seen.time("toolbar", "time in all by the clock", tip, took, allowed=0.2 + 0.1 * took)
     loss = fact(person, "loss")

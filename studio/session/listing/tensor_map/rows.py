@@ -31,20 +31,20 @@ _ROLES: dict[Role, TensorRole] = {
 }
 
 ROLE_NOTES: dict[TensorRole, str] = {
-    "input": "fed before a run",
-    "target": "fed before a run, compared with outputs",
+    "input": "written before a run",
+    "target": "written before a run, compared with outputs",
     "parameter": "what training changes; kept between runs",
     "state": "running statistics; kept between runs",
     "slot": "memory of the optimiser; kept between runs",
     "activation": "computed in a run",
     "gradient": "derivative of the loss, computed in a run",
-    "constant": "the same in every run",
+    "constant": "constant",
     "data": "samples on the device; kept between runs",
     "step": "counters and learning rates; kept between runs",
     "metric": "numbers of the last steps; kept between runs",
     "scratch": "statistics of the batch, kept for the gradient",
-    "partial": "computed in a run, in parts that its readers put together",
-    "register": "never stored: lives inside a fused kernel",
+    "partial": "computed in a run as partial sums",
+    "register": "not stored: exists only inside a fused kernel",
 }
 """What the tensors of a role are for."""
 

@@ -33,7 +33,7 @@ class Attaching:
 
     def ask_folder(self) -> None:
         """Let the user choose a folder."""
-        self._ask("Attach a folder of pictures", QFileDialog.FileMode.Directory)
+        self._ask("Attach a folder of images", QFileDialog.FileMode.Directory)
 
     def attach(self, *paths: Path) -> None:
         """Bring a file or folder in, or two files that belong together."""
@@ -67,7 +67,7 @@ def attach(studio: Studio, *paths: Path, then: Callable[[], object] = lambda: No
         text = f"Attached {first.name} as {found.kind}"
         if made.dataset is None:
             # The Data pane says what is wrong: a success beside that would deny it.
-            studio.notify(f"{text}; it cannot be read yet", "warning", about=DATA)
+            studio.notify(f"{text}; it could not be read yet", "warning", about=DATA)
         else:
             details = "\n".join(note[:1].upper() + note[1:] for note in found.notes)
             studio.notify(text, "ok", details=details)

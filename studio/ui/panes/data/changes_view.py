@@ -27,9 +27,10 @@ class ChangesView(QWidget):
     def __init__(self, preview: AugmentationPreview, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("augmentation_preview")
-        self.setAccessibleName("Samples before and after the changes")
+        self.setAccessibleName("Samples before and after augmentation")
         self.setToolTip(
-            "Left as stored, then as each of the first epochs gets it. Click for others."
+            "Left: the stored sample; then: the sample in the first epochs. Click "
+            "for other samples."
         )
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMinimumWidth(120)
@@ -77,7 +78,7 @@ class ChangesView(QWidget):
         if result is None:
             error = self._preview.error
             text = error.message if error is not None else (
-                "Making a preview…" if self._preview.is_busy else "No changes chosen."
+                "Making a preview…" if self._preview.is_busy else "No augmentation."
             )  # fmt: skip
             painter.drawText(self.rect(), _WRAPPED, text)
             painter.end()

@@ -69,8 +69,9 @@ class DataPane(PaneFrame):
         self._fill()
         self._overlay = DropOverlay(self)
         self._nothing = EmptyState(
-            "data", "No data yet", "Choose a set, or drop a table, an array file, samples and "
-            "labels in two files, or a folder of pictures here.",
+            "data", "No data yet", "Choose a data set, or drop a table, an array file, "
+                                   "samples and labels in two files, or a folder of "
+                                   "images here.",
             ("Choose data", self._choose_from_nothing), self,
         )  # fmt: skip
         self._turns = InTurns(
@@ -208,7 +209,7 @@ class DataPane(PaneFrame):
             self.parts.show_parts(summary.parts)
             self.shared.setVisible(any(part.is_shared for part in summary.parts))
             self.split_form.show_rows(split_rows(self._data.data, has_test_part=has_own))
-            section.set_note("the source's own test part" if has_own else "")
+            section.set_note("the test part of the source" if has_own else "")
         section.setVisible(summary is not None)
 
     def _show_normalization(self) -> None:
@@ -346,15 +347,15 @@ def _facts(summary: DataSummary) -> list[Fact]:
         ("memory", numbers.memory(summary.nbytes), "Samples and labels as stored."),
         ("raw values", f"{numbers.number(low)} to {numbers.number(high)}",
          "Of the training part."),
-        ("network gets", f"{numbers.number(low_in)} to {numbers.number(high_in)}",
+        ("network input", f"{numbers.number(low_in)} to {numbers.number(high_in)}",
          "The training part after normalisation."),
     ]  # fmt: skip
     if dataset.value_range is not None:
         stated = f"{numbers.number(dataset.value_range[0])} to "
         stated += numbers.number(dataset.value_range[1])
-        found.append(("stated range", stated, "What the source says values can be."))
+        found.append(("stated range", stated, "Possible values, as stated by the source."))
     if not dataset.is_classification:
-        found.append(("targets", str(dataset.y.shape[1]), "Numbers to be predicted per sample."))
+        found.append(("targets", str(dataset.y.shape[1]), "Values to predict per sample."))
     found.append(("SHA-256", summary.sha256[:12], summary.sha256))
     if dataset.licence:
         found.append(("licence", dataset.licence, dataset.attribution))

@@ -56,7 +56,7 @@ class ProblemList(QWidget):
         super().__init__(parent)
         self._data = data
         self.rows = RecordModel(_COLUMNS)
-        self.table = RecordTable(self.rows, "data_problems", "Problems of the data", self)
+        self.table = RecordTable(self.rows, "data_problems", "Data problems", self)
         self.table.setProperty("framed", True)
         self.table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

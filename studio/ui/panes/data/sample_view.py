@@ -24,7 +24,7 @@ class SampleView(QWidget):
         self.parts = choice_box(self)
         self.parts.setObjectName("sample_part")
         self.parts.setAccessibleName("Part of the data")
-        self.parts.setToolTip("Which part of the data to look at.")
+        self.parts.setToolTip("Part of the data to show.")
         self.parts.activated.connect(self._browse)
         self._count = QLabel(self)
         self._count.setObjectName("sample_count")

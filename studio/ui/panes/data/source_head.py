@@ -54,7 +54,7 @@ class SourceHead(QWidget):
         self.choose = QPushButton("Choose", self)
         self.choose.setObjectName("choose_data")
         self.choose.setAccessibleName("Choose data")
-        self.choose.setToolTip("Choose other data, attach a file or folder, or drop one here.")
+        self.choose.setToolTip("Choose a data set, attach a file or folder, or drop one here.")
         self.choose.clicked.connect(self.open_menu)
         self._line = QLabel(self)
         self._line.setObjectName("data_line")
@@ -109,9 +109,9 @@ class SourceHead(QWidget):
         if data.error is None:
             self._put_away(self.refusal)
         elif data.is_untrusted:
-            self.refusal.say(_sentence(data.error), "Read it", data.trust)
+            self.refusal.say(_sentence(data.error), "Load", data.trust)
         else:
-            self.refusal.say(_sentence(data.error), "Read again", data.reload)
+            self.refusal.say(_sentence(data.error), "Reload", data.reload)
 
     def _put_away(self, banner: Banner) -> None:
         held = self.focusWidget() if self.isVisible() else None

@@ -114,7 +114,7 @@ class ExportDialog(QDialog):
         self.path = RevertingLine(self)
         self.path.setObjectName("export_path")
         self.path.setAccessibleName("File")
-        self.path.setToolTip("Where the file is written.")
+        self.path.setToolTip("File to write.")
         self.path.textEdited.connect(lambda _: self._show_possible())
         self.browse = QPushButton("Browse…", self)
         self.browse.setObjectName("export_browse")
@@ -122,7 +122,7 @@ class ExportDialog(QDialog):
         self.preview = _PreviewText(self)
         self.picture = QLabel(self)
         self.picture.setObjectName("export_picture")
-        self.picture.setAccessibleName("Picture of the graph")
+        self.picture.setAccessibleName("Image of the graph")
         self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.picture.setMinimumSize(64, 64)
         self._views = QStackedWidget(self)
@@ -228,10 +228,10 @@ class ExportDialog(QDialog):
         if not why and self._exports.task is not None:
             why = "an export is running"
         if not why and not self.path.text().strip():
-            why = "name a file"
+            why = "choose a file"
         self.start.setEnabled(not why)
         self.start.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else
-                              "Write the file and compare it with the network.")  # fmt: skip
+                              "Write the file and check it against the network.")  # fmt: skip
 
     def _show_progress(self) -> None:
         task = self._exports.task
@@ -297,7 +297,7 @@ class ExportDialog(QDialog):
             return
         note = made.note
         if beside and not isinstance(form, PictureForm) and form.has_weights:
-            note += ", weights of the last checkpoint, taken while it trained"
+            note += ", weights of the last checkpoint"
         self._show_text("\n".join(made.lines), note)
 
     def _show_weights(self, text: str) -> None:
@@ -394,7 +394,7 @@ class _PreviewText(QPlainTextEdit):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("export_preview")
-        self.setAccessibleName("Beginning of the file")
+        self.setAccessibleName("Start of the file")
         self.setToolTip(f"The first {LINES} lines, or a summary and the first bytes.")
         self.setReadOnly(True)
         self.setFont(theme.font("mono"))

@@ -109,7 +109,7 @@ def finding_of(result: ExportResult) -> Finding:
         return Finding("ok", "Written", written)
     if found is None:
         why = "" if made.doubt is None else _capital(made.doubt.message)
-        return Finding("warning", "Written, not compared", f"{written}\n{why}")
+        return Finding("warning", "Written, not verified", f"{written}\n{why}")
     if found.is_same:
         return Finding("ok", _capital(found.sentence), f"{written}\n{_same(found)}")
     if not found.is_checked:
@@ -124,9 +124,9 @@ def _written(result: ExportResult) -> str:
     lines = [f"{result.path} ({numbers.memory(result.nbytes)})"]
     made = result.made
     if made is not None and made.report is not None:
-        lines[0] += f", this finding in {made.report.name}"
+        lines[0] += f", report in {made.report.name}"
     elif made is not None and made.unreported is not None:
-        lines.append(f"No report was written beside it: {made.unreported.message}")
+        lines.append(f"No report was written: {made.unreported.message}")
     if result.weights:
         lines.append(result.weights)
     return "\n".join(lines)
@@ -177,13 +177,13 @@ def _other(found: ExportCheck) -> str:
     if found.first is not None:
         lines.insert(
             0,
-            f"Sample {found.first.sample}{_of(found)}: the studio says "
-            f"{found.first.expected}, the file says {found.first.found}.",
+            f"Sample {found.first.sample}{_of(found)}: expected "
+            f"{found.first.expected}, got {found.first.found} from the file.",
         )
     if found.same_top is not None:
-        lines.append(f"The same class on {found.same_top} of {found.samples} samples.")
+        lines.append(f"Same class on {found.same_top} of {found.samples} samples.")
     return "\n".join(lines)
 
 
 def _of(found: ExportCheck) -> str:
-    return f" of the {found.part} part" if found.part else ", made up"
+    return f" of the {found.part} part" if found.part else ", generated"

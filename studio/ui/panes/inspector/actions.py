@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 ACTIONS: ActionTable[InspectorPane] = ActionTable(
     11,
     Action(
-        "graph.edit_options", "Edit the options", "Go to the layer's first field in the inspector.",
+        "graph.edit_options", "Edit options", "Go to the layer's first field in the inspector.",
         ("Return", "Enter"), "Graph", "canvas", aliases=("parameters", "inspect"), group="layer",
         after="graph.rename",
         run=lambda pane: pane.edit_options(), enabled=lambda pane: pane.why_no_options(),

@@ -27,10 +27,10 @@ class GraphView(QWidget):
         self.name = RevertingLine(self)
         self.name.setObjectName("project_name")
         self.name.setAccessibleName("Name of the project")
-        self.name.setToolTip("Name of the project.")
+        self.name.setToolTip("Project name.")
         self.name.setFont(theme.font("title"))
         self.name.editingFinished.connect(self._rename)
-        remark = QLabel("Nothing selected: totals and settings of the project.", self)
+        remark = QLabel("Nothing selected: project settings and totals.", self)
         remark.setProperty("role", "faint")
         remark.setFont(theme.font("small"))
         remark.setWordWrap(True)
@@ -84,7 +84,7 @@ class GraphView(QWidget):
         if facts.trained is not None and facts.trained != facts.parameters:
             trained = f" ({numbers.count(facts.trained)} trained)"
         lines: list[Fact] = [
-            ("layers", f"{facts.layers}{unused}", "Layers data goes through."),
+            ("layers", f"{facts.layers}{unused}", "Layers reached by data."),
             ("parameters", f"{numbers.count(facts.parameters)}{trained}",
              "Numbers the network saves; shown while no error stands."),
         ]  # fmt: skip
@@ -94,13 +94,13 @@ class GraphView(QWidget):
         if facts.instructions is not None:
             lines += [
                 ("instructions", numbers.count(facts.instructions),
-                 "Of the program as it was compiled last."),
+                 "From the last compiled program."),
                 ("work of a step", numbers.quantity(facts.flops, "FLOP"),
-                 f"Operations for {facts.batch} samples, by the declaration of the instructions."),
+                 f"Operations for {facts.batch} samples, estimated from the instructions."),
                 ("memory of a step", numbers.memory(facts.peak_bytes),
-                 f"Most that activations and gradients take at a time, for {facts.batch} samples."),
+                 f"Peak memory of activations and gradients for {facts.batch} samples."),
                 ("compiled in", numbers.duration(facts.took_ms / 1000),
-                 "Time the last compile took."),
+                 "Duration of the last compilation."),
             ]  # fmt: skip
         self.facts.show_facts(lines)
         stale = facts.is_stale and facts.instructions is not None

@@ -52,7 +52,7 @@ class NodeHead(QWidget):
         self.name = RevertingLine(self)
         self.name.setObjectName("layer_name")
         self.name.setAccessibleName("Name of the layer")
-        self.name.setToolTip("Name of the layer: letters, digits, dots, dashes, underscores.")
+        self.name.setToolTip("Layer name: letters, digits, dots, dashes, underscores.")
         self.name.setFont(theme.font("title"))
         self.name.editingFinished.connect(self._finish)
         self._type = ElidedLabel(self)

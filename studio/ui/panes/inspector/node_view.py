@@ -23,12 +23,12 @@ from studio.widgets.forms.form import LABEL_WIDTH
 from studio.widgets.forms.section import Section
 
 _TIP = Qt.ItemDataRole.ToolTipRole
-_FREEZE = "Keep its parameters as they are while the others are trained."
+_FREEZE = "Exclude its parameters from training."
 _PREVIEWS = {
-    "off": "Draw nothing of its output.",
-    "shape": "Write the shape of its output.",
-    "thumbnail": "Draw its output small.",
-    "full": "Draw its output large.",
+    "off": "Show no preview.",
+    "shape": "Show the shape of its output.",
+    "thumbnail": "Show a small image of its output.",
+    "full": "Show a large image of its output.",
 }
 
 
@@ -41,7 +41,7 @@ class NodeView(QWidget):
         self.head = NodeHead(inspector.rename, inspector.take_fix, self)
         self.options = SectionsView(inspector.set_value, inspector.reset, self)
         self.kept = Facts(self)
-        self._kept = Section("Options, kept as they are", self.kept, parent=self)
+        self._kept = Section("Options, kept unchanged", self.kept, parent=self)
         self.facts = Facts(self)
         self._numbers = Section("Shape and cost", self.facts, parent=self)
         self._refusal = QLabel(self)
@@ -99,13 +99,13 @@ class NodeView(QWidget):
         self.frozen.clicked.connect(self._freeze)
         self.bypassed = QCheckBox("Bypass", made)
         self.bypassed.setObjectName("bypass")
-        self.bypassed.setToolTip("Let data pass it unchanged, to see what it is good for.")
+        self.bypassed.setToolTip("Pass data through it unchanged.")
         icons.keep(self.bypassed, "bypass")
         self.bypassed.clicked.connect(self._bypass)
         self.preview = choice_box(made)
         self.preview.setObjectName("preview")
         self.preview.setAccessibleName("Preview on the canvas")
-        self.preview.setToolTip("What it shows of its output on the canvas.")
+        self.preview.setToolTip("Preview of its output on the canvas.")
         for mode in PREVIEW_MODES:
             self.preview.addItem(mode, mode)
             self.preview.setItemData(self.preview.count() - 1, _PREVIEWS[mode], _TIP)
@@ -143,8 +143,8 @@ class NodeView(QWidget):
             text = f"{work}, {numbers.memory(round(cost.nbytes))}"
             noun = "instruction" if cost.instructions == 1 else "instructions"
             tip = (
-                f"{cost.instructions} {noun} for {facts.batch} samples: operations, and bytes read "
-                "and written, by their declaration."
+                f"{cost.instructions} {noun} for {facts.batch} samples: operations "
+                "and bytes read and written, estimated from the instructions."
             )
             lines.append((name, text, tip))
         self.facts.show_facts(lines)

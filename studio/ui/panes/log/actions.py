@@ -14,7 +14,7 @@ ACTIONS: ActionTable[LogPane] = ActionTable(
     Action(
         "log.copy",
         "Copy the log",
-        "Copy the lines of the log that are shown.",
+        "Copy the log lines shown.",
         menu="Help",
         aliases=("report",),
         group="log",
@@ -25,7 +25,7 @@ ACTIONS: ActionTable[LogPane] = ActionTable(
     Action(
         "log.clear",
         "Clear the log",
-        "Forget the lines of the log.",
+        "Delete all log lines.",
         menu="Help",
         group="log",
         needs="sight",

@@ -32,7 +32,7 @@ from studio.widgets.record_table.views import RecordList
 _LEVELS: tuple[tuple[str, Severity], ...] = (
     ("Everything", "info"), ("Warnings", "warning"), ("Errors", "error"),
 )  # fmt: skip
-_SOURCES = ("all parts", "studio", "training", "compiler", "engine", "window")
+_SOURCES = ("All sources", "studio", "training", "compiler", "engine", "window")
 
 _WIDE_FILTER = 360
 """From this width on the words have room beside the choices."""
@@ -54,7 +54,7 @@ class LogPane(PaneFrame):
         self._build()
         self._nothing = EmptyState(
             "log", "Nothing has happened yet",
-            "What the studio, trainings and the engine have to say is kept here.", parent=self,
+            "Messages of the studio, training and the engine are listed here.", parent=self,
         )  # fmt: skip
         studio.actions.attach(ACTIONS, self)
         binding.refresh(self, self._show, self._log.changed, rate=10, when_visible=True)
@@ -103,8 +103,8 @@ class LogPane(PaneFrame):
         self._words.setPlaceholderText("Filter")
         self._words.setClearButtonEnabled(True)
         self._words.textChanged.connect(self._filter_changed)
-        self._level = _choice("log_level", "How severe", tuple(text for text, _ in _LEVELS), self)
-        self._source = _choice("log_source", "Who says it", _SOURCES, self)
+        self._level = _choice("log_level", "Level", tuple(text for text, _ in _LEVELS), self)
+        self._source = _choice("log_source", "Source", _SOURCES, self)
         boxes, buttons = (self._level, self._source), []
         for box in boxes:
             box.currentIndexChanged.connect(self._filter_changed)

@@ -14,7 +14,7 @@ ACTIONS: ActionTable[PlotsPane] = ActionTable(
     Action(
         "plots.follow",
         "Follow the training",
-        "Show everything and keep up with what is added.",
+        "Show the whole course and keep up with new points.",
         keys=("A",),
         context="plot",
         aliases=("fit", "autoscale", "zoom out"),
@@ -27,7 +27,7 @@ ACTIONS: ActionTable[PlotsPane] = ActionTable(
     Action(
         "plots.log_y",
         "Logarithmic values",
-        "Show values by their magnitude; those at or below zero get a zone of their own.",
+        "Use a logarithmic axis; values at or below zero are drawn in a separate zone.",
         keys=("Y",),
         context="plot",
         aliases=("log scale",),
@@ -38,8 +38,8 @@ ACTIONS: ActionTable[PlotsPane] = ActionTable(
     ),
     Action(
         "plots.outliers",
-        "Leave outliers out of the range",
-        "Fit the vertical range to most of the points, so that a few do not press the rest flat.",
+        "Ignore outliers in the range",
+        "Fit the vertical range to most points, ignoring a few outliers.",
         keys=("O",),
         context="plot",
         aliases=("clip", "percentile"),
@@ -80,8 +80,8 @@ ACTIONS: ActionTable[PlotsPane] = ActionTable(
     ),
     Action(
         "plots.copy",
-        "Copy picture",
-        "Copy the plot as it is shown.",
+        "Copy image",
+        "Copy the plot as shown.",
         keys=("Ctrl+C",),
         context="plot",
         aliases=("screenshot", "image"),
@@ -92,8 +92,8 @@ ACTIONS: ActionTable[PlotsPane] = ActionTable(
     ),
     Action(
         "plots.export_csv",
-        "Export numbers…",
-        "Write every point of the curves shown to a CSV file, nothing thinned.",
+        "Export data…",
+        "Write all points of the curves shown to a CSV file.",
         context="plot",
         aliases=("csv", "save data"),
         group="export",

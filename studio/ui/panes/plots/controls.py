@@ -43,7 +43,7 @@ class PlotControls(QWidget):
         self._axis = QComboBox(self)
         self._axis.setObjectName("plot_axis")
         self._axis.setAccessibleName("Horizontal axis")
-        self._axis.setToolTip("What the horizontal axis counts")
+        self._axis.setToolTip("Unit of the horizontal axis")
         for axis in AXES:
             self._axis.addItem(AXIS_TEXT[axis], axis)
         self._axis.activated.connect(self._chosen)
@@ -57,9 +57,7 @@ class PlotControls(QWidget):
         self._slider.setFixedHeight(theme.HIT)
         self._slider.setMinimumWidth(_SLIDER[0])
         self._slider.setMaximumWidth(_SLIDER[1])
-        self._slider.setToolTip(
-            "How much of the average is kept at each step; the raw curve lies faintly behind"
-        )
+        self._slider.setToolTip("Smoothing factor; the raw curve is drawn faintly")
         self._slider.valueChanged.connect(self._smooth)
         self._value = QLabel(self)
         self._value.setFont(theme.font("numbers"))

@@ -13,7 +13,7 @@ from studio.widgets import theme
 _SAMPLE = 20
 _HIGH = 22
 _GAP = 6
-_TIP = "Click hides or shows it, Shift+click shows it alone"
+_TIP = "Click to hide or show, Shift+click to show only this"
 
 
 class Chip(QAbstractButton):

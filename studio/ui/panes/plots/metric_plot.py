@@ -252,7 +252,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         _set_pairs(self._bad, [(place, low, place, tall) for place in bad.places])
         if bad.total:
             noun = "number" if bad.total == 1 else "numbers"
-            self._note.setText(f"{numbers.count(bad.total)} {noun} not finite")
+            self._note.setText(f"{numbers.count(bad.total)} {noun} NaN or Inf")
 
     def _draw_marks(self, content: Content, view: tuple[float, float]) -> None:
         marks = _marks_in(content, view)
@@ -270,7 +270,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         value, place = drawn.latest or (0.0, 0.0)
         strong = drawn.entry.key == self._display.hovered
         colour = strokes.colour(drawn.entry.style)
-        text, kind = value_text(self.metric_name, value), ", as recorded last"
+        text, kind = value_text(self.metric_name, value), ", last recorded"
         if drawn.recorded is not None:
             recorded = value_text(self.metric_name, drawn.recorded)
             kind = f" smoothed; {recorded} at the last step"

@@ -159,15 +159,15 @@ class PlotsPane(PaneFrame):
             return
         self._said = saying
         if busy:
-            self._nothing.say("No numbers yet", "They come with the first steps of the training.")
+            self._nothing.say("No data yet", "Plots appear with the first steps of training.")
             return
         keys = shown_keys(self._actions["train.start"].keys[0])
         train = (f"Train ({keys})", self._train)
         if self._display.runs:
-            told = "What is drawn here ended before its first step."
-            self._nothing.say("No numbers", told, train)
+            told = "The run ended before its first step."
+            self._nothing.say("No data", told, train)
             return
-        told = "Loss and metrics are drawn here while a network trains."
+        told = "Loss and metrics are plotted here during training."
         self._nothing.say("No run yet", told, train)
 
     def _arrange(self) -> None:
@@ -279,11 +279,11 @@ class PlotsPane(PaneFrame):
         plot = self._plots.get(self.metric_in_hand()) if self._current else None
         picture: QPixmap = plot.picture() if plot is not None else self._area.grab()
         QGuiApplication.clipboard().setPixmap(picture)
-        self._notify("The picture of the plot was copied", "ok")
+        self._notify("Plot copied", "ok")
 
     def ask_for_file(self) -> None:
         """Ask where the numbers are to be written."""
-        dialog = QFileDialog(self, "Export numbers")
+        dialog = QFileDialog(self, "Export data")
         dialog.setObjectName("export_csv")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter("Tables (*.csv)")
@@ -308,7 +308,7 @@ class PlotsPane(PaneFrame):
 
         self._tasks.start(
             f"Write {path.name}", work,
-            lambda made: self._notify(f"The numbers were written to {made.name}", "ok"),
+            lambda made: self._notify(f"Wrote {made.name}", "ok"),
             self._fail, if_left="answer",
         )  # fmt: skip
 

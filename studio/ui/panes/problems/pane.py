@@ -43,7 +43,7 @@ class ProblemsPane(PaneFrame):
         contexts.register("table", self._list)
         self.set_body(self._list)
         self._nothing = EmptyState(
-            "ok", "No problems", "What keeps the network from training is listed here."
+            "ok", "No problems", "Errors and warnings of the network and its data are listed here."
         )
         binding.refresh(self, self._show, self._problems.changed, theme.changed)
         binding.refresh(self, self._show_current, self._problems.current_changed)
@@ -93,7 +93,7 @@ class ProblemsPane(PaneFrame):
         The loader of the data stops at the first problem.
         """
         if problem.id.startswith(("graph:layer.plugin:", "graph:training.plugin.")):
-            tip = "Plugins are switched on and off there."
+            tip = "Turn plugins on or off there."
             return Lead("Open the preferences", tip, self._show_preferences)
         found = self._data.problems
         if problem.source != "data" or len(found.rows) < 2:

@@ -54,10 +54,7 @@ _LOW = 430
 """Height below which a pane is low."""
 
 _ENOUGH = 5
-_FEW = (
-    " So few tell little yet: a kernel that other programs held up in one of them counts with all"
-    " of its delay."
-)
+_FEW = " Few samples: a single delay by another program distorts the result."
 """What to know of kernel times from fewer steps than are enough."""
 
 _ALL_SECTIONS = "all sections"
@@ -195,7 +192,7 @@ class ProfilerPane(PaneFrame):
         slider = QSlider(Qt.Orientation.Horizontal, self)
         slider.setObjectName("kernel_percentile")
         slider.setAccessibleName("Hide fast kernels")
-        slider.setToolTip("Hide kernels that took less time than this per cent of all: 0")
+        slider.setToolTip("Hide kernels below this percentage of the total time: 0")
         slider.setRange(0, 100)
         slider.setPageStep(10)
         slider.setFixedSize(_SLIDER, theme.HIT)
@@ -279,12 +276,10 @@ class ProfilerPane(PaneFrame):
         # Until a step can be divided, how long its kernels take is all that is known.
         rows = model.rows(self._grouping)
         self._head.setText(
-            f"{numbers.duration(bar.seconds)} a step" if bar is not None else "measuring…"
+            f"{numbers.duration(bar.seconds)} per step" if bar is not None else "measuring…"
         )
         self._head.setToolTip(
-            "The mean of steps with full batches; ends of epochs are not in it"
-            if bar is not None
-            else ""
+            "Mean of steps with full batches, without ends of epochs" if bar is not None else ""
         )
         self._show_subject()
         self._table.set_rows(self._filter.apply(rows))
@@ -324,36 +319,41 @@ class ProfilerPane(PaneFrame):
         gain = model.quiet_gain
         if gain is not None and not model.quiet:
             self._quiet.setToolTip(
-                f"{self._quiet.toolTip()}\nLive views and measuring take"
-                f" {numbers.share(gain, 2)} of a step now."
+                f"{self._quiet.toolTip()}\nLive views and measuring take "
+                f"{numbers.share(gain, 2)} of a step."
             )
 
     def _quiet_text(self) -> str:
         gain = self._profiling.quiet_gain
         if self._profiling.quiet:
-            return "Quiet"
-        return "Quiet" if gain is None else f"Quiet {numbers.MINUS}{gain * 100:.1f}{numbers.THIN}%"
+            return "Pause views"
+        return (
+            "Pause views"
+            if gain is None
+            else f"Pause views {numbers.MINUS}{gain * 100:.1f}{numbers.THIN}%"
+        )
 
     def _show_empty(self) -> None:
         model = self._profiling
         if model.is_busy:
             self._nothing.say(
-                "Measuring", "Some steps are run on the project's data; their weights are dropped.",
+                "Measuring", "A few steps run on the project's data; their weights "
+                             "are discarded.",
                 ("Cancel", model.cancel_dry_run),
             )  # fmt: skip
             return
         if model.is_live:
-            self._nothing.say("No step measured yet", "The training has begun.")
+            self._nothing.say("No step measured yet", "Training has started.")
             return
         reason = self._actions.why_not("profiler.dry_run")
         if reason:
-            self._nothing.say("No step measured", f"A dry run is not possible: {reason}.")
+            self._nothing.say("No step measured", f"Dry run unavailable: {reason}.")
             return
         last = model.dry_run_seconds
         took = f" The last one took {numbers.duration(last)}." if last is not None else ""
         self._nothing.say(
             "No step measured",
-            f"A dry run takes some steps on the project's data and keeps no weights.{took}",
+            f"A dry run runs a few steps on the project's data and keeps no weights.{took}",
             ("Dry run", lambda: self._trigger("profiler.dry_run")),
         )
 
@@ -369,7 +369,7 @@ class ProfilerPane(PaneFrame):
         self._filter.section = "" if section == _ALL_SECTIONS else section
         self._filter.percentile = self._slowest.value()
         self._slowest.setToolTip(
-            f"Hide kernels that took less time than this per cent of all: {self._slowest.value()}"
+            f"Hide kernels below this percentage of the total time: {self._slowest.value()}"
         )
         self._refresh()
 
@@ -464,7 +464,7 @@ def _doubt(peaks: Peaks | None) -> str:
     """The tip of a device whose peaks may be wrong."""
     if peaks is None or not peaks.doubt:
         return ""
-    return f"Its peaks are in doubt: {peaks.doubt}.\n“Measure the device's peaks” measures again."
+    return f"Its peaks may be wrong: {peaks.doubt}.\n“Measure the device's peaks” measures again."
 
 
 def _origin(profiling: ProfilingModel, training: TrainingModel, origin: str) -> str:
@@ -472,11 +472,11 @@ def _origin(profiling: ProfilingModel, training: TrainingModel, origin: str) -> 
     if profiling.frozen:
         return "frozen"
     if profiling.is_unwatched:
-        return "from before: nothing is measured now"
+        return "earlier measurement"
     words = "live" if profiling.is_live else origin
     # Where the canvas was changed since, it is not what the times are of.
     is_older = bool(training.staleness) and words in ("live", "training")
-    return f"{words}, of an older graph" if is_older else words
+    return f"{words}, older graph" if is_older else words
 
 
 def _steps_tip(origin: str, together: float, bar: StepBar | None) -> str:
@@ -489,7 +489,7 @@ def _steps_tip(origin: str, together: float, bar: StepBar | None) -> str:
     if bar is None or together <= bar.seconds:
         return told
     return (
-        f"{told} Timed one by one, the kernels of a step take {numbers.duration(together)}"
-        f" together: longer than the whole step, {numbers.duration(bar.seconds)}, in which nothing"
-        " is timed between them. The bar counts them without what the timing adds."
+        f"{told} Timed one by one, the kernels take {numbers.duration(together)}, "
+        f"longer than the whole step of {numbers.duration(bar.seconds)} without "
+        "timing. The bar excludes this overhead."
     )

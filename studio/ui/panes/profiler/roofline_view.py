@@ -78,7 +78,7 @@ class RooflineView(QWidget):
         self.setAccessibleDescription(
             f"{len(self._points)} kernels"
             + (f" under {peaks.gflops:.3g} GFLOP/s and {peaks.gbytes:.3g} GB/s" if peaks else "")
-            + (f", which is in doubt: {peaks.doubt}" if peaks and peaks.doubt else "")
+            + (f", which may be wrong: {peaks.doubt}" if peaks and peaks.doubt else "")
         )
         self.update()
 
@@ -227,7 +227,7 @@ class RooflineView(QWidget):
             painter.setPen(theme.colour("text3"))
             painter.drawText(
                 plot.adjusted(8, 0, -8, -6), _BOTTOM_RIGHT,
-                "The device's peaks have not been measured",
+                "The device's peaks are not measured yet",
             )  # fmt: skip
             return
         low, high = 10.0**self._across.low, 10.0**self._across.high
@@ -245,10 +245,10 @@ class RooflineView(QWidget):
             painter.setPen(theme.colour("warning"))
             room = plot.adjusted(_UNIT, 3, -5, 0)
             words = Qt.TextFlag.TextWordWrap | _TOP_RIGHT
-            said = f"The roof is in doubt: {peaks.doubt}"
+            said = f"The roof may be wrong: {peaks.doubt}"
             metrics = QFontMetricsF(painter.font())
             if metrics.boundingRect(room, int(words), said).height() > 2.5 * metrics.height():
-                said = "The roof is in doubt"
+                said = "The roof may be wrong"
             painter.drawText(room, words, said)
             painter.setPen(theme.colour("text2"))
         start = self.place_of(low, max(roof(peaks, low), 10.0**self._up.low))
@@ -307,7 +307,7 @@ class RooflineView(QWidget):
         ]
         if row.utilisation is not None and point.gain_ms is not None:
             lines.append(f"bound by {row.bound}, {row.utilisation:.0%} of the peak")
-            lines.append(f"at the roof a step would be {point.gain_ms * 1e3:.1f} µs shorter")
+            lines.append(f"at the roof, a step would be {point.gain_ms * 1000.0:.1f} µs shorter")
         return tuple(lines)
 
 

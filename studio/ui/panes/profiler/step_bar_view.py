@@ -63,7 +63,7 @@ class StepBarView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("step_bar")
-        self.setAccessibleName("One step, divided")
+        self.setAccessibleName("Parts of a step")
         self.setMouseTracking(True)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
@@ -190,7 +190,7 @@ class StepBarView(QWidget):
             return ""
         text = MEANINGS[part]
         if part == "studio" and not bar.sees_studio:
-            text = "It ran beside no view, or this system has no clocks of threads to tell it by."
+            text = "No view was open, or this system has no thread clocks."
         return (
             f"<b>{part.capitalize()}</b>: {bar.parts[part] * 1e6:.2f} µs, {bar.share(part):.2%}"
             f"<br>{text}"
@@ -289,4 +289,4 @@ def described(bar: StepBar | None) -> str:
     parts = (
         f"{part} {bar.share(part):.1%}" for part in PARTS if abs(bar.share(part)) >= _LEAST_SHOWN
     )
-    return f"a step of {bar.seconds * 1e3:.3g} ms: " + ", ".join(parts)
+    return f"step of {bar.seconds * 1000.0:.3g} ms: " + ", ".join(parts)

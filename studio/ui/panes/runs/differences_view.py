@@ -18,7 +18,7 @@ class DifferencesView(QTreeWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("run_differences")
-        self.setAccessibleName("Differences between the runs chosen")
+        self.setAccessibleName("Differences between the selected runs")
         self.setRootIsDecorated(False)
         self.setUniformRowHeights(True)
         self.setIndentation(12)

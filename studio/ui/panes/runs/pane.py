@@ -74,7 +74,7 @@ class RunsPane(PaneFrame):
         self._filter.setAccessibleName("Filter runs")
         self._filter.setClearButtonEnabled(True)
         self._filter.textChanged.connect(self._filtered)
-        self._starred = self._button("star-full", "Only runs you marked", "run_starred", True)
+        self._starred = self._button("star-full", "Only starred runs", "run_starred", True)
         self._starred.toggled.connect(self._filtered)
         self._columns = self._button("columns", "Columns", "run_columns_button")
         self._columns.clicked.connect(self._choose_columns)
@@ -174,8 +174,8 @@ class RunsPane(PaneFrame):
         if one is not None:
             self._add(menu, "Test", "testing", lambda: self._test(one.name),
                       "" if one.has_weights else "it has no weights yet")  # fmt: skip
-            busy = "a training is under way" if self._training.is_busy else ""
-            why = busy or ("" if one.can_go_on else "it has no checkpoint to go on from")
+            busy = "a training is running" if self._training.is_busy else ""
+            why = busy or ("" if one.can_go_on else "it has no checkpoint")
             self._add(menu, "Continue training…", "play", lambda: self._continue(one), why)
             menu.addSeparator()
             self._add(menu, "Rename", "edit", self._edit_name)
@@ -188,7 +188,7 @@ class RunsPane(PaneFrame):
         shown.toggled.connect(self._show_archived)
         binned = self._runs.binned
         if binned:
-            self._add(menu, "Bring back the run deleted last", "undo",
+            self._add(menu, "Restore the last deleted run", "undo",
                       lambda: self._restore(binned[-1]))  # fmt: skip
         if chosen:
             self._add_delete(menu, chosen)
@@ -201,9 +201,9 @@ class RunsPane(PaneFrame):
         self._add(menu, word, "star", lambda: self._set_stars(not starred))
         if len(chosen) > 1:
             names = [run.name for run in chosen]
-            self._add(menu, "Draw only these", "plots", lambda: self._runs.overlay.only(*names))
+            self._add(menu, "Plot only these", "plots", lambda: self._runs.overlay.only(*names))
         archived = all(run.notes.archived for run in chosen)
-        self._add(menu, "Back into the list" if archived else "Archive", "eye-off",
+        self._add(menu, "Unarchive" if archived else "Archive", "eye-off",
                   lambda: self._archive(not archived))  # fmt: skip
         menu.addSeparator()
 
@@ -299,7 +299,7 @@ class RunsPane(PaneFrame):
         dialog.setObjectName("continue_run")
         done = numbers.counted(run.epochs, "epoch is", "epochs are")
         dialog.setWindowTitle("Continue training")
-        dialog.setLabelText(f"{done} done. Train to how many in all?")
+        dialog.setLabelText(f"{done} done. Train up to epoch:")
         dialog.setInputMode(QInputDialog.InputMode.IntInput)
         dialog.setIntRange(run.epochs + 1, MAX_EPOCHS)
         dialog.setIntValue(planned if planned > run.epochs else run.epochs + planned)
@@ -319,17 +319,18 @@ class RunsPane(PaneFrame):
     def _say_nothing(self) -> None:
         """What stands in the place of runs: how to get one, or that one is about to be listed."""
         if self._training.is_busy:
-            doing = self._training.doing or "the run is listed here when it begins"
+            doing = self._training.doing or "the run appears here when it starts"
             is_early = self._training.state == "preparing"
             self._nothing.say(
-                "The training is being prepared" if is_early else "The training has begun",
+                "Preparing training" if is_early else "Training has started",
                 f"{doing[:1].upper()}{doing[1:]}.",
             )
             return
         keys = shown_keys(self._actions["train.start"].keys[0])
         self._nothing.say(
-            "Every training start is kept here",
-            "Settings, curves and weights, to compare and to go on with.",
+            "No runs yet",
+            "Every training is kept here with its settings, curves and weights, to "
+            "compare and continue.",
             (f"Train ({keys})", self._train),
         )
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from studio.ui.panes.tensor_view.pane import TensorViewPane
 
 _CONTEXT: Context = "tensor"
-_NO_PICTURE = "there is no picture yet"
+_NO_PICTURE = "there is no image yet"
 
 
 def _why_no_picture(pane: TensorViewPane) -> str:
@@ -20,7 +20,7 @@ def _why_no_picture(pane: TensorViewPane) -> str:
 def _why_no_colour(pane: TensorViewPane) -> str:
     shape = pane.view.shape
     has_three = shape is not None and len(shape) >= 3 and shape[-1] == 3
-    return "" if has_three else "the last axis has no three channels"
+    return "" if has_three else "the last axis does not have three channels"
 
 
 def _why_not_point(pane: TensorViewPane) -> str:
@@ -28,12 +28,12 @@ def _why_not_point(pane: TensorViewPane) -> str:
 
 
 def _why_no_value(pane: TensorViewPane) -> str:
-    return "" if pane.view.pointing.value is not None else "nothing is pointed at"
+    return "" if pane.view.pointing.value is not None else "no element is selected"
 
 
 def _channel(number: int) -> Action[TensorViewPane]:
     return Action(
-        f"tensor.channel_{number}", f"Channel {number}", f"Show channel {number} by itself.",
+        f"tensor.channel_{number}", f"Channel {number}", f"Show only channel {number}.",
         keys=(str(number),), menu="View/Tensor view", context=_CONTEXT, group="slices",
         run=lambda pane: pane.view.set_channel(number - 1),
         enabled=_why_no_picture,
@@ -42,7 +42,7 @@ def _channel(number: int) -> Action[TensorViewPane]:
 
 def _nudge(name: str, word: str, right: int, down: int) -> Action[TensorViewPane]:
     return Action(
-        f"tensor.pick_{name}", f"Point {word}", f"Point at the element {word}.",
+        f"tensor.pick_{name}", f"Move {word}", f"Select the element {word}.",
         keys=(name.capitalize(),), context=_CONTEXT, group="pointing",
         run=lambda pane: pane.view.pointing.nudge(right, down),
         enabled=_why_no_picture,
@@ -52,19 +52,20 @@ def _nudge(name: str, word: str, right: int, down: int) -> Action[TensorViewPane
 ACTIONS: ActionTable[TensorViewPane] = ActionTable(
     80,
     Action(
-        "tensor.live", "Show last step", "Show the tensor as the last finished step left it.",
+        "tensor.live", "Show last step", "Show the tensor after the last completed step.",
         menu="View/Tensor view", context=_CONTEXT, aliases=("live",), group="moment",
         run=lambda pane: pane.view.look_live(),
     ),
     Action(
         "tensor.after", "Show after selected instruction",
-        "Show the tensor as it is behind the instruction that is selected in the listing.",
+        "Show the tensor after the instruction selected in the listing.",
         menu="View/Tensor view", context=_CONTEXT, aliases=("moment", "step"), group="moment",
         run=lambda pane: pane.view.look_after(pane.instruction()),
         enabled=lambda pane: "" if pane.instruction() else "no instruction is selected",
     ),
     Action(
-        "tensor.hold", "Hold", "Keep what is shown while the training goes on, or let go.",
+        "tensor.hold", "Hold", "Hold the values shown while training continues, or "
+                               "release them.",
         keys=("H",), menu="View/Tensor view", context=_CONTEXT, aliases=("freeze", "snapshot"),
         group="moment",
         run=lambda pane: pane.view.hold(), enabled=lambda pane: pane.view.why_not_hold(),
@@ -72,7 +73,7 @@ ACTIONS: ActionTable[TensorViewPane] = ActionTable(
     ),
     Action(
         "tensor.compare", "Compare with held",
-        "Show the difference between the tensor now and what was held.",
+        "Show the difference between the current and the held tensor.",
         keys=("V",), menu="View/Tensor view", context=_CONTEXT, aliases=("difference", "change"),
         group="moment",
         run=lambda pane: pane.view.compare(), enabled=lambda pane: pane.view.why_not_compare(),
@@ -80,14 +81,14 @@ ACTIONS: ActionTable[TensorViewPane] = ActionTable(
     ),
     Action(
         "tensor.fit_range", "Fit colours once",
-        "Spread the colours over the values shown now, and leave them there.",
+        "Fit the colour range to the values shown now.",
         keys=("W",), menu="View/Tensor view", context=_CONTEXT, aliases=("range", "contrast"),
         group="colours",
         run=lambda pane: pane.view.fit_range(), enabled=_why_no_picture,
     ),
     Action(
         "tensor.follow_range", "Keep fitting colours",
-        "Spread the colours over the values of every new picture.",
+        "Fit the colour range to every new image.",
         menu="View/Tensor view", context=_CONTEXT, aliases=("range", "auto"),
         group="colours",
         run=lambda pane: pane.view.follow_range(not pane.view.colours.follows),
@@ -96,14 +97,14 @@ ACTIONS: ActionTable[TensorViewPane] = ActionTable(
     ),
     Action(
         "tensor.colour", "Channels as colour",
-        "Show three channels as red, green and blue instead of side by side.",
+        "Show three channels as RGB instead of side by side.",
         menu="View/Tensor view", context=_CONTEXT, aliases=("rgb", "image"),
         group="colours",
         run=lambda pane: pane.view.set_colour(not pane.view.view_state.colour),
         enabled=_why_no_colour, checked=lambda pane: pane.view.view_state.colour,
     ),
     Action(
-        "tensor.previous_slice", "Previous slice", "Go to the slice or page of tiles before.",
+        "tensor.previous_slice", "Previous slice", "Go to the previous slice or page of tiles.",
         keys=("PgUp",), menu="View/Tensor view", context=_CONTEXT, group="slices",
         run=lambda pane: pane.view.turn(-1), enabled=_why_no_picture,
     ),
@@ -114,12 +115,12 @@ ACTIONS: ActionTable[TensorViewPane] = ActionTable(
     ),
     *map(_channel, (1, 2, 3)),
     Action(
-        "tensor.channel_all", "All channels", "Show all channels again, and all tiles.",
+        "tensor.channel_all", "All channels", "Show all channels and tiles.",
         keys=("0",), menu="View/Tensor view", context=_CONTEXT, group="slices",
         run=lambda pane: pane.view.set_channel(None), enabled=_why_no_picture,
     ),
     Action(
-        "tensor.go_to", "Go to index…", "Point at the element of an index that you type.",
+        "tensor.go_to", "Go to index…", "Select an element by its index.",
         keys=("Ctrl+G",), menu="View/Tensor view", context=_CONTEXT, aliases=("find", "element"),
         group="pointing",
         run=lambda pane: pane.ask_index(), enabled=_why_not_point,
@@ -129,7 +130,7 @@ ACTIONS: ActionTable[TensorViewPane] = ActionTable(
     _nudge("up", "above", 0, -1),
     _nudge("down", "below", 0, 1),
     Action(
-        "tensor.copy_value", "Copy value", "Copy the element pointed at, exactly as stored.",
+        "tensor.copy_value", "Copy value", "Copy the exact value of the selected element.",
         keys=("Ctrl+C",), menu="View/Tensor view", context=_CONTEXT, group="pointing",
         run=lambda pane: pane.copy_value(), enabled=_why_no_value,
     ),

@@ -54,9 +54,9 @@ _MENU: tuple[menus.Entry, ...] = (
     "tensor.go_to", "tensor.copy_value",
 )  # fmt: skip
 _CHOICES = {
-    "largest": "A cell shows the largest in size",
-    "greatest": "A cell shows the greatest",
-    "least": "A cell shows the least",
+    "largest": "A pixel shows the largest magnitude",
+    "greatest": "A pixel shows the maximum",
+    "least": "A pixel shows the minimum",
 }
 
 
@@ -143,7 +143,7 @@ class TensorViewPane(PaneFrame):
             )
         )
         more = tool_button(
-            "more", "tensor.more", "Moment, colours, slices, pointing", self,
+            "more", "tensor.more", "Moment, colours, slices, selection", self,
             "More of the tensor view",
         )  # fmt: skip
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(more.rect().bottomLeft())))
@@ -416,7 +416,7 @@ class TensorViewPane(PaneFrame):
     def _device_broke(self, why: str) -> None:
         if not self._device_refused:
             self._device_refused = True
-            self._notify(f"Tensors are shown from copies: {why}", "warning")
+            self._notify(f"Tensors are drawn from copies: {why}", "warning")
             self.view.draw_from_device(False)
 
     # -- doing ----------------------------------------------------------------------------------

@@ -25,8 +25,8 @@ class SliceField(QLineEdit):
         self.setAccessibleName("Slice")
         self.setPlaceholderText("[0, :, ::2]")
         self.setToolTip(
-            "What of the tensor is shown, as NumPy writes it: [0, :, ::2]\n"
-            "t[-50:] shows its last 50 pictures, one behind another"
+            "Part of the tensor to show, in NumPy notation: [0, :, ::2]\nt[-50:] "
+            "shows the last 50 steps in sequence"
         )
         self.setFont(theme.font("mono"))
         self._view = view

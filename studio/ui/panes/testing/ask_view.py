@@ -136,7 +136,7 @@ class AskView(QWidget):
     def _hint(self) -> str:
         subject = self._subject
         if subject is not None and subject.is_plane:
-            return "Click a place on the map"
+            return "Click a point on the map"
         if subject is not None and subject.form:
             return "Change a number, or choose a sample"
         return _HINT
@@ -187,7 +187,7 @@ class AskView(QWidget):
             self._answer.show_message(error.message, error=True)
 
     def _choose_file(self) -> None:
-        dialog = QFileDialog(self, "Ask about files")
+        dialog = QFileDialog(self, "Open files")
         dialog.setObjectName("ask_files")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setNameFilter("Images, tables and arrays (*.png *.jpg *.jpeg *.bmp *.gif *.csv "
@@ -217,7 +217,7 @@ class AskView(QWidget):
             self._pages.addWidget(page)
         self._file = QPushButton("Open a file…", self)
         self._file.setObjectName("ask_file")
-        self._file.setToolTip("Ask about an image, a table or an array; files can be dropped too")
+        self._file.setToolTip("Open an image, a table or an array, or drop files here")
         self._file.clicked.connect(self._choose_file)
         said = QVBoxLayout()
         said.setSpacing(2)
@@ -250,13 +250,13 @@ class AskView(QWidget):
             row.addWidget(button)
         self._fit = QCheckBox("Fit", page)
         self._fit.setObjectName("fit_drawing")
-        self._fit.setToolTip("Bring the drawing to the size and place the data's pictures have")
+        self._fit.setToolTip("Scale and centre the drawing like the images of the data")
         self._fit.setChecked(True)
         self._fit.toggled.connect(self._drawn)
         row.addWidget(self._fit)
         row.addStretch(1)
-        for name, tip, work in (("undo", "Take the last stroke back", self._draw.undo),
-                                ("delete", "Clear the sheet", self._draw.clear)):  # fmt: skip
+        for name, tip, work in (("undo", "Undo the last stroke", self._draw.undo),
+                                ("delete", "Clear the drawing", self._draw.clear)):  # fmt: skip
             tool = tool_button(name, f"draw.{name}", tip, page)
             tool.clicked.connect(work)
             row.addWidget(tool)
@@ -312,7 +312,7 @@ class PenButton(QToolButton):
 
     def __init__(self, width: float, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setToolTip("Width of the line")
+        self.setToolTip("Line width")
         self.setCheckable(True)
         self.setFixedSize(theme.HIT, theme.HIT)
         self._width = width

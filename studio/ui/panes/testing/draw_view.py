@@ -28,11 +28,11 @@ class DrawView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("draw_sheet")
-        self.setAccessibleName("Sheet to draw on")
+        self.setAccessibleName("Drawing area")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setCursor(Qt.CursorShape.CrossCursor)
-        self.setToolTip("Draw with the left button, take away with the right one")
+        self.setToolTip("Draw with the left mouse button, erase with the right")
         self.width_of_line = WIDTHS[2]
         self._drawing: Drawing | None = None
         self._last: QPointF | None = None

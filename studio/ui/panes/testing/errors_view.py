@@ -27,7 +27,7 @@ class ErrorsView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("regression_errors")
-        self.setAccessibleName("Predicted against true numbers")
+        self.setAccessibleName("Predicted against true values")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFont(theme.font("small"))
         self._outcome: Regression | None = None

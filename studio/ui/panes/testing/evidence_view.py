@@ -51,7 +51,7 @@ class MatrixPanel(QWidget):
         self.shares = QToolButton(self)
         self.shares.setObjectName("matrix_shares")
         self.shares.setText("Show % of row")
-        self.shares.setToolTip("Show the share of each row instead of counts")
+        self.shares.setToolTip("Show percentages of each row instead of counts")
         self.shares.setCheckable(True)
         self.shares.setFont(theme.font("small"))
         self.shares.toggled.connect(self.matrix.show_shares)
@@ -193,7 +193,7 @@ class SamplesPanel(QWidget):
         if choice.is_cell and results is not None and isinstance(results.outcome, Classification):
             names = results.outcome.names
             truth, said = names[choice.truth], names[choice.predicted]
-            text = f"{truth} recognised" if truth == said else f"{truth} taken for {said}"
+            text = f"{truth} recognised" if truth == said else f"{truth} predicted as {said}"
             self.cell.show_text(text)
         found = evaluation.samples
         self._count.setText("" if found is None else numbers.counted(len(found), "sample"))

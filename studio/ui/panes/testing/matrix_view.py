@@ -70,7 +70,7 @@ class MatrixView(QWidget):
         if outcome is not None:
             wrong = int(outcome.wrong.sum())
             total = numbers.count(len(outcome.truth))
-            text = f"{numbers.count(wrong)} of {total} samples are taken for another class"
+            text = f"{numbers.count(wrong)} of {total} samples misclassified"
             self.setAccessibleDescription(text)
         self.update()
 
@@ -114,7 +114,7 @@ class MatrixView(QWidget):
         count, whole = int(self._counts[cell]), int(self._counts[cell[0]].sum())
         share = numbers.share(count / whole, 2) if whole else numbers.DASH
         truth, said = self._names[cell[0]], self._names[cell[1]]
-        how = "recognised" if cell[0] == cell[1] else f"taken for {said}"
+        how = "recognised" if cell[0] == cell[1] else f"predicted {said}"
         return f"{numbers.count(count)} of {numbers.count(whole)} {truth} {how} ({share})"
 
     # -- painting -------------------------------------------------------------------------------
@@ -145,8 +145,8 @@ class MatrixView(QWidget):
         metrics = QFontMetricsF(self.font())
         painter.setPen(theme.colour("text3"))
         middle = Qt.AlignmentFlag.AlignCenter
-        wide = max(count * side, metrics.horizontalAdvance("taken for") + 2)
-        painter.drawText(QRectF(left, 0, wide, _LABEL), middle, "taken for")
+        wide = max(count * side, metrics.horizontalAdvance("predicted") + 2)
+        painter.drawText(QRectF(left, 0, wide, _LABEL), middle, "predicted")
         painter.save()
         painter.translate(0, top + count * side)
         painter.rotate(-90)

@@ -38,7 +38,7 @@ _ROOM = (520, 860)
 _NOTE = 96
 """Pixels for gaps and the remark beside the measures."""
 
-_PART_TIP = "Which part of the data is measured"
+_PART_TIP = "Part of the data to test on"
 
 
 class TestingPane(PaneFrame):
@@ -114,26 +114,26 @@ class TestingPane(PaneFrame):
         evaluation, say = self._evaluation, self._nothing.say
         recorded = evaluation.newest
         if evaluation.status == "failed" and evaluation.error is not None:
-            say("The test failed", evaluation.error.message, ("Try again", evaluation.measure))
+            say("Test failed", evaluation.error.message, ("Try again", evaluation.measure))
         elif self._training.is_busy and not evaluation.why_not():
             is_paused = self._training.state == "paused"
             say(
-                "The training is paused" if is_paused else "The network is being trained",
+                "Training is paused" if is_paused else "Training is running",
                 "It is tested when the training has ended; you can test it as it is now.",
-                ("Test it now", evaluation.measure),
+                ("Test now", evaluation.measure),
             )
         elif recorded is not None:
             name, title = recorded
             say(
-                "No run is chosen",
-                f"The run of {title} can be tested.",
+                "No run chosen",
+                f"You can test the run of {title}.",
                 ("Test it", lambda: evaluation.test_run(name)),
             )
         else:
             keys = shown_keys(self._actions["train.start"].keys[0])
             say(
                 "Nothing to test yet",
-                "After a training, what the network gets right and wrong is shown here.",
+                "After training, correct and wrong predictions are shown here.",
                 (f"Train ({keys})", self._train),
             )
 
@@ -177,7 +177,7 @@ class TestingPane(PaneFrame):
         if columns == self._columns:
             return
         self._columns = columns
-        panels = ((self._matrix, "Matrix"), (self._samples, "Samples"), (self._asking, "Ask"))
+        panels = ((self._matrix, "Matrix"), (self._samples, "Samples"), (self._asking, "Predict"))
         beside = panels if columns == 3 else panels[:2] if columns == 2 else ()
         for panel, _ in beside:
             self._split.addWidget(panel)
@@ -191,8 +191,8 @@ class TestingPane(PaneFrame):
             self._column.addWidget(self._split, 1)
             self._split.show()
         elif columns == 2:
-            self._tabs.addTab(self._split, "Evidence")
-            self._tabs.addTab(self._asking, "Ask")
+            self._tabs.addTab(self._split, "Results")
+            self._tabs.addTab(self._asking, "Predict")
         else:
             self._split.hide()
             for panel, title in panels:
@@ -229,7 +229,7 @@ class MeasuresHead(QWidget):
         self._network = QComboBox(self)
         self._network.setObjectName("test_network")
         self._network.setAccessibleName("Network")
-        self._network.setToolTip("Which network is tested")
+        self._network.setToolTip("Network to test")
         self._network.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
@@ -241,7 +241,7 @@ class MeasuresHead(QWidget):
         self._part.setToolTip(_PART_TIP)
         self._part.activated.connect(self._chosen)
         self._again = tool_button(
-            "refresh", "test_again", "Measure the network as it is now", self, "Measure again"
+            "refresh", "test_again", "Test the current network", self, "Test again"
         )
         self._again.clicked.connect(self._evaluation.measure)
         self._measures = QHBoxLayout()

@@ -31,7 +31,7 @@ class PlaneView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("plane")
-        self.setAccessibleName("What the network says over the plane")
+        self.setAccessibleName("Predictions over the plane")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setCursor(Qt.CursorShape.CrossCursor)
         self.setFont(theme.font("small"))

@@ -216,5 +216,5 @@ def sentence(results: Results, sample: int) -> str:
     said = outcome.names[int(outcome.predicted[sample])]
     truth = outcome.names[int(outcome.truth[sample])]
     share = numbers.share(float(outcome.confidence[sample]))
-    how = f"recognised as {said}" if said == truth else f"{truth} taken for {said}"
+    how = f"recognised as {said}" if said == truth else f"{truth} predicted as {said}"
     return f"Sample {sample}: {how} with {share}, loss {loss}"

@@ -31,14 +31,14 @@ class StaleBand(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
         row.addWidget(self._text, 1)
-        self._show = self._button("stale.show", "Show difference", "Name every layer that differs")
+        self._show = self._button("stale.show", "Show difference", "List the layers that differ")
         self._show.setCheckable(True)
         self._show.toggled.connect(self._full.setVisible)
         self._revert = self._button(
             "stale.revert", "Revert", "Take the graph back that was trained; that can be undone"
         )
         self._revert.clicked.connect(self._take_back)
-        self._retrain = self._button("stale.retrain", "Retrain", "Train the graph as it is now")
+        self._retrain = self._button("stale.retrain", "Retrain", "Train the current graph")
         self._retrain.clicked.connect(lambda: studio.actions.trigger("train.start"))
         for button in (self._show, self._revert, self._retrain):
             row.addWidget(button)

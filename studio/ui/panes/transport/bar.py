@@ -109,7 +109,7 @@ class TransportBar(QWidget):
         if barred:
             tip += f"\n{barred[:1].upper()}{barred[1:]}."
         elif reason:
-            way_out = "choose some" if reason == NO_DATA else "see what is wrong"
+            way_out = "choose data" if reason == NO_DATA else "see the problems"
             tip += f"\n{reason[:1].upper()}{reason[1:]}. Click to {way_out}."
         elif self._training.staleness:
             text = self._training.staleness
@@ -164,7 +164,7 @@ class TransportBar(QWidget):
         self._rate.set_hint(
             "Rate of the next step; a change is marked in the plots"
             if busy
-            else "While it trains, the learning rate can be changed here"
+            else "Change the learning rate during training"
         )
         # Before the first report there is no rate; after it, none is a rate too.
         known = training.status.batches > 0 or training.status.learning_rate > 0

@@ -116,7 +116,7 @@ class TasksPopup(Popup):
     def refresh(self) -> None:
         """Show what runs now."""
         rows = [self._row(task) for task in self._studio.tasks.shown]
-        self.show_rows(rows, "Nothing runs in the background.")
+        self.show_rows(rows, "No background tasks.")
 
     def _row(self, task: TaskHandle) -> QWidget:
         row = QWidget()
@@ -174,7 +174,7 @@ class NoticesPopup(Popup):
         if self._is_over or (now and now == self._shown):
             return
         self._shown = now
-        self.show_rows([self._row(each) for each, *_ in now], "Nothing has been said yet.")
+        self.show_rows([self._row(each) for each, *_ in now], "No notices yet.")
         if notices.unseen:
             notices.see()
 

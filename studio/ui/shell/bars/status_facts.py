@@ -49,20 +49,20 @@ def validity_fact(studio: Studio) -> Fact:
     """Whether the graph can run."""
     problems = studio.problems
     if next(studio.document.state.layers(), None) is None:
-        return Fact("No layers yet", "The canvas is empty", "unreached", "text3")
+        return Fact("No layers", "The canvas is empty", "unreached", "text3")
     errors, warnings = problems.errors, problems.warnings
     if errors:
         text = "1 problem" if errors == 1 else f"{errors} problems"
         # A training that failed is a problem too, and keeps nothing from running again.
-        stops = "keeps" if errors == 1 else "keep"
-        tip = f"{text}: the list of problems has more"
+        stops = "prevents" if errors == 1 else "prevent"
+        tip = f"{text}: see Problems"
         if not studio.document.report.is_valid:
-            tip = f"{text} {stops} the network from running"
+            tip = f"{text} {stops} training"
         return Fact(text, tip, "error", "error")
     if warnings:
         text = "1 warning" if warnings == 1 else f"{warnings} warnings"
         return Fact(text, f"The network can run; {text}", "warning", "warning")
-    return Fact("Graph valid", "The network can run", "ok", "ok")
+    return Fact("Graph valid", "The network is valid", "ok", "ok")
 
 
 def compile_fact(studio: Studio, age: float | None) -> Fact:
@@ -75,14 +75,14 @@ def compile_fact(studio: Studio, age: float | None) -> Fact:
     compilation = studio.compilation
     result = compilation.result
     if compilation.is_compiling:
-        return Fact("Compiling", "The program is being made", "busy", "accent")
+        return Fact("Compiling", "Compiling the program", "busy", "accent")
     if result is None:
         why = "" if compilation.error is None else compilation.error.message
         return Fact("No program", why or "Add a layer and the program appears", "listing", "text3")
     if compilation.is_stale:
         edits = compilation.stale_edits
         count = "" if not edits else " by 1 edit" if edits == 1 else f" by {edits} edits"
-        return Fact("Stale", f"The program shown is older than the graph{count}", "stale",
+        return Fact("Stale", f"The program is out of date{count}", "stale",
                     "warning")  # fmt: skip
     took = numbers.duration(result.took_ms / 1e3)
     ago = "" if age is None else f" {ago_text(age)}"
@@ -107,15 +107,15 @@ def device_fact(studio: Studio) -> Fact:
         name = f"{name} {needed}"
         # While it trains the canvas may be another network than the one that is trained.
         whose = " of the network on the canvas" if studio.training.staleness else ""
-        gaps = "" if laid_out == needed else f", and takes {laid_out} with the gaps between tensors"
-        tips.append(f"A step{whose} needs {needed} of working memory at a time{gaps}")
+        gaps = "" if laid_out == needed else f", {laid_out} with gaps between tensors"
+        tips.append(f"A step{whose} needs {needed} of memory{gaps}")
         in_order = numbers.memory(result.main.arena_in_order)
         if in_order != laid_out:
-            tips.append(f"Kernels run side by side: {laid_out}. In program order, which is slower: "
+            tips.append(f"Kernels in parallel: {laid_out}. In program order, slower: "
                         f"{in_order} (glassbox train --in-order)")  # fmt: skip
     free = free_memory()
     if free is not None:
-        tips.append(f"{numbers.memory(free)} of the machine's memory are free")
+        tips.append(f"{numbers.memory(free)} of memory free")
     return Fact(name, "\n".join(tip for tip in tips if tip), "chip")
 
 
@@ -146,7 +146,7 @@ def step_fact(studio: Studio, status: TrainingStatus) -> Fact:
 def _measured_text(bar: StepBar) -> str:
     """What the profiler says of a step."""
     steps = numbers.counted(bar.plain_steps + bar.instrumented_steps, "step")
-    text = f"The step alone: {numbers.duration(bar.seconds)}, measured over {steps}"
+    text = f"Step only: {numbers.duration(bar.seconds)}, measured over {steps}"
     if bar.sees_studio:
         text += f"; the studio's own share is {numbers.share(bar.share('studio'), 2)}"
     return text
@@ -178,7 +178,7 @@ def tasks_fact(studio: Studio) -> Fact:
     """What runs in the background."""
     shown = studio.tasks.shown
     if not shown:
-        return Fact("", "Nothing runs in the background", "tasks", "text3")
+        return Fact("", "No background tasks", "tasks", "text3")
     first = shown[0]
     share = "" if first.share is None else f" {round(first.share * 100)}{numbers.THIN}%"
     more = "" if len(shown) == 1 else f" +{len(shown) - 1}"

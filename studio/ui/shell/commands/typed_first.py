@@ -47,4 +47,4 @@ class TypedFirst:
         field.editingFinished.emit()
         if not is_wrong:
             return ""
-        return f"{field.accessibleName()} stays {field.text()}: {typed[:40]!r} is not a number"
+        return f"{field.accessibleName()} is still {field.text()}: {typed[:40]!r} is not a number"

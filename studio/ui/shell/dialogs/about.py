@@ -22,7 +22,7 @@ def facts(studio: Studio) -> list[tuple[str, str]]:
         ("Python", platform.python_version()),
         ("Qt", PySide6.__version__),
         ("System", platform.platform()),
-        ("Training on", device or "nothing was trained yet"),
+        ("Training on", device or "not trained yet"),
         ("Preferences", str(places.config)),
         ("Unsaved work", str(places.state)),
     ]
@@ -42,7 +42,7 @@ def show(window: QWidget, studio: Studio) -> QDialog:
     name = QLabel("Glassbox", box)
     name.setFont(theme.font("large"))
     column.addWidget(name)
-    column.addWidget(QLabel("A studio for networks you can see through.", box))
+    column.addWidget(QLabel("Build, train and inspect neural networks.", box))
     text = QLabel("\n".join(f"{label}: {value}" for label, value in facts(studio)), box)
     text.setObjectName("about_facts")
     text.setProperty("role", "soft")

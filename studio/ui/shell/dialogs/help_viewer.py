@@ -47,7 +47,7 @@ class HelpViewer(QDialog):
     def __init__(self, folder: Path | None, actions: WindowActions, window: QWidget) -> None:
         super().__init__(window)
         self.setObjectName("help_viewer")
-        self.setWindowTitle("Glassbox pages")
+        self.setWindowTitle("Glassbox help")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._title = ""
         self._pages = QListWidget(self)

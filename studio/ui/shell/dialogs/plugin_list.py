@@ -65,12 +65,12 @@ def _listed(found: Found, enabled: dict[str, str]) -> Listed:
 def _state(found: Found, why: str) -> str:
     is_loaded = found.plugin in loaded_plugins() and not found.shadowed
     if is_loaded:
-        return "Left out from the next start." if why else "Loaded."
+        return "Turned off from the next start." if why else "Loaded."
     if why:
         return f"{why[:1].upper()}{why[1:]}."
     begun = next((s for s in plugin_states() if s.found.plugin == found.plugin), None)
     if begun is not None and begun.failed:
-        return f"Left out: {begun.problem}."
+        return f"Not loaded: {begun.problem}."
     return "Loaded at the next start."
 
 
@@ -134,7 +134,7 @@ class PluginList(QWidget):
         except StudioError as error:
             # Switching one on writes the list again; what was on is not known any more.
             plugins = tuple(_listed(found, {}) for found in find_plugins(self._config))
-            self._say(f"Which plugins are on cannot be read: {error.message}.")
+            self._say(f"Cannot read which plugins are on: {error.message}.")
         else:
             self._say("")
         for each in plugins:
@@ -145,11 +145,11 @@ class PluginList(QWidget):
     def _say(self, first: str) -> None:
         words = [first] if first else []
         words.append(
-            "A plugin is code that runs with your rights: switch on only what you trust. "
-            "A change takes effect at the next start."
+            "Plugins run with your permissions: turn on only those you trust. "
+            "Changes take effect at the next start."
         )
         if VARIABLE in os.environ:
-            words.append(f"The environment variable {VARIABLE} says which are on.")
+            words.append(f"The environment variable {VARIABLE} sets which plugins are on.")
         words.append(f"Plugins are installed packages, or .py files in {self._config / FOLDER}.")
         self._remark.setText("\n".join(words))
 

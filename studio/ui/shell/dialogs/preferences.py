@@ -65,7 +65,7 @@ class PreferenceRow(QWidget):
         self.editor.setAccessibleName(preference.label)
         self.editor.setAccessibleDescription(preference.doc)
         text.setBuddy(self.editor)
-        tip = f"Take the default again: {_shown(preference.default)}"
+        tip = f"Reset to default: {_shown(preference.default)}"
         self._reset = tool_button(
             "revert", f"reset.{preference.name}", tip, self, f"Reset {preference.label}"
         )
@@ -148,10 +148,10 @@ class PreferencesDialog(QDialog):
         self._preferences = preferences
         self._at_start = {name: preferences[name] for name in _RESTART}
         self.field = QLineEdit(self)
-        self.field.setPlaceholderText("Search the preferences")
-        self.field.setAccessibleName("Search the preferences")
+        self.field.setPlaceholderText("Search preferences")
+        self.field.setAccessibleName("Search preferences")
         self.field.setClearButtonEnabled(True)
-        self.only_changed = QCheckBox("Only what I changed", self)
+        self.only_changed = QCheckBox("Only changed", self)
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._body = QWidget()
@@ -207,8 +207,8 @@ class PreferencesDialog(QDialog):
         is_scaled = any(self._preferences[name] != was for name, was in self._at_start.items())
         self._restart.setVisible(is_scaled or self.plugins.is_changed)
         self._restart.setToolTip(
-            "The new scale is tried for 15 seconds, then you are asked" if is_scaled else
-            "Close the window and start again with the plugins that are on"
+            "Restarts with the new scale and asks whether to keep it" if is_scaled else
+            "Restart Glassbox with the plugins that are on"
         )  # fmt: skip
 
     def _fill(self, failed: Callable[[StudioError], object]) -> None:

@@ -181,7 +181,7 @@ class Documents:
         document = self._studio.document
         if document.dirty or document.path is None:
             return ""
-        return "nothing has changed since the project was saved"
+        return "the project has no unsaved changes"
 
     def why_not_save_as(self) -> str:
         """Why it cannot be written anywhere; empty when it can."""
@@ -193,7 +193,7 @@ class Documents:
         """Why no weights can be brought in now; empty when they can."""
         document = self._studio.document
         if document.path is None or document.dirty:
-            return "weights are brought into a project that is saved"
+            return "save the project before importing weights"
         return ""
 
     def import_weights(self) -> None:
@@ -222,7 +222,7 @@ class Documents:
 
         def done(run: RunFolder) -> None:
             of = "" if self._studio.document is document else f" of {document.title}"
-            self._studio.notify(f"The weights of {source.name} are now run {run.name}{of}", "ok")
+            self._studio.notify(f"Imported {source.name} as run {run.name}{of}", "ok")
 
         self._studio.tasks.start(
             f"Import {source.name}", lambda _: import_weights(source, project, opened), done,
@@ -236,7 +236,7 @@ class Documents:
         document = self._studio.document
         if document.path is None:
             return "the project has no file yet"
-        return "" if document.dirty else "nothing has changed since the project was saved"
+        return "" if document.dirty else "the project has no unsaved changes"
 
     def revert(self) -> None:
         """Read the file again; what was done since stays in the history."""
@@ -264,7 +264,7 @@ class Documents:
             return
         answers = (
             Answer("save", "Save"),
-            Answer("discard", "Do not save", "destroy"),
+            Answer("discard", "Don't save", "destroy"),
             Answer("cancel", "Cancel", "cancel"),
         )
 
@@ -275,11 +275,11 @@ class Documents:
                 then()
 
         change = described(Change.between(document.history.saved_state, document.state))
-        since = "It was never saved" if document.path is None else "Since it was saved"
+        since = "Never saved" if document.path is None else "Since it was saved"
         ask(
             self._window,
             f"Save the changes to {document.title}?",
-            f"{since}: {', '.join(change) or 'small changes'}. Without saving, this would be lost.",
+            f"{since}: {', '.join(change) or 'small changes'}. Unsaved changes will be lost.",
             answers,
             answered,
         )
@@ -288,7 +288,7 @@ class Documents:
         """Ask before data is read that the project names outside its folder."""
         self._close_question()
         studio, document = self._studio, self._studio.document
-        answers = (Answer("leave", "Do not read it", "cancel"), Answer("read", "Read it"))
+        answers = (Answer("leave", "Don't read it", "cancel"), Answer("read", "Load"))
 
         def answered(name: str) -> None:
             self._question = None
@@ -319,7 +319,7 @@ class Documents:
     def _ask_to_overwrite(self, path: Path, then: Then) -> None:
         answers = (
             Answer("elsewhere", "Save elsewhere…"),
-            Answer("overwrite", "Overwrite it", "destroy"),
+            Answer("overwrite", "Overwrite", "destroy"),
             Answer("cancel", "Cancel", "cancel"),
         )
 
@@ -370,7 +370,7 @@ class Documents:
         if changed:
             last = changed[0]
             self._studio.notify(
-                f"This is the example {name} as it came; the copy you changed is {last.name}",
+                f"This is the original example {name}; your changed copy is {last.name}",
                 "info",
                 ("Open my copy", lambda: self.open_path(last)),
                 f"Your copies are in {folder}.",

@@ -49,7 +49,7 @@ class Leaving:
         answers = (
             Answer("keep", "Keep training", "cancel"),
             Answer("pause", "Pause and save"),
-            Answer("stop", "Stop the training", "destroy"),
+            Answer("stop", "Stop training", "destroy"),
         )
 
         def answered(name: str) -> None:
@@ -60,7 +60,7 @@ class Leaving:
                 self._end(then)
 
         self._question = ask(
-            self._window, "A training is under way", self._where_it_is(), answers, answered
+            self._window, "Training is running", self._where_it_is(), answers, answered
         )
 
     def _where_it_is(self) -> str:
@@ -68,8 +68,9 @@ class Leaving:
         epoch, epochs = numbers.count(status.epoch), numbers.count(status.epochs)
         where = f"It has come to epoch {epoch} of {epochs}. " if status.epoch else ""
         return (
-            f"{where}Pause and save ends it after the step that runs now, with a checkpoint to go "
-            "on from, and saves the project. What was trained is kept in either case."
+            f"{where}Pause and save stops after the current step, writes a checkpoint "
+            "to continue from, and saves the project. Trained weights are kept in "
+            "either case."
         )
 
     def _show_progress(self) -> None:
@@ -83,10 +84,10 @@ class Leaving:
             return
         self._question = None
         word = self._studio.training.word.lower()
-        box.setText(f"The training has {word}")
+        box.setText(f"Training {word}")
         box.setWindowTitle(box.text())
-        box.setInformativeText("What was trained is kept.")
-        for name, text in (("pause", ""), ("stop", "Go on"), ("keep", "Stay here")):
+        box.setInformativeText("The trained weights are kept.")
+        for name, text in (("pause", ""), ("stop", "Continue"), ("keep", "Cancel")):
             button = box.findChild(QPushButton, f"answer.{name}")
             if button is not None:
                 button.setText(text)
@@ -102,8 +103,8 @@ class Leaving:
             return
         self._asking = True
         answers = (
-            Answer("wait", "Wait for it"),
-            Answer("stop", "Stop it", "destroy"),
+            Answer("wait", "Wait"),
+            Answer("stop", "Cancel export", "destroy"),
             Answer("cancel", "Cancel", "cancel"),
         )
 
@@ -117,9 +118,9 @@ class Leaving:
 
         ask(
             self._window,
-            "An export is under way",
-            "Stopped now, no file is written and what was there before is kept. "
-            "Waiting closes the window when the file was found to be the same model.",
+            "An export is running",
+            "If you cancel it, no file is written and an existing file is kept. If "
+            "you wait, the window closes when the file is written and verified.",
             answers,
             answered,
         )
@@ -141,9 +142,9 @@ class Leaving:
             return
         self._asking = True
         answers = (
-            Answer("write", "Write them again"),
-            Answer("lose", "Lose them", "destroy"),
-            Answer("keep", "Stay here", "cancel"),
+            Answer("write", "Save again"),
+            Answer("lose", "Discard", "destroy"),
+            Answer("keep", "Cancel", "cancel"),
         )
 
         def written() -> None:

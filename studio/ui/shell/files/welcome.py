@@ -145,7 +145,7 @@ class WelcomePage(QScrollArea):
                 column.addWidget(self._recovered(session, inner))
         self._add_heading(column, "Examples", inner)
         column.addLayout(self._examples(inner))
-        self._add_heading(column, "Worked on last", inner)
+        self._add_heading(column, "Recent", inner)
         files = self._studio.recent.files
         for file in files:
             column.addWidget(self._recent(file, inner))
@@ -230,8 +230,8 @@ class WelcomePage(QScrollArea):
         )  # fmt: skip
         card.setObjectName(f"sample.{name}")
         card.setToolTip(
-            f"{line}\n{numbers.counted(layers, 'layer')}, {_parameters(document)}\n"
-            "Opens as a copy of yours; the example stays as it came."
+            f"{line}\n{numbers.counted(layers, 'layer')}, "
+            f"{_parameters(document)}\nOpens as your own copy."
         )
         return card
 
@@ -254,7 +254,7 @@ class WelcomePage(QScrollArea):
             row.add_button("Locate…", lambda: self._documents.locate(file))
         else:
             row.add_button("Open", lambda: self._documents.open_path(file.path))
-        row.add_tool("close", "Take it off the list", lambda: self._studio.recent.forget(file))
+        row.add_tool("close", "Remove from the list", lambda: self._studio.recent.forget(file))
         row.setObjectName(f"recent.{file.title}")
         return row
 

@@ -179,7 +179,7 @@ class Session:
             QApplication.clipboard().setText(text)
 
         self.studio.notify(
-            "The studio ended by a fault the last time", "warning", ("Copy report", copy),
+            "Glassbox closed unexpectedly last time", "warning", ("Copy report", copy),
             f"What is known of it is in {last}; it is sent to nobody.",
         )  # fmt: skip
 

@@ -100,7 +100,7 @@ class Demo:
             return network.use(make)
 
         self._studio.tasks.start(
-            "Write out the model", work, self._done, self._failed, if_left="answer"
+            "Export the model", work, self._done, self._failed, if_left="answer"
         )
 
     def _done(self, made: _Made) -> None:
@@ -111,7 +111,7 @@ class Demo:
             lines.append(f"weights: {made.origin.text}")
         _tell("\n".join(lines))
         self._studio.notify(
-            f"Trained: {accuracy:.1%} of the test pictures are read right", "ok",
+            f"Training finished: {accuracy:.1%} test accuracy", "ok",
             details=f"The model and its instruction file are in {self._options.out.resolve()}",
         )  # fmt: skip
         problems = [export.problem for export in made.exports if export.problem is not None]

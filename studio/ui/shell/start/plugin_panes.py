@@ -37,14 +37,14 @@ def added_panes(studio: Studio) -> tuple[PaneSpec, ...]:
         try:
             rows = tuple(make())
         except Exception as error:
-            _tell(studio, f"The panes of {plugin} are left out", error)
+            _tell(studio, f"The panes of {plugin} could not be loaded", error)
             continue
         for row in rows:
             try:
                 _check(studio, row, (*PANES, *found))
                 found.append(row)
             except Exception as error:
-                _tell(studio, f"A pane of {plugin} is left out", error)
+                _tell(studio, f"A pane of {plugin} could not be loaded", error)
     return tuple(found)
 
 
@@ -71,13 +71,13 @@ def tell_failures(studio: Studio) -> None:
     problem = list_problem()
     if problem:
         studio.notify(
-            "The list of plugins cannot be read, so none is loaded", "error",
-            details=f"{problem}. Plugins can be switched on again in the preferences.",
+            "No plugins loaded: their list cannot be read", "error",
+            details=f"{problem}. Turn plugins on again in the preferences.",
         )  # fmt: skip
     for state in plugin_states():
         if state.failed:
             name = _named(state.found.plugin)
-            _notify(studio, f"{name} is left out: {state.problem}", state.trace)
+            _notify(studio, f"{name} was not loaded: {state.problem}", state.trace)
 
 
 def _named(plugin: Plugin) -> str:

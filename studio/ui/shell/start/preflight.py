@@ -96,7 +96,7 @@ def check_display(environment: Mapping[str, str], *, x11: bool) -> Preflight:
         return Preflight(
             ok=False,
             problem="there is no display to open a window on (DISPLAY is not set)",
-            hint="start it from a desktop, or use the commands of the terminal, which need none",
+            hint="start it from a desktop, or use the terminal commands",
         )
     if not _x_answers(name):
         return Preflight(

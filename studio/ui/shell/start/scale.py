@@ -127,7 +127,7 @@ class ScaleQuestion(QDialog):
         stay = buttons.addButton("Keep", QDialogButtonBox.ButtonRole.AcceptRole)
         stay.setObjectName("keep")
         stay.setProperty("primary", True)
-        back = buttons.addButton("Go back", QDialogButtonBox.ButtonRole.RejectRole)
+        back = buttons.addButton("Revert", QDialogButtonBox.ButtonRole.RejectRole)
         back.setObjectName("go_back")
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
@@ -152,7 +152,7 @@ class ScaleQuestion(QDialog):
 
     def _say(self) -> None:
         unit = "second" if self._left == 1 else "seconds"
-        self._text.setText(f"The scale before comes back in {self._left} {unit}.")
+        self._text.setText(f"Reverting to the previous scale in {self._left} {unit}.")
 
     def _finished(self, result: int) -> None:
         self._timer.stop()

@@ -89,7 +89,7 @@ class QtSharedProvider:
         self._surface: QOffscreenSurface | None = None
         shared = _context_of_qt()
         if shared is None or not shared.isValid():
-            self.note = "Qt has no OpenGL here, so tensors are shown from copies on the host."
+            self.note = "Qt has no OpenGL here, so tensors are drawn from copies."
             return
         self._surface = QOffscreenSurface(shared.screen())
         self._surface.setFormat(shared.format())
@@ -116,27 +116,20 @@ class QtSharedProvider:
 
     def _create_shared(self, surface: QOffscreenSurface) -> DeviceContext | None:
         if not surface.isValid():
-            self.note = "Qt made no surface to share, so tensors are shown from copies on the host."
+            self.note = "Qt could not create a shared surface, so tensors are drawn from copies."
             return None
         context = QOpenGLContext()
         context.setFormat(surface.format())
         context.setShareContext(QOpenGLContext.globalShareContext())
         if not context.create() or not context.makeCurrent(surface):
-            self.note = (
-                "The driver shares no context, so tensors are shown from copies on the host."
-            )
+            self.note = "The driver cannot share contexts, so tensors are drawn from copies."
             return None
         found = SharedContext(context, surface)
         version = context.format().version()
         if tuple(version) < divmod(REQUIRED_VERSION // 10, 10):
-            self.note = (
-                f"The window's OpenGL is {version[0]}.{version[1]} and the engine needs 4.3, so "
-                "they do not share."
-            )
+            self.note = f"The window has OpenGL {version[0]}.{version[1]} but sharing needs 4.3."
         elif software_renderer(found.renderer) is not None and not self._software_too:
-            self.note = (
-                "OpenGL is done in software here, where showing tensors from copies is cheaper."
-            )
+            self.note = "OpenGL runs in software here, where drawing from copies is faster."
         else:
             return found
         found.release()

@@ -59,7 +59,7 @@ def test_one_that_fails_gives_one_notice_that_leads_to_the_log(
     put("broken", text)
     person = start()
     (notice,) = told(person)
-    assert notice.text.startswith("The plugin broken is left out: ")
+    assert notice.text.startswith("The plugin broken was not loaded: ")
     assert said in notice.text
     assert is_known("Snake")
     assert "example_shares" in person.window.docks
@@ -91,7 +91,7 @@ def test_one_that_was_removed_is_named(
     example.unlink()
     person = start()
     (notice,) = told(person)
-    assert notice.text == "The plugin example is left out: it is not installed"
+    assert notice.text == "The plugin example was not loaded: it is not installed"
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"enabled": {"example": 3}}'])
@@ -101,7 +101,7 @@ def test_a_list_that_cannot_be_read_is_said_once(
     (dirs.config / FILE).write_text(text)
     person = start()
     (notice,) = told(person)
-    assert notice.text == "The list of plugins cannot be read, so none is loaded"
+    assert notice.text == "No plugins loaded: their list cannot be read"
     assert not is_known("Snake")
     assert (dirs.config / FILE).read_text() == text
 
@@ -109,7 +109,7 @@ def test_a_list_that_cannot_be_read_is_said_once(
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("return [row()] + 3", "The panes of the plugin panes 0 are left out"),
+        ("return [row()] + 3", "The panes of the plugin panes 0 could not be loaded"),
         ("return [3]", "expected a PaneSpec, got int"),
         ("return [row(id='log')]", "there is a pane 'log' already"),
         ("return [row(actions='no_such_module_here')]", "no_such_module_here"),

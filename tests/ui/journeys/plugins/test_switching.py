@@ -55,7 +55,7 @@ def test_one_is_switched_on_and_off_by_mouse(
     put("example", EXAMPLE.read_text(), on=False)
     person = start()
     dialog = opened(person)
-    assert "runs with your rights" in person.see(QLabel, "plugins_remark", dialog).text()
+    assert "run with your permissions" in person.see(QLabel, "plugins_remark", dialog).text()
     assert not box_of(person, dialog, "example").isChecked()
     assert box_of(person, dialog, "example").text() == "example 1.0"
     assert state_of(person, dialog, "example").startswith("Switched off.\n")
@@ -120,7 +120,7 @@ def test_a_list_that_cannot_be_read_is_written_again(
     (dirs.config / FILE).write_text("{")
     person = start()
     dialog = opened(person)
-    assert "cannot be read" in person.see(QLabel, "plugins_remark", dialog).text()
+    assert "Cannot read" in person.see(QLabel, "plugins_remark", dialog).text()
     switch(person, dialog, "example")
     assert enabled(dirs) == {"example": "1.0"}
 

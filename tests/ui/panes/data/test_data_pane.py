@@ -233,7 +233,7 @@ def test_what_is_no_data_is_not_taken(
     (tmp_path / "nothing.bin").write_bytes(b"\x01\x02\x00\x03" * 30)
     drop(pane, tmp_path / "nothing.bin")
     qtbot.waitUntil(lambda: studio.notices.unseen == 1)
-    assert "no kind of data was recognised" in studio.notices.all[-1].text
+    assert "is not supported" in studio.notices.all[-1].text
     assert studio.document.history.position == 0
 
 
@@ -338,7 +338,7 @@ def test_a_folder_is_chosen_by_a_dialog(
     settled(studio, qtbot)
     qtbot.waitUntil(lambda: pane.head.title.whole == "pets")
     qtbot.waitUntil(pane.sections["Augmentation"].isVisible)
-    assert studio.notices.all[-1].text == "Attached pets as folder of pictures"
+    assert studio.notices.all[-1].text == "Attached pets as folder of images"
 
 
 def test_a_table_that_cannot_be_read_is_attached_without_a_success(
@@ -353,7 +353,7 @@ def test_a_table_that_cannot_be_read_is_attached_without_a_success(
     qtbot.waitUntil(pane.head.refusal.isVisible, timeout=60_000)
     (said,) = studio.notices.all
     assert (said.text, said.severity) == (
-        "Attached table.csv as table; it cannot be read yet", "warning",
+        "Attached table.csv as table; it could not be read yet", "warning",
     )  # fmt: skip
     rows[7] = rows[8]
     table.write_text("\n".join(["one,two,label", *rows]) + "\n")

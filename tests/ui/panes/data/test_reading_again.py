@@ -49,8 +49,8 @@ def settle(studio: Studio, qtbot: QtBot) -> None:
 
 
 def read_again(studio: Studio, qtbot: QtBot, pane: DataPane) -> None:
-    qtbot.waitUntil(lambda: any(b.text() == "Read again" for b in visible(pane)))
-    button = next(b for b in visible(pane) if b.text() == "Read again")
+    qtbot.waitUntil(lambda: any(b.text() == "Reload" for b in visible(pane)))
+    button = next(b for b in visible(pane) if b.text() == "Reload")
     qtbot.mouseClick(button, LEFT)
     settle(studio, qtbot)
 

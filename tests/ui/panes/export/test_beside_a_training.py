@@ -16,7 +16,7 @@ from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
 
 LEFT = Qt.MouseButton.LeftButton
-TAKEN = "weights of the last checkpoint, taken while it trained"
+TAKEN = "weights of the last checkpoint"
 
 
 def write(dialog: ExportDialog, studio: Studio, trainings: Trainings, path: Path) -> str:

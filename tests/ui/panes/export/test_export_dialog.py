@@ -119,7 +119,7 @@ def test_the_dialog_says_which_weights_it_writes(
     choose(dialog, qtbot, "Instruction listing")
     listing = said.replace("Weights", "Without weights; the network", 1)
     qtbot.waitUntil(lambda: weights.text() == listing, timeout=60_000)
-    choose(dialog, qtbot, "Picture of the graph (SVG)")
+    choose(dialog, qtbot, "Image of the graph (SVG)")
     assert not weights.isVisible()
     choose(dialog, qtbot, "Weights (safetensors)")
     # A run is called what its user calls it.
@@ -204,7 +204,7 @@ def test_changes_since_the_training_are_said_first(
     studio.document.apply("x", set_option(studio.document.state, "hidden", "units", 99))
     qtbot.waitUntil(band.isVisible)
     assert "hidden: units 24 → 99" in dialog.findChild(QLabel, "changed_text").text()
-    choose(dialog, qtbot, "Picture of the graph (SVG)")
+    choose(dialog, qtbot, "Image of the graph (SVG)")
     assert not band.isVisible(), "a picture shows the graph as it is"
     idle(studio, qtbot)
 
@@ -228,7 +228,7 @@ def test_a_difference_names_the_first_sample_and_shows_it(
     dialog.refresh()
     assert sentence(dialog).startswith("Not the same model: 4 of 64 samples")
     details = dialog.findChild(QLabel, "finding_details").text()
-    assert "the studio says 3 (0.98), the file says 8 (0.55)" in details
+    assert "expected 3 (0.98), got 8 (0.55) from the file" in details
     assert "Its class 0 is called '1', expected '0'." in details
     assert f"{made.path} was not written; what was there is kept" in details
     idle(studio, qtbot)
@@ -249,7 +249,7 @@ def test_of_a_file_that_was_not_compared_nothing_is_claimed(
 def test_what_cannot_be_exported_says_why(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot
 ) -> None:
-    choose(dialog, qtbot, "Picture of the graph (PNG)")
+    choose(dialog, qtbot, "Image of the graph (PNG)")
     start = dialog.findChild(QPushButton, "export_start")
     assert not start.isEnabled()
     assert start.toolTip() == "No canvas is open."
@@ -273,7 +273,7 @@ def test_a_picture_is_shown_and_written(
     image.fill(0xFF0000)
     image.save(buffer, "PNG")
     studio.exporting.pictures["png"] = lambda: bytes(content.data())
-    choose(dialog, qtbot, "Picture of the graph (PNG)")
+    choose(dialog, qtbot, "Image of the graph (PNG)")
     shown = dialog.findChild(QLabel, "export_picture").pixmap().toImage()
     assert (shown.width(), shown.height()) == (40, 30)
     assert shown.pixelColor(5, 5).red() == 255
@@ -303,7 +303,7 @@ def test_a_file_that_cannot_be_written_is_said(
             "m.npz",
             "'m.npz' is that of Weights (NumPy), not of Instruction file",
         ),
-        ("Weights (NumPy)", "m.PNG", "'m.PNG' is that of Picture of the graph (PNG)"),
+        ("Weights (NumPy)", "m.PNG", "'m.PNG' is that of Image of the graph (PNG)"),
     ],
 )
 def test_a_name_with_the_ending_of_another_form_is_refused(

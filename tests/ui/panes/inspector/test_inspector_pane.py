@@ -310,7 +310,7 @@ def test_every_layer_type_and_setting_has_an_editor_that_fits_280_points(
         assert [n.id for n in pane.inspector.nodes] == [added]
         shown = {n for form in pane.node_view.options.forms for n in names(form)}
         assert shown == {option.name for option in kind.options}
-        for title in ("Options", "Initial values", "Penalties", "Fixed"):
+        for title in ("Options", "Initial values", "Regularisation", "Read-only"):
             if title in pane.node_view.options._sections:
                 pane.node_view.options.section(title).set_open(True)
         qtbot.wait(1)

@@ -170,7 +170,7 @@ def test_a_smoothed_value_says_so_and_tells_the_recorded_one(
     qtbot.waitUntil(lambda: bool(QToolTip.text()))
     lines = QToolTip.text().splitlines()
     assert lines[0] == f"Training: {smoothed} smoothed; {recorded} at the last step"
-    assert lines[1] == f"Validation: {plot.end_labels[1].text}, as recorded last"
+    assert lines[1] == f"Validation: {plot.end_labels[1].text}, last recorded"
     QToolTip.hideText()
     qtbot.waitUntil(lambda: not QToolTip.isVisible())
     slider = trained.findChild(QSlider, "plot_smoothing")
@@ -191,7 +191,7 @@ def test_a_number_that_is_none_is_a_red_tick_with_a_count(
     bad = np.array([np.nan] * 40 + [np.inf, 0.1], np.float32)
     curves.segments[-1].steps["loss"].extend(bad)
     trained.draw()
-    assert plot.note_text == "41 numbers not finite"
+    assert plot.note_text == "41 numbers NaN or Inf"
     QApplication.processEvents()
     trained.resize(400, 500)
     note, heading = plot.findChild(QLabel, "plot_note"), plot.findChild(QLabel, "plot_title")

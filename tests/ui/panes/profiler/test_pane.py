@@ -478,12 +478,12 @@ def test_a_live_training_is_frozen_made_quiet_and_let_go_by_buttons(
         quiet = pane.findChild(QPushButton, "profiler.quiet")
         gain = studio.profiling.quiet_gain
         assert gain is not None
-        assert quiet.text().startswith("Quiet")
+        assert quiet.text().startswith("Pause views")
         qtbot.mouseClick(quiet, LEFT)
         assert studio.profiling.quiet
         assert not studio.profiling.is_live
         assert quiet.isChecked()
-        assert pane.note == "from before: nothing is measured now"
+        assert pane.note == "earlier measurement"
         qtbot.mouseClick(quiet, LEFT)
         assert not studio.profiling.quiet
         studio.profiling.close()
@@ -501,6 +501,6 @@ def test_times_of_a_network_that_was_changed_since_say_so(
     qtbot.waitUntil(lambda: pane.note == "training", timeout=20_000)
     dense = next(n for n in document.state.layers() if n.type_name == "Dense")
     document.apply("Units", set_option(document.state, dense.id, "units", 23))
-    qtbot.waitUntil(lambda: pane.note == "training, of an older graph", timeout=10_000)
+    qtbot.waitUntil(lambda: pane.note == "training, older graph", timeout=10_000)
     document.undo()
     qtbot.waitUntil(lambda: pane.note == "training", timeout=10_000)

@@ -97,7 +97,7 @@ def test_while_a_training_is_prepared_it_says_so_and_offers_no_other(
 
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     try:
-        qtbot.waitUntil(lambda: "The training is being prepared" in said(), timeout=60_000)
+        qtbot.waitUntil(lambda: "Preparing training" in said(), timeout=60_000)
         assert pane.is_empty
         assert not button.isVisible()
     finally:
@@ -386,7 +386,7 @@ def test_a_run_that_is_back_or_gone_for_good_is_not_offered_back(
         notice = studio.notices.all[-1]
         assert notice.action is not None
         menu = three.menu()
-        next(a for a in menu.actions() if a.text().startswith("Bring back")).trigger()
+        next(a for a in menu.actions() if a.text().startswith("Restore the last")).trigger()
         menu.deleteLater()
         trainings.until(lambda: studio.runs.run(gone) is not None)
         trainings.until(lambda notice=notice: notice.action is None)

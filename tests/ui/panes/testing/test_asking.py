@@ -114,7 +114,7 @@ def test_a_click_on_a_sample_asks_about_it(
     np.testing.assert_allclose(answer.values[0], outcome.shares[sample], atol=1e-6)
 
 
-@pytest.mark.parametrize(("width", "tab"), [(400, "Samples"), (574, "Evidence"), (1200, "")])
+@pytest.mark.parametrize(("width", "tab"), [(400, "Samples"), (574, "Results"), (1200, "")])
 def test_what_is_said_of_a_clicked_sample_is_in_sight(
     tested: TestingPane, qtbot: QtBot, width: int, tab: str
 ) -> None:

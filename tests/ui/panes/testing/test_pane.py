@@ -80,7 +80,7 @@ def test_a_click_on_a_cell_shows_its_samples_and_another_click_all(
     chip = tested.findChild(CellFilter)
     assert isinstance(chip, CellFilter)
     assert chip.isVisible()
-    assert chip.text() == f"{truth} taken for {said}"
+    assert chip.text() == f"{truth} predicted as {said}"
     qtbot.wait(50)
     assert matrix.cell_rect((truth, said)) == area
     chip.show_text("a very long name of a class " * 9)
@@ -199,10 +199,10 @@ def test_a_network_in_training_is_tested_when_asked(
     digits.studio.training.start()
     digits.until_state("running")
     button = None
-    digits.until(lambda: any(b.isVisible() and b.text() == "Test it now"
+    digits.until(lambda: any(b.isVisible() and b.text() == "Test now"
                              for b in pane.findChildren(QPushButton)))  # fmt: skip
     button = next(b for b in pane.findChildren(QPushButton)
-                  if b.isVisible() and b.text() == "Test it now")  # fmt: skip
+                  if b.isVisible() and b.text() == "Test now")  # fmt: skip
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     digits.until(lambda: not pane.is_empty and pane.matrix.matrix.counts is not None)
     digits.until(lambda: "it has trained on" in pane.head.note)
@@ -218,10 +218,10 @@ def test_a_paused_training_is_not_said_to_go_on(pane: TestingPane, digits: Train
 
     digits.settings(epochs=100_000)
     digits.studio.training.start()
-    digits.until(lambda: says("The network is being trained"))
+    digits.until(lambda: says("Training is running"))
     digits.studio.actions.trigger("train.pause")
-    digits.until(lambda: says("The training is paused"))
-    assert not says("The network is being trained")
+    digits.until(lambda: says("Training is paused"))
+    assert not says("Training is running")
     digits.studio.training.stop()
     digits.until_state("stopped")
 

@@ -272,7 +272,7 @@ def test_a_click_without_data_leads_to_the_data(
     studio.actions.attach(shows("pane.data", shown), None)
     studio.document.apply("No data", set_data(studio.document.state, None))
     button = train_button(bar)
-    trainings.until(lambda: "No data is chosen. Click to choose some." in button.toolTip())
+    trainings.until(lambda: "No data is chosen. Click to choose data." in button.toolTip())
     click(qtbot, button)
     assert shown == ["pane.data"]
 
@@ -346,7 +346,7 @@ def test_who_has_gone_elsewhere_is_told_what_was_reached(
     assert results is not None
     text = next(n.text for n in trainings.studio.notices.all if "finished" in n.text)
     accuracy = f"{100 * results.metrics['accuracy']:.3g}\u202f%"
-    assert text.startswith(f"The training has finished: {part} accuracy {accuracy}")
+    assert text.startswith(f"Training finished: {part} accuracy {accuracy}")
 
 
 def test_who_looks_at_the_window_is_not_told(

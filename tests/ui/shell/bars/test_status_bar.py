@@ -107,8 +107,8 @@ def test_a_broken_graph_counts_its_problems_and_leads_to_them(
     assert count
     expected = "1 problem" if count == 1 else f"{count} problems"
     qtbot.waitUntil(lambda: text(compiled, "validity") == expected)
-    stops = "keeps" if count == 1 else "keep"
-    tip = f"{expected} {stops} the network from running"
+    stops = "prevents" if count == 1 else "prevent"
+    tip = f"{expected} {stops} training"
     assert compiled.status.button("validity").toolTip() == tip
     qtbot.mouseClick(compiled.status.button("validity"), Qt.MouseButton.LeftButton)
     assert compiled.docks.is_in_front(compiled.docks["problems"])
@@ -124,7 +124,7 @@ def test_a_training_that_failed_is_a_problem_that_keeps_nothing_from_running(
     training.start()
     qtbot.waitUntil(lambda: training.state == "failed", timeout=30_000)
     qtbot.waitUntil(lambda: text(compiled, "validity") == "1 problem", timeout=10_000)
-    tip = "1 problem: the list of problems has more"
+    tip = "1 problem: see Problems"
     assert compiled.status.button("validity").toolTip() == tip
 
 
@@ -155,9 +155,9 @@ def test_the_memory_of_a_step_is_the_peak_that_other_panes_show(compiled: MainWi
     facts = graph_facts(compiled.studio.document, compiled.studio.compilation)
     assert facts.peak_bytes == plan.peak_bytes
     tip = compiled.status.button("device").toolTip()
-    assert f"and takes {numbers.memory(plan.total_bytes)} with the gaps" in tip
+    assert f", {numbers.memory(plan.total_bytes)} with gaps" in tip
     # On a CPU kernels run in program order anyway.
-    assert "side by side" not in tip
+    assert "in parallel" not in tip
 
 
 def test_what_running_side_by_side_takes_is_said(
@@ -170,7 +170,7 @@ def test_what_running_side_by_side_takes_is_said(
     changed = result.with_program("train", main)
     monkeypatch.setattr(compiled.studio.compilation, "result", changed)
     tip = device_fact(compiled.studio).tip
-    assert f"Kernels run side by side: {numbers.memory(main.plan.total_bytes)}." in tip
+    assert f"Kernels in parallel: {numbers.memory(main.plan.total_bytes)}." in tip
     assert f"{numbers.memory(main.arena_in_order)} (glassbox train --in-order)" in tip
 
 
@@ -225,26 +225,26 @@ def test_the_time_of_a_step_is_that_of_the_clock_while_it_trains(
 
     def says(what: str, *, also: bool) -> None:
         qtbot.waitUntil(lambda: step.text().endswith("/step"), timeout=60_000)
-        qtbot.waitUntil(lambda: "by the clock" in step.toolTip(), timeout=60_000)
+        qtbot.waitUntil(lambda: "over the last seconds" in step.toolTip(), timeout=60_000)
         qtbot.waitUntil(lambda: (what in step.toolTip()) is also, timeout=60_000)
 
     training.start()
-    says("The step alone", also=True)
+    says("Step only", also=True)
     training.stop()
     qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)
     assert profiling.bar is not None
-    qtbot.waitUntil(lambda: step.toolTip().startswith("The step alone"), timeout=60_000)
+    qtbot.waitUntil(lambda: step.toolTip().startswith("Step only"), timeout=60_000)
     profiling.set_quiet(True)
     training.start()
-    says("The step alone", also=False)
+    says("Step only", also=False)
     profiling.set_quiet(False)
-    says("The step alone", also=True)
+    says("Step only", also=True)
     training.pause()
     qtbot.waitUntil(lambda: training.state == "paused", timeout=60_000)
     profiling.set_frozen(True)
-    says("The step alone", also=False)
+    says("Step only", also=False)
     profiling.set_frozen(False)
-    says("The step alone", also=True)
+    says("Step only", also=True)
     training.stop()
     qtbot.waitUntil(lambda: not training.is_busy, timeout=60_000)
 
@@ -292,7 +292,7 @@ def test_tasks_are_counted_shown_and_stopped(qtbot: QtBot, opened: MainWindow) -
     qtbot.mouseClick(opened.status.button("tasks"), Qt.MouseButton.LeftButton)
     popup = opened.findChild(TasksPopup)
     assert "Count the stars" in _labels(popup)
-    settled = {"Running tasks", "Nothing runs in the background."}
+    settled = {"Running tasks", "No background tasks."}
     qtbot.mouseClick(popup.findChild(QPushButton), Qt.MouseButton.LeftButton)
     assert handle.cancelled
     qtbot.waitUntil(lambda: text(opened, "tasks") == "", timeout=20_000)

@@ -131,7 +131,7 @@ def test_letters_go_into_a_text_field_and_nowhere_else(
 def test_a_key_whose_action_cannot_be_done_says_why(qtbot: QtBot, opened: MainWindow) -> None:
     opened.canvas.setFocus()
     press("Ctrl+S")
-    assert "nothing has changed" in opened.status.findChild(QWidget, "hint").text()
+    assert "no unsaved changes" in opened.status.findChild(QWidget, "hint").text()
 
 
 @pytest.mark.parametrize(

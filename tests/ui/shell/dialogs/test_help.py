@@ -44,7 +44,7 @@ def test_a_page_that_did_not_come_along_is_said_so(
     window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(help_viewer, "page", lambda _name: None)
-    assert window.studio.actions.why_not("help.guide") == "the pages are not installed"
+    assert window.studio.actions.why_not("help.guide") == "the help pages are not installed"
 
 
 def test_a_link_between_pages_is_followed(qtbot: QtBot, window: MainWindow) -> None:

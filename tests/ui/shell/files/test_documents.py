@@ -196,7 +196,7 @@ def test_a_save_that_fails_leaves_the_document_unsaved_with_a_copy(
     choose(dialog(qtbot, opened, "save_dialog"), tmp_path / "no such folder" / "x.glassbox")
     notice = opened.studio.notices.all[-1]
     assert notice.severity == "error"
-    assert "a copy is kept" in notice.details
+    assert "a copy was saved" in notice.details
     assert opened.studio.document.dirty
     assert opened.isWindowModified()
     word, act = notice.action
@@ -240,7 +240,7 @@ def test_the_question_names_what_was_changed_since_it_was_saved(
     fresh = opened.studio.new()
     fresh.apply("Add", add_layer(fresh.state, "Flatten"))
     opened.close()
-    assert question(qtbot, opened).informativeText().startswith("It was never saved: +1 layer.")
+    assert question(qtbot, opened).informativeText().startswith("Never saved: +1 layer.")
     answer(qtbot, opened, "cancel")
 
 
@@ -276,7 +276,7 @@ def test_escape_is_the_answer_that_keeps_everything(qtbot: QtBot, opened: MainWi
 
 def test_reverting_reads_the_file_and_can_be_undone(qtbot: QtBot, opened: MainWindow) -> None:
     registry = opened.studio.actions
-    assert "nothing has changed" in registry.why_not("file.revert")
+    assert "no unsaved changes" in registry.why_not("file.revert")
     before = opened.studio.document.state
     change(opened)
     changed = opened.studio.document.state
@@ -341,7 +341,7 @@ def test_dropped_data_are_named_with_what_became_of_reading_them(
         return notice
 
     for name, said in (
-        ("bad.csv", ("warning", "Attached bad.csv as table; it cannot be read yet")),
+        ("bad.csv", ("warning", "Attached bad.csv as table; it could not be read yet")),
         ("good.csv", ("ok", "Attached good.csv as table")),
         ("empty.csv", ("error", "empty.csv: the file is empty")),
     ):

@@ -47,7 +47,7 @@ def test_a_training_in_preparation_has_come_to_no_epoch(qtbot: QtBot, opened: Ma
     assert training.state == "preparing"
     opened.close()
     said = question(qtbot, opened).informativeText()
-    assert said.startswith("Pause and save ends it")
+    assert said.startswith("Pause and save stops")
     answer(qtbot, opened, "stop")
     qtbot.waitUntil(lambda: not opened.isVisible(), timeout=20_000)
 
@@ -87,10 +87,10 @@ def test_a_question_about_a_training_that_ends_meanwhile_says_so(
     training.close()
     box = question(qtbot, training)
     training.studio.training.stop()
-    qtbot.waitUntil(lambda: "under way" not in box.text(), timeout=60_000)
-    assert box.text() == "The training has stopped"
+    qtbot.waitUntil(lambda: "is running" not in box.text(), timeout=60_000)
+    assert box.text() == "Training stopped"
     shown = [b.text() for b in box.findChildren(QPushButton) if b.isVisible()]
-    assert sorted(shown) == ["Go on", "Stay here"]
+    assert sorted(shown) == ["Cancel", "Continue"]
     answer(qtbot, training, then)
     if then == "stop":
         qtbot.waitUntil(lambda: not training.isVisible(), timeout=60_000)

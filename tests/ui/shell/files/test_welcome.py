@@ -194,7 +194,7 @@ def test_work_of_a_crashed_window_is_offered_and_opens_unsaved(
     window.studio.recovery.look()
     qtbot.waitUntil(lambda: window.welcome.findChild(QFrame, "recovered.iris") is not None)
     found = row(window, "recovered.iris")
-    assert "+1 other thing" in found.accessibleName()
+    assert "+1 other change" in found.accessibleName()
     qtbot.mouseClick(button(found, "Open"), Qt.MouseButton.LeftButton)
     document = window.studio.document
     assert any(node.kind == "note" for node in document.state.nodes.values())

@@ -126,7 +126,7 @@ def test_the_page_leads_back_to_a_project_that_was_never_saved(
     button = train_button(window)
     qtbot.waitUntil(button.isEnabled)
     # Now it is the graph that is wrong, and a click leads to what is.
-    assert "Click to see what is wrong" in button.toolTip()
+    assert "Click to see the problems" in button.toolTip()
 
 
 def test_a_training_behind_the_page_is_paused_and_continued_from_there(
@@ -201,4 +201,4 @@ def test_weights_that_are_dropped_on_the_page_need_a_project(
     drop(window, weights)
     assert window.is_welcoming
     (notice,) = window.studio.notices.all
-    assert notice.text == "Open the project before weights are brought into it"
+    assert notice.text == "Open the project before importing weights"

@@ -43,7 +43,7 @@ def test_an_exception_in_a_slot_is_told_and_logged(
         qtbot.waitUntil(lambda: bool(errors(studio)))
     finally:
         sys.excepthook = hook
-    assert "your work is still here" in errors(studio)[0]
+    assert "your work is not lost" in errors(studio)[0]
     assert studio.notices.all[-1].details == "RuntimeError: a part is broken"
     qtbot.waitUntil(lambda: bool(studio.log.lines))
     # One entry, which has the traceback: no second one beside it that has none.
