@@ -22,8 +22,8 @@ from pathlib import Path
 from tools.commits import ROOT
 
 PROGRAM = "studio"
-HELP_PAGES = "studio/ui/shell/commands/actions.py"
-"""The module whose ``PAGES`` names the pages of the Help menu."""
+WINDOW_ACTIONS = "studio/ui/shell"
+"""Where a module ``actions.py`` names the pages of the Help menu in ``PAGES``."""
 
 
 def _names(words: str) -> frozenset[str]:
@@ -160,13 +160,12 @@ def headings_of(page: str, place: str) -> Iterator[ScreenText]:
 
 def help_pages(root: Path) -> list[Path]:
     """The pages of the Help menu, as far as they are there."""
-    module = root / HELP_PAGES
-    if not module.is_file():
-        return []
-    for node in ast.parse(module.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAGES":
-            names = [row[0] for row in ast.literal_eval(node.value)]
-            return [path for name in names if (path := root / "docs" / f"{name}.md").is_file()]
+    for module in sorted((root / WINDOW_ACTIONS).rglob("actions.py")):
+        for node in ast.parse(module.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PAGES":
+                names = [row[0] for row in ast.literal_eval(node.value)]
+                found = [root / "docs" / f"{name}.md" for name in names]
+                return [path for path in found if path.is_file()]
     return []
 
 

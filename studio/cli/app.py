@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None, window: Window | None = None) -
         return 0
     except OSError as error:
         _forget_output()
-        sys.stderr.write(f"glassbox: the system refuses: {error}\n")
+        sys.stderr.write(f"glassbox: system error: {error} \n")
         return USER_MISTAKE
     return code
 
@@ -100,7 +100,7 @@ def _run(words: list[str], window: Window | None) -> int:
         console.complain(str(error))
         return USER_MISTAKE
     except MemoryError:
-        console.complain("the machine's memory does not hold what this needs")
+        console.complain("not enough memory")
         return USER_MISTAKE
     except OSError:
         raise
@@ -123,10 +123,10 @@ def _load_plugins() -> None:
 
     states = load_plugins(AppDirs.of_user().config)
     if list_problem():
-        console.complain(f"plugins are left out: {list_problem()}")
+        console.complain(f"plugins were not loaded: {list_problem()}")
     for state in states:
         if state.failed:
-            console.complain(f"plugin {state.found.plugin.name} is left out: {state.problem}")
+            console.complain(f"plugin {state.found.plugin.name} was not loaded: {state.problem}")
 
 
 def _was_a_plugin(error: Exception) -> bool:

@@ -38,7 +38,7 @@ def complain_of_exports(made: Sequence[Export]) -> int:
 def export_to_json(export: Export) -> dict[str, object]:
     """What was written and found, for programs."""
     found = export.check
-    finding = "not compared" if found is None else found.sentence
+    finding = "not verified" if found is None else found.sentence
     return {
         "format": export.format,
         "path": str(export.path),

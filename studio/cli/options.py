@@ -20,12 +20,10 @@ from studio.samples import open_copy, sample_names, sample_root
 _MOST_NEAR = 200
 
 BackendOption = Annotated[
-    str, typer.Option("--backend", help="Where to run: auto, gl or cpu.", metavar="auto|gl|cpu")
+    str, typer.Option("--backend", help="Device to run on: auto, gl or cpu.", metavar="auto|gl|cpu")
 ]
-SeedOption = Annotated[
-    int | None, typer.Option("--seed", help="Seed of everything random.", metavar="N")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Answer in JSON.")]
+SeedOption = Annotated[int | None, typer.Option("--seed", help="Random seed.", metavar="N")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ProjectArgument = Annotated[
     str,
     typer.Argument(
@@ -81,7 +79,7 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"the folder cannot be made: {error.strerror or error}",
+            f"the folder cannot be created: {error.strerror or error}",
             who=str(path),
             hint="choose another place with --out",
         ) from None

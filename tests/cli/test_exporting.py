@@ -67,7 +67,7 @@ def test_the_ending_says_the_format_and_an_unknown_one_is_refused(
     told = glassbox(*EXPORT, "w.checkpoint.safetensors", "--json").json
     assert told["format"] == "checkpoint"
     text = refused(*EXPORT, "iris.onnx")
-    assert "the ending of 'iris.onnx' is of no format: expected one of .gbi, .gbasm" in text
+    assert "unknown file extension of 'iris.onnx': expected one of .gbi, .gbasm" in text
     assert not (here / "iris.onnx").exists()
     assert glassbox(*EXPORT, "iris.onnx", "--format", "npz", "--json").json["same"] is True
 
@@ -79,9 +79,9 @@ def test_a_name_with_the_ending_of_another_format_is_refused(
         (
             "gbi",
             "w.npz",
-            "the ending of 'w.npz' is that of Weights (NumPy), not of Instruction file",
+            "the extension of 'w.npz' is for Weights (NumPy), not for Instruction file",
         ),
-        ("npz", "w.GBI", "the ending of 'w.GBI' is that of Instruction file"),
+        ("npz", "w.GBI", "the extension of 'w.GBI' is for Instruction file"),
         ("safetensors", "w.checkpoint.safetensors", "is that of Checkpoint, not of Weights"),
     ):
         text = refused(*EXPORT, name, "--format", form)
@@ -114,7 +114,7 @@ def test_a_file_that_answers_otherwise_is_not_kept(
     monkeypatch.setattr(exporting, "check_files", damaging)
     answer = glassbox(*EXPORT, "w.npz", code=1)
     assert "not the same model: " in answer.err
-    assert "samples are answered differently, the first is sample " in answer.err
+    assert "samples give different outputs, the first is sample " in answer.err
     assert "what was there is kept" in answer.err
     assert answer.out == ""
     assert before == ((here / "w.npz").read_bytes(), (here / "w.npz.proof.json").read_bytes())
@@ -194,7 +194,7 @@ def test_a_check_that_was_killed_is_said(
 
     monkeypatch.setattr(checking.subprocess, "Popen", killed)
     answer = glassbox(*EXPORT, "w.npz", code=1)
-    assert "written, but not compared: the other process gave no answer" in answer.err
+    assert "written, but not verified: the other process gave no answer" in answer.err
     assert "SIGKILL" in answer.err
     assert (here / "w.npz").is_file()
     assert json.loads((here / "w.npz.proof.json").read_text())["same"] is None
@@ -322,7 +322,7 @@ def test_of_a_format_that_cannot_be_read_back_it_is_said_that_nothing_was_compar
 
     lines = glassbox(*EXPORT, "iris.names").out.splitlines()
     assert lines[0] == (
-        "iris.names: written, not compared: files of this format cannot be read back"
+        "iris.names: written, not verified: files of this format cannot be read back"
     )
     assert json.loads((here / "iris.names.proof.json").read_text())["same"] is None
     assert "/kernel" in (here / "iris.names").read_text()

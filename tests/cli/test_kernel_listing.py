@@ -153,9 +153,9 @@ def test_old_name_of_the_target_means_gpus(glassbox: Callable[..., Answer]) -> N
         (("--in-order", "--passes"), "--in-order goes with --kernels"),
         (("--kernels", "--source"), "--source is for OpenGL"),
         (("--kernels", "--in-order", "--target", "cpu"), "--in-order is for OpenGL"),
-        (("--kernels", "--passes"), "--kernels and --passes are two different answers"),
-        (("--kernels", "--plan"), "--kernels and --plan are two different answers"),
-        (("--kernels", "-o", "a.gbi"), "--kernels and -o are two different answers"),
+        (("--kernels", "--passes"), "--kernels and --passes cannot be combined"),
+        (("--kernels", "--plan"), "--kernels and --plan cannot be combined"),
+        (("--kernels", "-o", "a.gbi"), "--kernels and -o cannot be combined"),
         (("--kernels", "--target", "vulkan"), "expected --target out of cpu, gl-hardware"),
     ],
 )

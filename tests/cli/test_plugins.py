@@ -59,7 +59,7 @@ def test_a_failing_plugin_is_one_sentence(config: Path) -> None:
     assert "ValueError: no good" in done.stdout
     done = glassbox(config, "isa", "RELU")
     assert done.returncode == 0
-    assert done.stderr == "glassbox: plugin broken is left out: ValueError: no good\n"
+    assert done.stderr == "glassbox: plugin broken was not loaded: ValueError: no good\n"
 
 
 def test_the_json_has_the_traceback(config: Path) -> None:
@@ -84,7 +84,7 @@ def test_one_that_cannot_be_switched_on_says_why(config: Path) -> None:
     done = glassbox(config, "plugins", "--enable", "broken")
     assert done.returncode == 2
     assert done.stderr == (
-        "glassbox: [plugins] broken cannot be switched on: "
+        "glassbox: [plugins] broken cannot be turned on: "
         "the file cannot be read: line 2: invalid syntax\n"
     )
     assert not (config / FILE).exists()
@@ -114,7 +114,7 @@ def test_a_damaged_list_is_named_once(config: Path) -> None:
     done = glassbox(config, "isa", "RELU")
     assert done.returncode == 0
     assert done.stderr.count("expected a list of plugins") == 1
-    assert done.stderr.startswith("glassbox: plugins are left out: ")
+    assert done.stderr.startswith("glassbox: plugins were not loaded: ")
 
 
 def test_a_plugin_that_fails_while_it_is_used_is_named(config: Path, tmp_path: Path) -> None:

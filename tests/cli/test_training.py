@@ -103,7 +103,7 @@ def test_resumed_training_keeps_the_seed_of_its_first_part(
 ) -> None:
     glassbox("train", "iris", *SHORT, "--seed", 11)
     more = glassbox("train", "iris", "--backend", "cpu", "--epochs", 3, "--resume")
-    assert "going on after 1 of 3 epochs" in more.err
+    assert "continuing after 1 of 3 epochs" in more.err
     assert [line.split()[1] for line in more.err.splitlines() if "epoch " in line[:6]] == [
         "2/3",
         "3/3",
@@ -146,9 +146,9 @@ def test_a_run_in_training_is_not_resumed(
     assert "the run is being trained by this process since" in refused(*words)
     assert {path: path.read_bytes() for path in run.rglob("*.*")} == before
     said = glassbox("evaluate", "iris", "--backend", "cpu").out
-    assert "note: the run is being trained, newer weights follow" in said
+    assert "note: the run is still training" in said
     lock.release()
-    assert "going on after 1 of 3 epochs" in glassbox(*words).err
+    assert "continuing after 1 of 3 epochs" in glassbox(*words).err
 
 
 def test_imported_weights_do_not_hide_the_run_to_resume(
@@ -161,8 +161,8 @@ def test_imported_weights_do_not_hide_the_run_to_resume(
     assert found["weights"]["imported"] == "iris.safetensors"
     said = glassbox("train", "iris", "--backend", "cpu", "--epochs", 2, "--resume")
     newer = Path(found["run"]).name
-    assert f"{newer} is newer, but has nothing to go on from" in said.err
-    assert "going on after 1 of 2 epochs, from epoch-0001.safetensors of run " in said.err
+    assert f"{newer} is newer, but has no checkpoint" in said.err
+    assert "continuing after 1 of 2 epochs, from epoch-0001.safetensors of run " in said.err
     assert f"run: {first.relative_to(here)}" in said.out
     again = json.loads((first / "settings.json").read_text("utf-8"))
     assert again["training"]["epochs"] == 2
@@ -196,7 +196,7 @@ def test_nothing_to_resume_is_refused(
     refused: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "there is no run with a checkpoint" in refused("train", "iris", "--resume")
+    assert "no run has a checkpoint" in refused("train", "iris", "--resume")
 
 
 def test_damaged_checkpoint_is_refused(refused: Callable[..., str], here: Path) -> None:
@@ -214,7 +214,7 @@ def test_out_that_is_a_file_is_refused_before_training(
     before = set(here.rglob("*"))
     words = ("train", "iris") if command == "train" else ("demo",)
     for out in ("taken", "taken/below"):
-        assert "the folder cannot be made" in refused(*words, "--backend", "cpu", "--out", out)
+        assert "the folder cannot be created" in refused(*words, "--backend", "cpu", "--out", out)
     assert set(here.rglob("*")) == before
 
 
@@ -237,7 +237,7 @@ def test_evaluate_measures_the_run_that_is_named(
     again = glassbox("evaluate", "iris", "--backend", "cpu", "--json", "--run", first["run"]).json
     assert first["test"] == again["test"] != last["test"]
     for wrong in ("nothere", "iris"):
-        assert "this is no run of a training" in refused("evaluate", "iris", "--run", wrong)
+        assert "this is not a run folder" in refused("evaluate", "iris", "--run", wrong)
 
 
 def test_answers_say_which_weights_they_come_from(

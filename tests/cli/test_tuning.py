@@ -148,7 +148,7 @@ def test_what_cannot_be_tuned_is_refused(
 ) -> None:
     assert "only OpenGL kernels can be tuned" in refused("tune", IRIS, "--backend", "cpu")
     assert "there is no project to tune for" in refused("tune")
-    assert "leave the project away" in refused("tune", IRIS, "--forget")
+    assert "takes no project" in refused("tune", IRIS, "--forget")
     assert "--seconds" in refused("tune", IRIS, "--seconds", "0")
     assert "no such project" in refused("tune", "nothere", "--backend", "gl")
     monkeypatch.setenv("GLASSBOX_CACHE_DIR", "")

@@ -92,7 +92,7 @@ def test_project_alone_is_for_the_window(refused: Callable[..., str]) -> None:
         ),
         (
             ["compile", "iris", "-o", "a.txt"],
-            "'a.txt' is of no format: expected one of .gbi, .gbasm",
+            "'a.txt': expected one of .gbi, .gbasm",
         ),
         (["profile", "iris", "--steps", "0"], "--steps"),
         (["export", "iris", "--format", "gbi"], "Missing option '-o'"),

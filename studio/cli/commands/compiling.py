@@ -35,13 +35,15 @@ TargetOption = Annotated[
     str,
     typer.Option(
         "--target",
-        help="Device the passes plan for; gl is gl-hardware.",
+        help="Target device of the passes; gl is gl-hardware.",
         metavar="cpu|gl-hardware|gl-software",
     ),
 ]
 KernelsOption = Annotated[
     bool,
-    typer.Option("--kernels", help="Show what runs each line on the target: kernels, order, host."),
+    typer.Option(
+        "--kernels", help="Show the kernels and host work that run each line on the target."
+    ),
 ]
 SourceOption = Annotated[
     bool, typer.Option("--source", help="With --kernels: the final text of each kernel.")
@@ -63,7 +65,7 @@ def compile_project(
     level: Annotated[int, typer.Option("-O", help="Optimisation: 0, 1 or 2.", min=0, max=2)] = 2,
     target: TargetOption = "cpu",
     passes: Annotated[
-        bool, typer.Option("--passes", help="Show what each pass changes, as a diff.")
+        bool, typer.Option("--passes", help="Show the changes of each pass as a diff.")
     ] = False,
     check: Annotated[
         bool, typer.Option("--verify", help="Verify the program after every pass.")
@@ -230,8 +232,8 @@ def _check_kernels(
     together = [option for option, given in others.items() if given]
     if kernels and together:
         raise ParameterError(
-            f"--kernels and {together[0]} are two different answers", who="compile",
-            hint="ask for one at a time",
+            f"--kernels and {together[0]} cannot be combined", who="compile",
+            hint="use one at a time",
         )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def execute_file(
 ) -> None:
     """Run an instruction file on raw inputs, any number of rows."""
     if answers is None and not as_json:
-        raise FormatError("say where the outputs go with --output FILE.npy, or ask for --json",
+        raise FormatError("give --output FILE.npy or --json",
                           who="exec")  # fmt: skip
     outputs = execute(source, _rows(rows), backend)
     if answers is not None:

@@ -26,7 +26,7 @@ def export_project(
         str | None,
         typer.Option(
             "--format",
-            help="What to write; else the file's ending says it.",
+            help="Format; by default from the file extension.",
             metavar="|".join(EXPORT_FORMATS),
         ),
     ] = None,
@@ -63,9 +63,7 @@ def export_project(
 
 def import_file(
     source: Annotated[Path, typer.Argument(help=f"File to import ({', '.join(IMPORT_FORMATS)}).")],
-    output: Annotated[
-        Path, typer.Option("-o", help="Project to bring it into.", metavar="PROJECT")
-    ],
+    output: Annotated[Path, typer.Option("-o", help="Project to import into.", metavar="PROJECT")],
     as_json: JsonOption = False,
 ) -> None:
     """Bring weights into a project as a new run, so that it evaluates, predicts and exports."""

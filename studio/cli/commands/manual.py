@@ -23,11 +23,13 @@ def isa(
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the whole manual as Markdown.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Answer in JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Explain an instruction, or list them all."""
     if as_markdown and (as_json or mnemonic is not None):
-        raise ParameterError("--markdown prints the whole manual: leave the rest away", who="isa")
+        raise ParameterError(
+            "--markdown prints the whole manual and takes no other arguments", who="isa"
+        )
     if mnemonic is not None:
         found = entry(mnemonic)
         if as_json:

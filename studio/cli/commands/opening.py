@@ -25,17 +25,19 @@ def open_studio(
         ),
     ] = None,
     reset_layout: Annotated[
-        bool, typer.Option("--reset-layout", help="Forget where panes and window were.")
+        bool, typer.Option("--reset-layout", help="Reset the layout of window and panes.")
     ] = False,
     safe: Annotated[
         bool,
-        typer.Option("--safe", help="Leave preferences, layout, plugins, last project out."),
+        typer.Option(
+            "--safe", help="Start with defaults: no preferences, layout, plugins or last project."
+        ),
     ] = False,
     theme: Annotated[
-        str, typer.Option("--theme", help="Colours for this start.", metavar="dark|light|system")
+        str, typer.Option("--theme", help="Theme for this session.", metavar="dark|light|system")
     ] = "",
     scale: Annotated[
-        int, typer.Option("--scale", help="Size for this start, in per cent.", metavar="N")
+        int, typer.Option("--scale", help="Scale for this session in percent.", metavar="N")
     ] = 0,
 ) -> None:
     """Open the studio; without a project, at the welcome page."""

@@ -18,11 +18,11 @@ from studio.engine.plugins.loading import State, load_plugins
 from studio.engine.plugins.plugin import Plugin
 
 EnableOption = Annotated[
-    list[str], typer.Option("--enable", help="Switch a plugin on, for its present version.",
+    list[str], typer.Option("--enable", help="Turn a plugin on, for its installed version.",
                             metavar="NAME")
 ]  # fmt: skip
 DisableOption = Annotated[
-    list[str], typer.Option("--disable", help="Switch a plugin off.", metavar="NAME")
+    list[str], typer.Option("--disable", help="Turn a plugin off.", metavar="NAME")
 ]
 
 
@@ -78,7 +78,7 @@ def _named(name: str, there: dict[str, Found]) -> Plugin:
         )
     found = there[name]
     if found.problem:
-        raise ParameterError(f"{name} cannot be switched on: {found.problem}", who="plugins")
+        raise ParameterError(f"{name} cannot be turned on: {found.problem}", who="plugins")
     return found.plugin
 
 

@@ -33,7 +33,7 @@ def profile(
         int, typer.Option("--steps", help="Steps to profile.", min=1, max=100_000, metavar="N")
     ] = 20,
     roofline: Annotated[
-        bool, typer.Option("--roofline", help="Show the share of the device's measured peak.")
+        bool, typer.Option("--roofline", help="Show the fraction of the device's measured peak.")
     ] = False,
     trace: Annotated[
         Path | None, typer.Option("--trace", help="Write a Chrome/Perfetto trace.", metavar="FILE")
@@ -99,6 +99,6 @@ def _print_table(found: Profile, totals: tuple[KernelTotal, ...], peaks: Peaks |
         columns += PEAK_COLUMNS
         console.say(f"measured peak: {peaks.gflops:.0f} GFLOP/s, {peaks.gbytes:.0f} GB/s")
         if peaks.doubt:
-            console.say(f"the peak is in doubt: {peaks.doubt}")
+            console.say(f"the peak may be wrong: {peaks.doubt}")
     rows = [kernel_cells(total, peaks=peaks is not None) for total in totals]
     console.table(columns, rows, right=NUMBERS)

@@ -39,7 +39,7 @@ _TICK = 0.1
 InOrderOption = Annotated[
     bool,
     typer.Option(
-        "--in-order", help="Run kernels one after another: slower on a GPU, with less memory."
+        "--in-order", help="Run kernels one after another: slower on a GPU, needs less memory."
     ),
 ]
 
@@ -49,15 +49,19 @@ def train(
     backend: BackendOption = "auto",
     epochs: Annotated[
         int | None,
-        typer.Option("--epochs", help="Passes over the data, resumed ones included.", metavar="N"),
+        typer.Option(
+            "--epochs",
+            help="Epochs to train in total, including those of a resumed run.",
+            metavar="N",
+        ),
     ] = None,
     seed: SeedOption = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the last checkpoint of the last run.")
+        bool, typer.Option("--resume", help="Continue from the last checkpoint of the last run.")
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder the trained model is written to.", metavar="DIR"),
+        typer.Option("--out", help="Folder for the trained model.", metavar="DIR"),
     ] = None,
     in_order: InOrderOption = False,
     as_json: JsonOption = False,
@@ -191,7 +195,7 @@ def _checkpoint_of(point: ResumePoint, epochs: int | None) -> Checkpoint:
 def _where(point: ResumePoint, checkpoint: Checkpoint, epochs: int) -> Iterator[str]:
     """Which run goes on, where, and what is left to do."""
     if point.passed_over:
-        yield f"{point.passed_over[0]} is newer, but has nothing to go on from"
+        yield f"{point.passed_over[0]} is newer, but has no checkpoint"
     done = checkpoint.position.epoch
     counted = f"{done} epoch{' is' if done == 1 else 's are'} done"
     more = "ask for more with --epochs"
@@ -203,4 +207,4 @@ def _where(point: ResumePoint, checkpoint: Checkpoint, epochs: int) -> Iterator[
         yield f"nothing left to train: {counted}, {epochs} asked for; {more}"
     else:
         place = f"{point.path.name} of run {point.run.path}"
-        yield f"going on after {done} of {epochs} epochs, from {place}"
+        yield f"continuing after {done} of {epochs} epochs, from {place}"

@@ -33,7 +33,7 @@ def tune(
     ] = None,
     seconds: Annotated[
         int,
-        typer.Option("--seconds", help="Stop after so long.", min=1, max=86_400, metavar="N"),
+        typer.Option("--seconds", help="Time limit in seconds.", min=1, max=86_400, metavar="N"),
     ] = 60,
     forget: Annotated[
         bool, typer.Option("--forget", help="Remove what was measured, for all devices.")
@@ -44,7 +44,7 @@ def tune(
     """Measure which OpenGL kernels are fastest for a project, and use them from then on."""
     if forget:
         if project is not None:
-            raise ParameterError("--forget removes the whole table: leave the project away")
+            raise ParameterError("--forget removes the whole table and takes no project")
         _forget(as_json)
         return
     if project is None:
@@ -89,7 +89,7 @@ def _measured(task: Task, backend: Backend, why: str, seconds: int) -> tuple[Tun
     if task.training is not None:
         jobs.append((programs.program("train", settings.level, backend.target), batch))
     jobs.append((programs.program("infer", settings.level, backend.target), batch))
-    with console.err.status("looking at the kernels") as status:
+    with console.err.status("analysing kernels") as status:
 
         def hear(done: int, total: int, name: str) -> None:
             status.update(f"kernel {done + 1} of {total}: {escape(name)}")
@@ -143,7 +143,7 @@ def _print(found: Tuning, device: str, path: Path) -> None:
         for refused in one.refused:
             console.note(f"{one.signature}: left out {refused}")
         if one.signature in found.dropped:
-            console.note(f"{one.signature}: the shipped choice stays, no step is faster otherwise")
+            console.note(f"{one.signature}: the default choice is the fastest")
     for words in found.passed_over:
         console.note(f"passed over {words}")
     for step in found.steps:

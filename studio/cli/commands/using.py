@@ -78,8 +78,7 @@ def predict(
     """Run a trained project on inputs of your own."""
     if output is not None and output.suffix.lower() not in _ENDINGS:
         raise DataError(
-            f"the file's ending says the form: expected {', '.join(_ENDINGS)}, "
-            f"got {quoted(output.name)}",
+            f"unknown file extension: expected {', '.join(_ENDINGS)}, got {quoted(output.name)}",
             who="predict",
         )
     opened = open_project(project)
@@ -120,7 +119,7 @@ def run_of(project: Project, run: Path | None) -> RunFolder:
     """
     if run is not None and not (run / "settings.json").is_file():
         raise DataError(
-            "this is no run of a training",
+            "this is not a run folder",
             who=str(run),
             hint="name a folder below the project's .runs folder",
         )
@@ -142,7 +141,7 @@ def origin_of(trained: Trained, project: Project, run: Path | None) -> WeightsOr
         DataError: nothing is known of them.
     """
     if trained.origin is None:
-        raise DataError("where the weights come from is not known", who=project.name)
+        raise DataError("the origin of the weights is unknown", who=project.name)
     return trained.origin if run is not None else trained.origin.noted(passed_over(project))
 
 

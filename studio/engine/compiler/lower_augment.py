@@ -50,9 +50,9 @@ class Shift(Augmentation, aliases=("shift",)):
     instruction = random.AugmentShift
     role = "shift"
 
-    rows = integer("Largest move up or down.", 1, low=0, high=1024)
-    cols = integer("Largest move left or right.", 1, low=0, high=1024, label="Columns")
-    fill = number("Value of cells that come in.", 0.0)
+    rows = integer("Largest shift up or down, in pixels.", 1, low=0, high=1024)
+    cols = integer("Largest shift left or right, in pixels.", 1, low=0, high=1024, label="Columns")
+    fill = number("Fill value.", 0.0)
 
 
 class PadCrop(Augmentation, aliases=("pad_crop",)):
@@ -62,7 +62,7 @@ class PadCrop(Augmentation, aliases=("pad_crop",)):
     role = "pad_crop"
 
     padding = pair("Border above and below, left and right.", (4, 4), low=0)
-    fill = number("Value of the border.", 0.0)
+    fill = number("Fill value of the border.", 0.0)
 
     def attributes(self) -> dict[str, Any]:
         """Those of the shift."""
@@ -76,9 +76,9 @@ class Rotate(Augmentation, aliases=("rotate",)):
     instruction = random.AugmentRotate
     role = "rotate"
 
-    degrees = number("Largest angle either way.", 15.0, low=0.0, high=180.0)
-    zoom = number("Largest enlargement.", 1.0, low=1.0, high=8.0)
-    fill = number("Value of cells that come in.", 0.0)
+    degrees = number("Largest angle in either direction.", 15.0, low=0.0, high=180.0)
+    zoom = number("Largest zoom.", 1.0, low=1.0, high=8.0)
+    fill = number("Fill value.", 0.0)
 
 
 class Noise(Augmentation, aliases=("noise",)):
@@ -97,6 +97,6 @@ class Standardize(Augmentation, aliases=("standardize",)):
     random = False
     role = "standardize"
 
-    low = number("Lower end, or the new mean.", 0.0)
-    high = number("Upper end, or the new deviation.", 1.0)
-    moments = flag("Use mean and deviation instead of the extremes.")
+    low = number("Lower limit, or the new mean.", 0.0)
+    high = number("Upper limit, or the new standard deviation.", 1.0)
+    moments = flag("Use mean and standard deviation instead of limits.")

@@ -121,7 +121,7 @@ def _check_one(tensor: Tensor, found: Array, who: str) -> None:
         raise FormatError(
             f"weights of {quoted(tensor.name)} hold NaN or infinity",
             who=who,
-            hint="the training that made them went astray; export an earlier checkpoint",
+            hint="the training diverged; export an earlier checkpoint",
         )
 
 

@@ -21,7 +21,7 @@ class CheckpointFile(FileFormat):
     name = "checkpoint"
     title = "Checkpoint"
     ending = ".checkpoint.safetensors"
-    about = "Weights and the state of the training, to go on from."
+    about = "Weights and training state, to continue from."
     holds = "checkpoint"
     order = 50
 
@@ -47,7 +47,7 @@ class CheckpointFile(FileFormat):
 
 def _no_state(model: Exportable) -> DataError:
     return DataError(
-        "these weights come without optimiser and step, so there is no checkpoint to write",
+        "these weights have no optimiser state, so no checkpoint can be written",
         who=model.name,
         hint="export them as safetensors",
     )

@@ -79,7 +79,7 @@ class Exportable:
     def program(self) -> tuple[Program, Mapping[str, Array]]:
         """The self-contained inference program, and its weights by tensor name."""
         if self.make_program is None:
-            raise DataError("only weights are known, so there is no program", who=self.name)
+            raise DataError("there are weights only, no program", who=self.name)
         return self.make_program()
 
     @cached_property
@@ -246,7 +246,7 @@ def format_for(
     if found is None:
         endings = ", ".join(each.ending for each in known)
         raise ParameterError(
-            f"the ending of {quoted(path.name)} is of no format: expected one of {endings}",
+            f"unknown file extension of {quoted(path.name)}: expected one of {endings}",
             who=who,
             hint="rename the file" if among else "rename the file or name a format",
         )
@@ -266,7 +266,7 @@ def require_ending(path: Path, form: FileForm, among: Sequence[FileForm] = ()) -
     if other is None or form.ending.endswith(other.ending):
         return
     raise ParameterError(
-        f"the ending of {quoted(path.name)} is that of {other.title}, not of {form.title}",
+        f"the extension of {quoted(path.name)} is for {other.title}, not for {form.title}",
         who="export",
         hint=f"end the name with {form.ending}, or choose the format {other.name}",
     )

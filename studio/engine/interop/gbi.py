@@ -22,7 +22,7 @@ class InstructionFile(FileFormat):
     name = "gbi"
     title = "Instruction file"
     ending = ".gbi"
-    about = "Program, normalisation and weights in one file that runs by itself."
+    about = "Program, normalisation and weights in one self-contained file."
     holds = "program"
     order = 10
 

@@ -17,7 +17,7 @@ class NumpyArchive(FileFormat):
     name = "npz"
     title = "Weights (NumPy)"
     ending = ".npz"
-    about = "All weights by name in Keras' layout, as NumPy reads them."
+    about = "All weights by name in Keras' layout, for NumPy."
     holds = "weights"
     order = 40
     # Such a file is more often data.

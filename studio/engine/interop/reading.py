@@ -59,8 +59,8 @@ def load_weights(path: Path | str, graph: LayerGraph) -> dict[str, Array]:
     for name, values in weights.items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise CheckpointError(
-                f"{quoted(name)} holds a value that is no finite number",
+                f"{quoted(name)} holds NaN or infinity",
                 who=str(path),
-                hint="the training that made it went astray; use an earlier checkpoint",
+                hint="its training diverged; use an earlier checkpoint",
             )
     return weights

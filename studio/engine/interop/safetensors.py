@@ -21,7 +21,7 @@ class Safetensors(FileFormat):
     name = "safetensors"
     title = "Weights (safetensors)"
     ending = ".safetensors"
-    about = "All weights by name in Keras' layout, as other tools read them."
+    about = "All weights by name in Keras' layout, for other tools."
     holds = "weights"
     order = 30
 

@@ -22,7 +22,7 @@ class Activation(Layer):
     followers = ("Conv2D", "Dense", "MaxPooling2D", "Dropout")
     positional = ("activation",)
 
-    activation = activation("Name of the function.")
+    activation = activation("Activation function.")
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """The function's instructions."""
@@ -37,7 +37,7 @@ class ReLU(Layer):
     followers = ("Conv2D", "MaxPooling2D", "Dense", "Dropout", "BatchNormalization")
     positional = ("max_value", "negative_slope", "threshold")
 
-    max_value = optional_number("Ceiling; none when not given.", low=0.0)
+    max_value = optional_number("Largest output; unlimited if not set.", low=0.0)
     negative_slope = number("Slope below the threshold.", 0.0, low=0.0, label="Slope below")
     threshold = number("Where the linear part begins.", 0.0, low=0.0)
 

@@ -169,11 +169,12 @@ def parse_activation(given: object, who: str = "activation") -> str:
     return name
 
 
-def activation(doc: str = "Function applied to the result.") -> Option[str]:
+def activation(doc: str = "Activation function applied to the output.") -> Option[str]:
     """An option that takes an activation's name; none means linear."""
     return spec(
         doc, "linear", parse_activation, _write, choices=NAMES, aliases=("act",),
-        on_card=True, effect="Without one, layers in a row are no more than a single layer.",
+        on_card=True, effect="Without an activation, consecutive layers are "
+                             "equivalent to a single one.",
     )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ class LayerContext:
             raise ParameterError(
                 f"the activation {name} comes from {home}, which is not loaded",
                 who=self.layer.name,
-                hint="install it and switch it on",
+                hint="install it and turn it on",
             )
         return FUNCTIONS[name].emit(self, x, "output")
 

@@ -19,7 +19,7 @@ from studio.engine.layers.windows import Window, output_size, padding, place_win
 def _kernel_size() -> Option[tuple[int, int]]:
     return pair(
         "Rows and columns of the filters.", start=[3, 3], aliases=("kernel",),
-        effect="Larger ones see more of the picture at once.",
+        effect="Larger kernels cover more of the image.",
     )  # fmt: skip
 
 
@@ -38,14 +38,14 @@ class Convolution(Layer, abstract=True):
     data_format = choice("Order of dimensions.", "channels_last")
     dilation_rate = pair(
         "Distance between filter cells, rows and columns.", (1, 1), aliases=("dilation",),
-        effect="Larger distances see more of the picture with the same filters.",
+        effect="Larger dilation covers more of the image with the same number of weights.",
     )  # fmt: skip
     activation = activation()
     use_bias = flag(
-        "Add a learned number to each channel.", True, label="Bias", aliases=("bias",),
-        effect="Turn it off in front of a batch normalisation, which has a shift of its own.",
+        "Add a learned bias to each channel.", True, label="Bias", aliases=("bias",),
+        effect="Turn it off before a batch normalisation, which adds its own shift.",
     )  # fmt: skip
-    bias_initializer = initializer("How the bias begins.", "zeros", label="Bias init")
+    bias_initializer = initializer("Initial values of the bias.", "zeros", label="Bias init")
     bias_regularizer = regularizer("Regularisation of the bias.", label="Bias regulariser")
 
     def place(self, shape: Shape) -> Window:
@@ -101,13 +101,14 @@ class Conv2D(Convolution):
     positional = ("filters", "kernel_size", "strides", "padding")
 
     filters = integer(
-        "Number of filters, which is the number of output channels.", low=1, start=16,
-        steps="powers", effect="More find more kinds of patterns, and cost more time and memory.",
+        "Number of filters, equal to the number of output channels.", low=1, start=16,
+        steps="powers", effect="More filters detect more patterns and need more time "
+                               "and memory.",
     )  # fmt: skip
     kernel_size = _kernel_size()
-    groups = integer("Groups the channels are split into; only 1, every filter sees them all "
-                     "(DepthwiseConv2D keeps channels apart).", 1, low=1, high=1)  # fmt: skip
-    kernel_initializer = kernel_initializer("How the filters begin.")
+    groups = integer("Groups of channels; only 1 is supported (use DepthwiseConv2D "
+                     "for one filter per channel).", 1, low=1, high=1)  # fmt: skip
+    kernel_initializer = kernel_initializer("Initial values of the filters.")
     kernel_regularizer = kernel_regularizer("Regularisation of the filters.")
 
     def channels(self, inputs: int) -> int:
@@ -139,7 +140,7 @@ class DepthwiseConv2D(Convolution):
 
     kernel_size = _kernel_size()
     depth_multiplier = integer("Filters for each input channel.", 1, low=1)
-    depthwise_initializer = kernel_initializer("How the filters begin.")
+    depthwise_initializer = kernel_initializer("Initial values of the filters.")
     depthwise_regularizer = kernel_regularizer("Regularisation of the filters.")
 
     def channels(self, inputs: int) -> int:

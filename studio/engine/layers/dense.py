@@ -30,15 +30,15 @@ class Dense(Layer):
 
     units = integer(
         "Number of outputs.", low=1, start=64, steps="powers",
-        effect="More let the layer tell apart more, and cost more numbers to learn.",
+        effect="More units can learn more complex functions and add parameters.",
     )  # fmt: skip
     activation = activation()
     use_bias = flag(
-        "Add a learned number to each output.", True, label="Bias", aliases=("bias",),
-        effect="Turn it off in front of a batch normalisation, which has a shift of its own.",
+        "Add a learned bias to each output.", True, label="Bias", aliases=("bias",),
+        effect="Turn it off before a batch normalisation, which adds its own shift.",
     )  # fmt: skip
-    kernel_initializer = kernel_initializer("How the kernel begins.")
-    bias_initializer = initializer("How the bias begins.", "zeros", label="Bias init")
+    kernel_initializer = kernel_initializer("Initial values of the kernel.")
+    bias_initializer = initializer("Initial values of the bias.", "zeros", label="Bias init")
     kernel_regularizer = kernel_regularizer("Regularisation of the kernel.")
     bias_regularizer = regularizer("Regularisation of the bias.", label="Bias regulariser")
 

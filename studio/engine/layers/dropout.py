@@ -23,11 +23,13 @@ class Dropout(Layer):
     positional = ("rate",)
 
     rate = number(
-        "Share of elements dropped.", low=0.0, high=LARGEST_RATE, start=0.25,
-        effect="More works against overfitting and slows learning down.",
+        "Fraction of elements dropped.", low=0.0, high=LARGEST_RATE, start=0.25,
+        effect="More dropout reduces overfitting and slows training.",
     )  # fmt: skip
     seed = optional_integer(
-        "Keeps this layer's draws apart from another with its id.", low=0, on_card=False
+        "Random stream of this layer; layers with different seeds draw independently.",
+        low=0,
+        on_card=False,
     )
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:

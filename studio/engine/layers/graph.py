@@ -182,7 +182,7 @@ class LayerGraph:
             if port.node not in self.nodes:
                 raise GraphError(
                     f"its input {quoted(port.node)} does not exist", who=node.layer.name,
-                    hint="connect it to a layer that is there",
+                    hint="connect it to an existing layer",
                 )  # fmt: skip
             if port.output != 0:
                 raise GraphError(
@@ -197,10 +197,10 @@ class LayerGraph:
             expected = first.setdefault(node.layer, given)
             if node.layer.parameters(*given) != node.layer.parameters(*expected):
                 raise GraphError(
-                    "a shared layer needs inputs of one size: got "
+                    "a shared layer needs inputs of one shape: got "
                     f"{_shapes_text(expected)} and {_shapes_text(given)}",
                     who=node.layer.name,
-                    hint="use a layer of its own for one of them",
+                    hint="use a separate layer for one of them",
                 )
 
     def _loop_error(self, done: set[str]) -> GraphError:

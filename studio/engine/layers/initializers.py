@@ -70,8 +70,8 @@ class Initializer(TextForm, family="initialiser", package="studio.engine.layers"
 
 def _too_large(shape: Shape, who: str) -> ParameterError:
     return ParameterError(
-        f"{shape_text(shape)} is too large: {math.prod(shape) * 4 / 2**30:,.1f} GiB for the values "
-        "alone",
+        f"{shape_text(shape)} is too large: its values need {math.prod(shape) * 4 / 2**30:,.1f} "
+        "GiB",
         who=who,
         hint="make the layer or its input smaller",
     )
@@ -136,7 +136,7 @@ class Ones(Initializer, word="ones"):
 class Constant(Initializer, word="constant"):
     """All the same number."""
 
-    value = number("Every element.", 0.0)
+    value = number("Value of every element.", 0.0)
 
     def draw(self, source: Source) -> Floats:
         """The number."""
@@ -276,10 +276,10 @@ class VarianceScaling(Initializer, word="variance_scaling"):
 
     is_short = False
 
-    scale = number("Variance times the fan.", 1.0, low=_LEAST_SCALE)
-    mode = choice("Which connections the fan counts.", "fan_in", "fan_out", "fan_avg")
+    scale = number("Variance is this divided by the fan.", 1.0, low=_LEAST_SCALE)
+    mode = choice("Which connections are counted as fan.", "fan_in", "fan_out", "fan_avg")
     distribution = choice(
-        "How numbers are drawn.", "truncated_normal", "untruncated_normal", "uniform"
+        "Random distribution.", "truncated_normal", "untruncated_normal", "uniform"
     )
 
     def draw(self, source: Source) -> Floats:
@@ -302,7 +302,7 @@ def kernel_initializer(doc: str) -> Option[Initializer]:
     """The initialiser of a layer's weights."""
     return initializer(
         doc, "glorot_uniform", label="Kernel init",
-        effect="It decides how large the first outputs and gradients are.",
+        effect="Sets the scale of the first outputs and gradients.",
     )  # fmt: skip
 
 

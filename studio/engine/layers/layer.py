@@ -180,7 +180,8 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
             raise ParameterError(
                 f"expected the output of a layer, got {str(inputs)[:60]}",
                 who=self.who,
-                hint="begin with Input(shape) and call each layer on what the one before gave",
+                hint="start with Input(shape) and call each layer on the output of "
+                "the previous one",
             )
         found: Symbol = several[0].through(self, several)
         return found

@@ -25,5 +25,5 @@ class MissingLayer(StandIn, Layer, abstract=True):
         raise ParameterError(
             f"this layer comes from {self.home}, which is not loaded",
             who=self.who,
-            hint="install it and switch it on; until then the layer is kept as it is",
+            hint="install it and turn it on; until then the layer is kept unchanged",
         )

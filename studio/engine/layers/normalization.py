@@ -25,24 +25,24 @@ class BatchNormalization(Layer):
     followers = ("ReLU", "Activation", "Add", "Conv2D", "Dense")
     positional = ("axis", "momentum", "epsilon", "center", "scale")
 
-    axis = integer("The dimension with statistics of its own; only the last is possible.", -1)
+    axis = integer("The dimension with separate statistics; only the last is supported.", -1)
     momentum = number(
-        "Weight of the past in the running statistics.", 0.99, low=0.0, high=1.0,
-        effect="More follows the batches more slowly.",
+        "Momentum of the running statistics.", 0.99, low=0.0, high=1.0,
+        effect="Higher values change the statistics more slowly.",
     )  # fmt: skip
     epsilon = number(
         "Added to the variance.", 1e-3, low=0.0, steps="decades",
-        effect="More makes it steadier where numbers are tiny.",
+        effect="Higher values are more stable with tiny variances.",
     )  # fmt: skip
     center = flag("Add a learned shift.", True)
     scale = flag("Multiply by a learned scale.", True)
-    beta_initializer = initializer("How the shift begins.", "zeros", label="Shift init")
-    gamma_initializer = initializer("How the scale begins.", "ones", label="Scale init")
+    beta_initializer = initializer("Initial values of the shift.", "zeros", label="Shift init")
+    gamma_initializer = initializer("Initial values of the scale.", "ones", label="Scale init")
     moving_mean_initializer = initializer(
-        "How the running mean begins.", "zeros", label="Mean init"
+        "Initial values of the running mean.", "zeros", label="Mean init"
     )
     moving_variance_initializer = initializer(
-        "How the running variance begins.", "ones", label="Variance init"
+        "Initial values of the running variance.", "ones", label="Variance init"
     )
     beta_regularizer = regularizer("Regularisation of the shift.", label="Shift regulariser")
     gamma_regularizer = regularizer("Regularisation of the scale.", label="Scale regulariser")

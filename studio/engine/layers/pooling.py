@@ -22,7 +22,7 @@ class Pooling2D(Layer, abstract=True):
 
     pool_size = pair(
         "Rows and columns of the window.", (2, 2), aliases=("pool",), on_card=True,
-        effect="Larger windows make the output smaller and less exact about places.",
+        effect="Larger windows make the output smaller and less precise in position.",
     )  # fmt: skip
     strides = optional_pair(
         "Step between windows; the window's size when not given.", aliases=("stride",),

@@ -43,7 +43,8 @@ class Reshape(Layer):
     positional = ("target_shape",)
 
     target_shape = integers(
-        "The new shape without the batch; one -1 is worked out.", low=-1, start=[-1],
+        "The new shape without the batch; one dimension may be -1, to be inferred.",
+        low=-1, start=[-1],
         aliases=("shape",),
     )  # fmt: skip
 
@@ -107,8 +108,8 @@ class ZeroPadding2D(Layer):
     positional = ("padding",)
 
     padding = spec(
-        "Cells (top, bottom) and (left, right).", ((1, 1), (1, 1)), _read_border, _write_border,
-        effect="More cells make the picture larger.", editor="border",
+        "Padding (top, bottom) and (left, right).", ((1, 1), (1, 1)), _read_border, _write_border,
+        effect="More padding makes the output larger.", editor="border",
     )  # fmt: skip
     data_format = choice("Order of dimensions.", "channels_last")
 

@@ -13,8 +13,8 @@ from studio.engine.layers.layer import Layer, shape_text
 def padding() -> Option[str]:
     """The option that chooses between the two."""
     return choice(
-        "'valid' adds no cells; 'same' keeps the size (divided by the stride).", "valid", "same",
-        effect="It decides whether the picture shrinks at its edges.",
+        "'valid': no padding; 'same': keeps the size (divided by the stride).", "valid", "same",
+        effect="Decides whether the output becomes smaller at the edges.",
     )  # fmt: skip
 
 

@@ -140,7 +140,9 @@ class Loss(Configured, family="loss", package="studio.engine.optim"):
 
 
 def _label_smoothing(doc: str) -> Option[float]:
-    return number(doc, 0.0, low=0.0, high=1.0, effect="It keeps the network from being too sure.")
+    return number(
+        doc, 0.0, low=0.0, high=1.0, effect="Keeps the network from becoming overconfident."
+    )
 
 
 def _smooth(builder: ProgramBuilder, section: str, t: Ref, smoothing: float, share: float) -> Ref:
@@ -161,8 +163,8 @@ class CrossEntropy(Loss, abstract=True):
     needs_classes = True
     function = "softmax"
 
-    from_logits = flag("Predictions are logits; otherwise shares that sum to 1.")
-    sum_gradient = flag("Dylann's gradient: p - t, not divided by the batch length.")
+    from_logits = flag("Predictions are logits; otherwise probabilities that sum to 1.")
+    sum_gradient = flag("Sum gradients over the batch instead of averaging: p - t, as in Dylann.")
 
     @property
     def takes_logits(self) -> bool:
@@ -193,7 +195,7 @@ class CategoricalCrossentropy(
 
     instruction = loss.LossCE
 
-    label_smoothing = _label_smoothing("Share spread over all classes.")
+    label_smoothing = _label_smoothing("Fraction of the target spread over all classes.")
 
     def targets(self, builder: ProgramBuilder, section: str, t: Ref, classes: int) -> Ref:
         """Smoothed targets: (1 - s)·t + s/classes."""
@@ -227,8 +229,8 @@ class BinaryCrossentropy(Loss, aliases=("binary_crossentropy", "binary_cross_ent
     instruction = loss.LossBCE
     function = "sigmoid"
 
-    from_logits = flag("Predictions are logits; otherwise shares between 0 and 1.")
-    label_smoothing = _label_smoothing("Share taken towards one half.")
+    from_logits = flag("Predictions are logits; otherwise probabilities between 0 and 1.")
+    label_smoothing = _label_smoothing("Fraction by which targets move towards 0.5.")
 
     @classmethod
     def suited(cls, ending: Ending) -> Loss | None:
@@ -266,7 +268,9 @@ class MeanSquaredError(Loss, aliases=("mse", "mean_squared_error")):
 
     instruction = loss.LossMSE
 
-    sum_halves = flag("Dylann's value: the sum of half squares over everything, gradient p - t.")
+    sum_halves = flag(
+        "Sum of half squares over the batch instead of the mean, gradient p - t, as in Dylann."
+    )
 
     def attributes(self, joined: bool) -> dict[str, bool | str]:
         """Mean, or the sum of halves."""

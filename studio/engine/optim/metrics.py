@@ -95,9 +95,10 @@ class AccuracyMetric(Metric, abstract=True):
         if not self.fits(*shapes):
             raise ParameterError(
                 f"{self.label} does not fit the loss's targets: expected "
-                f"{'class indices' if kind == 'sparse' else 'rows of shares'}, got the other",
+                f"{'class indices' if kind == 'sparse' else 'rows of probabilities'}"
+                ", got the other",
                 who="metrics",
-                hint="use 'accuracy', which fits itself to the loss",
+                hint="use 'accuracy', which adapts to the loss",
             )
         fields: dict[str, float] = {}
         if kind == "binary":
@@ -118,7 +119,7 @@ class Accuracy(AccuracyMetric, aliases=("accuracy", "acc")):
 class BinaryAccuracy(AccuracyMetric, aliases=("binary_accuracy",)):
     """Share of outputs on the right side of a threshold."""
 
-    threshold = number("Where a prediction becomes 1.", 0.5)
+    threshold = number("Predictions above this count as 1.", 0.5)
 
     def kind(self, p: Shape, t: Shape) -> str:
         """Binary."""

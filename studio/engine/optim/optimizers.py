@@ -13,7 +13,7 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import update
 from studio.engine.optim.schedules import Rate, rate_at, rate_option
 
-_DECAY = "It pulls weights towards zero, against overfitting."
+_DECAY = "Weight decay reduces overfitting."
 
 CLIPS = ("clipnorm", "global_clipnorm", "clipvalue")
 
@@ -21,14 +21,14 @@ CLIPS = ("clipnorm", "global_clipnorm", "clipvalue")
 def _momentum() -> Option[float]:
     return number(
         "Momentum; 0 for none.", 0.0, low=0.0, high=1.0,
-        effect="More smooths the course and carries over old mistakes longer.",
+        effect="Higher momentum smooths the updates and reacts more slowly.",
     )  # fmt: skip
 
 
 def _epsilon() -> Option[float]:
     return number(
-        "Stabiliser.", 1e-7, low=0.0, steps="decades",
-        effect="More makes it steadier where numbers are tiny.",
+        "Small number that avoids division by zero.", 1e-7, low=0.0, steps="decades",
+        effect="Higher values are more stable with tiny gradients.",
     )  # fmt: skip
 
 
@@ -65,7 +65,7 @@ class Optimizer(Configured, family="optimizer", package="studio.engine.optim"):
     )
     clipnorm = optional_number(
         "Largest norm of each gradient.", low=0.0, label="Clip norm",
-        effect="It keeps a single bad batch from throwing the training off.",
+        effect="Clipping keeps a single bad batch from destabilising training.",
     )  # fmt: skip
     global_clipnorm = optional_number(
         "Largest norm of all gradients together.", low=0.0, label="Clip all norms"
@@ -73,7 +73,7 @@ class Optimizer(Configured, family="optimizer", package="studio.engine.optim"):
     clipvalue = optional_number(
         "Largest magnitude of each element of a gradient.", low=0.0, label="Clip value"
     )
-    shrink = number("Shrinkage of weights before each update.", 0.0, low=0.0, high=1.0)
+    shrink = number("Decoupled weight decay, applied before each update.", 0.0, low=0.0, high=1.0)
 
     def __init__(self, *args: object, **given: object) -> None:
         super().__init__(*args, **given)
@@ -110,8 +110,8 @@ class SGD(Optimizer, aliases=("sgd",)):
 
     learning_rate = rate_option(0.01)
     momentum = _momentum()
-    nesterov = flag("Look ahead.")
-    form = choice("Which recurrence the momentum follows.", "keras", "average")
+    nesterov = flag("Nesterov momentum.")
+    form = choice("Formula of the momentum.", "keras", "average")
 
     def rule(self) -> Rule:
         """UPDATE_SGD, or UPDATE_MOMENTUM with slot m."""
@@ -170,7 +170,7 @@ class Adam(Optimizer, aliases=("adam",)):
     beta_2 = number("Decay of the mean square.", 0.999, low=0.0, high=1.0)
     epsilon = _epsilon()
     amsgrad = flag("Keep the largest mean square (Reddi et al. 2018).")
-    epsilon_at = choice("Where epsilon joins.", "end", "hat")
+    epsilon_at = choice("Where epsilon is added.", "end", "hat")
 
     def rule(self) -> Rule:
         """UPDATE_ADAM with slots m and v, and vmax for AMSGrad."""
@@ -202,7 +202,7 @@ class Adagrad(Optimizer, aliases=("adagrad",)):
     positional = ("learning_rate", "initial_accumulator_value", "epsilon")
 
     initial_accumulator_value = number(
-        "What the sum of squares begins with.", 0.1, low=0.0, label="First sum"
+        "Initial value of the sum of squares.", 0.1, low=0.0, label="First sum"
     )
     epsilon = _epsilon()
     epsilon_outside = flag("Add epsilon to the root instead of under it (PyTorch).")
@@ -227,7 +227,7 @@ class Adadelta(Optimizer, aliases=("adadelta",)):
 
     rho = number("Decay of the means.", 0.95, low=0.0, high=1.0)
     epsilon = _epsilon()
-    previous_mean = flag("Divide by the mean square of the steps before.")
+    previous_mean = flag("Divide by the mean square of the previous steps.")
 
     def rule(self) -> Rule:
         """UPDATE_ADADELTA with slots a and u."""

@@ -21,12 +21,16 @@ from studio.engine.core.options import (
     spec,
 )
 
-RATE_EFFECT = "Too high makes the loss rise or become NaN, too low makes learning slow."
+RATE_EFFECT = "Too high: the loss rises or becomes NaN. Too low: training is slow."
 
 
 def _first_rate() -> Option[float]:
     return number(
-        "Rate of the first step.", low=0.0, label="First rate", start=0.001, steps="decades"
+        "Learning rate of the first step.",
+        low=0.0,
+        label="First rate",
+        start=0.001,
+        steps="decades",
     )
 
 
@@ -65,7 +69,7 @@ class ExponentialDecay(Schedule, aliases=("exponential",)):
     """Shrinks the rate by ``decay_rate`` over every ``decay_steps`` steps."""
 
     initial_learning_rate = _first_rate()
-    decay_steps = integer("Steps one factor takes.", low=1, start=1000)
+    decay_steps = integer("Steps per factor.", low=1, start=1000)
     decay_rate = number("Factor.", low=0.0, start=0.96)
     staircase = flag("Change only at whole multiples of decay_steps.")
 
@@ -97,7 +101,7 @@ class PolynomialDecay(Schedule, aliases=("polynomial",)):
     initial_learning_rate = _first_rate()
     decay_steps = integer("Steps until the end rate.", low=1, start=1000)
     end_learning_rate = number(
-        "Rate from there on.", 0.0001, low=0.0, label="Last rate", steps="decades"
+        "Learning rate from then on.", 0.0001, low=0.0, label="Last rate", steps="decades"
     )
     power = number("Power of the curve; 1 is a straight line.", 1.0, low=0.0)
     cycle = flag("Stretch the curve to the next multiple of decay_steps instead of ending.")
@@ -117,13 +121,13 @@ class CosineDecay(Schedule, aliases=("cosine",)):
     """Falls along half a cosine (Loshchilov and Hutter 2017), after an optional straight rise."""
 
     initial_learning_rate = _first_rate()
-    decay_steps = integer("Steps of the fall.", low=1, start=1000)
-    alpha = number("Share of the rate that is left at the end.", 0.0, low=0.0)
+    decay_steps = integer("Steps of the decay.", low=1, start=1000)
+    alpha = number("Fraction of the learning rate left at the end.", 0.0, low=0.0)
     warmup_target = optional_number(
-        "Rate the rise leads to; no rise when not given.", low=0.0, label="Rise to",
+        "Learning rate after the warm-up; no warm-up if not set.", low=0.0, label="Warm-up to",
         steps="decades",
     )  # fmt: skip
-    warmup_steps = integer("Steps of the rise.", 0, low=0, label="Rise steps")
+    warmup_steps = integer("Steps of the warm-up.", 0, low=0, label="Warm-up steps")
 
     def rate(self, step: int) -> float:
         """Rise to the target, then target·((1 - alpha)·(1 + cos(π·share))/2 + alpha)."""
@@ -141,10 +145,10 @@ class CosineDecayRestarts(Schedule, aliases=("cosine_restarts",)):
     """Falls along half a cosine again and again (Loshchilov and Hutter 2017)."""
 
     initial_learning_rate = _first_rate()
-    first_decay_steps = integer("Steps of the first fall.", low=1, start=1000, label="First steps")
-    t_mul = number("Growth of the length from fall to fall.", 2.0, low=1.0)
-    m_mul = number("Growth of the rate from fall to fall.", 1.0, low=0.0)
-    alpha = number("Share of the rate that is left at the end of a fall.", 0.0, low=0.0)
+    first_decay_steps = integer("Steps of the first cycle.", low=1, start=1000, label="First steps")
+    t_mul = number("Factor of the cycle length from cycle to cycle.", 2.0, low=1.0)
+    m_mul = number("Factor of the learning rate from cycle to cycle.", 1.0, low=0.0)
+    alpha = number("Fraction of the learning rate left at the end of a cycle.", 0.0, low=0.0)
 
     def rate(self, step: int) -> float:
         """initial·m_mul^i·((1 - alpha)·(1 + cos(π·share of fall i))/2 + alpha)."""
@@ -169,7 +173,9 @@ class PiecewiseConstantDecay(Schedule, aliases=("piecewise",)):
         "Last step of each piece but the last, ascending.", low=0, start=[1000, 2000]
     )
     values = numbers(
-        "Rate of each piece, one more than boundaries.", low=0.0, start=[0.01, 0.001, 0.0001]
+        "Learning rate of each piece, one more than boundaries.",
+        low=0.0,
+        start=[0.01, 0.001, 0.0001],
     )
 
     def __init__(self, *args: object, **given: object) -> None:
@@ -258,10 +264,15 @@ class WarmUp(Schedule, aliases=("warmup",)):
     """Rises in a straight line to the rate that another schedule begins with, then follows it."""
 
     after: Option[Rate] = spec(
-        "Rate or schedule that follows.", 0.001, read_rate, write_rate, low=0.0, editor="number"
+        "Learning rate or schedule after the warm-up.",
+        0.001,
+        read_rate,
+        write_rate,
+        low=0.0,
+        editor="number",
     )
-    warmup_steps = integer("Steps of the rise.", low=1, start=100, label="Rise steps")
-    start = number("Rate of the first step.", 0.0, low=0.0)
+    warmup_steps = integer("Steps of the warm-up.", low=1, start=100, label="Warm-up steps")
+    start = number("Learning rate of the first step.", 0.0, low=0.0)
 
     def rate(self, step: int) -> float:
         """start + (first rate - start)·step/warmup_steps, then the schedule from its step 0."""

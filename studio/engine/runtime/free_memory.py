@@ -47,8 +47,8 @@ def reserve_of(free: int) -> int:
 def shortage_text(nbytes: int, free: int) -> str:
     """The end of a sentence that says how much is needed, and how much there is."""
     return (
-        f"needs {format_bytes(nbytes)} of memory, and {format_bytes(free)} are free, "
-        f"{format_bytes(reserve_of(free))} of which are kept in reserve"
+        f"needs {format_bytes(nbytes)} of memory, but {format_bytes(free)} are free, "
+        f"of which {format_bytes(reserve_of(free))} are kept in reserve"
     )
 
 

@@ -275,7 +275,7 @@ class Tap:
         found = self.after(program)
         if found is None:
             raise NotThereError(
-                "the program does not have the instruction it was to be looked at behind",
+                "the program does not have the chosen instruction",
                 who=self.name,
                 hint="choose another instruction",
             )

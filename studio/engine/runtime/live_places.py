@@ -47,7 +47,7 @@ def find_ref(program: Program, name: str, grad: bool) -> Ref:
         raise NotThereError(
             "the program has no tensor of this name",
             who=name,
-            hint="the compiler may have found that nobody needs it",
+            hint="the compiler may have removed it as unused",
         )
     return Ref(program.tensors.named(name).id, grad)
 
@@ -78,7 +78,7 @@ def capture_point(
     inside = storage not in plan.slots and storage in inner_gradients(program)
     if inside or (not ref.grad and root.register):
         raise NotStoredError(
-            "it lives only inside a fused kernel and has no storage",
+            "it exists only inside a fused kernel and has no storage",
             who=tensor.name,
             hint="recompile the program so that it keeps this tensor",
         )
@@ -103,7 +103,7 @@ def capture_point(
         return point
     if storage not in fed and (not writers or writers[0] > entry):
         raise NotThereError(
-            f"its {what} has not been written yet behind instruction {after}",
+            f"its {what} is not written yet after instruction {after}",
             who=tensor.name,
             hint="choose a later instruction",
         )

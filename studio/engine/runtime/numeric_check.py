@@ -20,13 +20,13 @@ from studio.engine.runtime.entries import Entry
 Array = npt.NDArray[np.generic]
 
 _SOURCES = {
-    Role.INPUT: "look at the data that was fed",
-    Role.TARGET: "look at the data that was fed",
-    Role.DATA: "look at the data set",
-    Role.STEP: "look at the learning rate",
-    Role.PARAM: "look at the weights that were loaded or left by the step before",
-    Role.STATE: "look at the weights that were loaded or left by the step before",
-    Role.SLOT: "look at the weights that were loaded or left by the step before",
+    Role.INPUT: "check the input data",
+    Role.TARGET: "check the input data",
+    Role.DATA: "check the data set",
+    Role.STEP: "check the learning rate",
+    Role.PARAM: "check the weights that were loaded or updated in the previous step",
+    Role.STATE: "check the weights that were loaded or updated in the previous step",
+    Role.SLOT: "check the weights that were loaded or updated in the previous step",
 }
 """Where what the program itself has not written comes from."""
 
@@ -149,13 +149,13 @@ def _hint(program: Program, ins: Instruction, held: list[Ref], broken: list[str]
         names = " and ".join(_named(program, ref) for ref in held)
         roles = [None if r.grad else program.tensor(r).role for r in held]
         advice = [_SOURCES[role] for role in roles if role in _SOURCES]
-        advice = advice or ["look at what wrote it"]
+        advice = advice or ["check the instruction that wrote it"]
         return f"{names} held NaN or infinity before: {', '.join(dict.fromkeys(advice))}"
     if broken:
-        return f"{' and '.join(broken)} is no finite number: look at the layer's settings"
+        return f"{' and '.join(broken)} is NaN or infinite: check the layer's options"
     if isinstance(ins, Update):
         return "its operands were finite but too large: lower the learning rate or clip gradients"
-    return "its operands were finite: look at their size, or at where the function is not defined"
+    return "its operands were finite: check their magnitude, and where the function is undefined"
 
 
 def _bad_attributes(ins: Instruction) -> list[tuple[str, float]]:
@@ -171,7 +171,7 @@ def _bad_attributes(ins: Instruction) -> list[tuple[str, float]]:
 def _state(found: BadNumbers | None) -> str:
     if found is None:
         return "finite"
-    return f"{found.count} of {found.numel} not finite, the first {number_text(found.value)}"
+    return f"{found.count} of {found.numel} NaN or infinite, the first {number_text(found.value)}"
 
 
 def _named(program: Program, ref: Ref) -> str:

@@ -54,7 +54,7 @@ TRIES = 15
 """Measurements made at most to find them."""
 DISTURBED = 0.2
 """Cores used by other processes above which a measurement does not count."""
-DOUBT = "other programs used the processor while the peaks were measured"
+DOUBT = "other programs used the processor during the measurement"
 
 
 def measure_peaks(backend: Backend, side: int = 1024, copy_rows: int = 4096) -> Peaks:

@@ -127,7 +127,7 @@ def require_kept(plan: MemoryPlan, ref: Ref, pinned: Collection[Storage] = ()) -
     root = program.tensors[storage.root]
     if not ref.grad and root.register:
         raise BackendError(
-            "the tensor lives only inside a fused kernel and has no storage",
+            "the tensor exists only inside a fused kernel and has no storage",
             who=tensor.name,
             hint="make it an output of the program, or compile without fusion",
         )
@@ -136,7 +136,7 @@ def require_kept(plan: MemoryPlan, ref: Ref, pinned: Collection[Storage] = ()) -
     if storage not in plan.slots:
         if storage in inner_gradients(program):
             raise BackendError(
-                "the gradient lives only inside a fused kernel and has no storage",
+                "the gradient exists only inside a fused kernel and has no storage",
                 who=tensor.name,
                 hint="compile without fusion",
             )

@@ -55,7 +55,7 @@ class Diagnosis:
                 error.step = self._total + step - self._first + 1
                 return error
         return NumericError(
-            f"the loss is no finite number in epoch {epoch + 1}, step {bad_step + 1}",
+            f"the loss is NaN or infinite in epoch {epoch + 1}, step {bad_step + 1}",
             who=self._network.task.name,
             hint="lower the learning rate, or clip gradients (clipnorm)",
         )

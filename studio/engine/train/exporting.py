@@ -89,7 +89,7 @@ class Export:
             return self.error
         who = str(self.path)
         if self.doubt is not None:
-            return FormatError(f"written, but not compared: {self.doubt.message}", who=who)
+            return FormatError(f"written, but not verified: {self.doubt.message}", who=who)
         if self.check is None or self.check.is_same or not self.check.is_checked:
             return None
         hint = "" if self.is_placed else "nothing was written; what was there is kept"
@@ -101,8 +101,8 @@ class Export:
         if self.problem is not None:
             return str(self.problem)
         if self.check is None or not self.check.is_checked:
-            return f"{self.path}: written, {self.check.sentence if self.check else 'not compared'}"
-        kind = "samples" if self.check.part else "made-up samples"
+            return f"{self.path}: written, {self.check.sentence if self.check else 'not verified'}"
+        kind = "samples" if self.check.part else "generated samples"
         return (
             f"{self.path}: reloaded, its answers on {self.rows} {kind} differ by at most "
             f"{self.difference:.1e}"
@@ -150,7 +150,7 @@ def exportable(trained: Trained) -> Exportable:
             raise DataError(
                 f"the weights of {quoted(name)} hold NaN or infinity, so nothing is exported",
                 who=task.name,
-                hint="the training that made them went astray; export an earlier run",
+                hint="the training diverged; export an earlier run",
             )
     return Exportable(
         task.name,

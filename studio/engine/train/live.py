@@ -115,7 +115,7 @@ class LiveTaps:
             wide = self._wide_ones()
         try:
             if not wide or self._ran is not wide[-1]:
-                raise NotThereError("the last step left nothing of it", who=name)
+                raise NotThereError("it was overwritten in the last step", who=name)
             return wide[-1].fetch(find_ref(wide[-1].program, name, grad))
         except BackendError as error:
             return failed(error)

@@ -256,7 +256,7 @@ class Model:
             task = self._project_task()
             samples = task.test
             if samples is None:
-                raise DataError("there is no test part to measure on", who=self.name)
+                raise DataError("there is no test part to measure", who=self.name)
         else:
             samples = self._samples(x, y, sample_weight)
             task = self._array_task(samples, batch_size, 1, 0.0, None, None, False)
@@ -418,7 +418,8 @@ def _listed(symbols: Symbol | Sequence[Symbol]) -> list[Symbol]:
     found = list(symbols) if isinstance(symbols, list | tuple) else [symbols]
     if not found or not all(isinstance(each, Symbol) for each in found):
         raise ParameterError(
-            "expected what Input or a layer gave", who="model",
-            hint="begin with Input(shape) and call each layer on what the one before gave",
+            "expected the output of Input or a layer", who="model",
+            hint="start with Input(shape) and call each layer on the output of the "
+                 "previous one",
         )  # fmt: skip
     return [each for each in found if isinstance(each, Symbol)]

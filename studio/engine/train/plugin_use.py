@@ -100,7 +100,7 @@ def check_complete(graph: LayerGraph, training: TrainingSettings) -> None:
             raise ParameterError(
                 f"{type(each).__name__} comes from {each.home}, which is not loaded",
                 who=each.who,
-                hint="install it and switch it on",
+                hint="install it and turn it on",
             )
         for activation in activations_in(type(each), each.option_values):
             home = absent_activation(activation)
@@ -108,7 +108,7 @@ def check_complete(graph: LayerGraph, training: TrainingSettings) -> None:
                 raise ParameterError(
                     f"the activation {activation} comes from {home}, which is not loaded",
                     who=each.who,
-                    hint="install it and switch it on",
+                    hint="install it and turn it on",
                 )
 
 

@@ -241,7 +241,7 @@ class RunWriter:
             if error.message not in self._told:
                 self._told.add(error.message)
                 hint = f"; {error.hint}" if error.hint else ""
-                self._warn(f"the training goes on, but is not recorded: {error.message}{hint}")
+                self._warn(f"training continues, but is not recorded: {error.message}{hint}")
             return False
         self._missing.pop(what, None)
         return True

@@ -36,7 +36,7 @@ class ResumePoint:
         head = self.run.last_head()
         if head is None or head.position != self.checkpoint.position:
             raise DataError(
-                "another process has trained the run in the meantime",
+                "another process trained this run in the meantime",
                 who=self.run.name,
                 hint="try again",
             )
@@ -59,7 +59,7 @@ def resume_point(project: Project) -> ResumePoint:
             return replace(point_of(run), passed_over=tuple(passed))
         passed.append(run.name)
     raise DataError(
-        "there is no run with a checkpoint to go on from",
+        "no run has a checkpoint to continue from",
         who=project.name,
         hint="train without --resume first",
     )
@@ -70,7 +70,7 @@ def point_of(run: RunFolder) -> ResumePoint:
     path = run.last_checkpoint()
     if path is None:
         raise DataError(
-            "there is no checkpoint to go on from", who=run.name, hint="start a new run"
+            "there is no checkpoint to continue from", who=run.name, hint="start a new run"
         )
     return ResumePoint(run, path, Checkpoint.load(path))
 

@@ -137,7 +137,7 @@ def require_free(folder: Path) -> None:
 
 
 def _refusal(folder: Path, holder: Holder) -> DataError:
-    hint = "wait for it, or stop it there"
+    hint = "wait until it ends, or stop it there"
     if holder.host != platform.node():
         hint = f"if it has ended, remove {holder.path}"
     return DataError(f"the run is being trained by {holder.text}", who=str(folder), hint=hint)

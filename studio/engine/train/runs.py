@@ -59,7 +59,7 @@ class RunFolder:
             raise DataError(
                 f"runs cannot be recorded here: {error.strerror}",
                 who=str(root),
-                hint="copy the project to a folder you may write to",
+                hint="copy the project to a writable folder",
             ) from error
         run = cls(path)
         run.write_json("settings.json", project.to_json())

@@ -81,7 +81,7 @@ def stored_array(values: object, who: str) -> Array:
         found = array.astype(np.float32)
     if not np.isfinite(found).all():
         row = int(np.argmin(np.isfinite(found).reshape(len(found), -1).all(axis=1)))
-        raise DataError(f"sample {row} holds a value that is no finite number", who=who)
+        raise DataError(f"sample {row} holds NaN or infinity", who=who)
     return found
 
 

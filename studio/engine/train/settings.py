@@ -131,44 +131,47 @@ class TrainingSettings(Configured, family="training settings"):
 
     epochs = integer(
         "Passes over the training part.", 10, low=1, high=MAX_EPOCHS,
-        effect="More learn longer; the plots show when it stops paying.", group="Training",
+        effect="More epochs train longer; the plots show when the loss stops improving.",
+        group="Training",
     )  # fmt: skip
     batch_size = integer(
         "Samples per step.", 32, low=1, high=MAX_BATCH, steps="powers",
-        effect="More use the device better and make steadier, rarer steps.", group="Training",
+        effect="Larger batches use the device better and give fewer, less noisy steps.",
+        group="Training",
     )  # fmt: skip
     seed = integer(
-        "Seed of weights, order, dropout and augmentation.", 0, low=0,
+        "Seed of initial weights, shuffling, dropout and augmentation.", 0, low=0,
         effect="The same seed gives the same training.", group="Training",
     )  # fmt: skip
     shuffle = flag(
-        "Visit the samples of each epoch in another order.", True,
-        effect="Turn it off only for data whose order is meant.", group="Training",
+        "Shuffle the samples in each epoch.", True,
+        effect="Turn it off only if the order of the data matters.", group="Training",
     )  # fmt: skip
     optimizer: Option[Optimizer] = spec(
         "Optimiser with its learning rate.", DEFAULT_OPTIMIZER, _read_optimizer, _short,
         label="Optimiser", kinds=FamilyKinds(Optimizer), group="Optimiser",
     )  # fmt: skip
     loss = spec(
-        "Loss; by the data when not given.", None, _read_loss, _write_loss, optional=True,
+        "Loss; chosen by the data if not set.", None, _read_loss, _write_loss, optional=True,
         kinds=FamilyKinds(Loss, none="by the data"), group="Loss and metrics",
     )  # fmt: skip
     metrics = spec(
-        "Metrics; by the data when not given.", None, _read_metrics, _write_metrics, optional=True,
+        "Metrics; chosen by the data if not set.",
+        None, _read_metrics, _write_metrics, optional=True,
         editor="list", kinds=FamilyKinds(Metric), group="Loss and metrics",
     )  # fmt: skip
     validation = choice(
-        "What each epoch is measured on: the held-out part, the last or a random share of the "
-        "training part, or nothing.",
-        "held-out", "tail", "random", "none", effect="It is what overfitting is seen by.",
+        "Data to validate on after each epoch: the held-out part, the last or a "
+        "random fraction of the training part, or none.",
+        "held-out", "tail", "random", "none", effect="Validation shows overfitting.",
         group="Validation",
     )  # fmt: skip
     validation_fraction = number(
-        "Share for tail and random.", 0.1, low=1e-6, high=0.999999, label="Validation share",
+        "Fraction for tail and random.", 0.1, low=1e-6, high=0.999999, label="Validation fraction",
         group="Validation",
     )  # fmt: skip
     class_weights = spec(
-        "Weights of classes: balanced, or by name.", None, _read_class_weights,
+        "Class weights: balanced, or by name.", None, _read_class_weights,
         _write_class_weights, optional=True, editor="weights",
         group="Loss and metrics",
     )  # fmt: skip
@@ -177,7 +180,7 @@ class TrainingSettings(Configured, family="training settings"):
         optional=True, kinds=SettingsKinds(EarlyStopping, none="off"), group="Stopping",
     )  # fmt: skip
     stop_on_nan = flag(
-        "Stop when the loss is NaN or infinite, and say where it came from.", True,
+        "Stop if the loss is NaN or infinite, and find the layer it came from.", True,
         label="Stop on NaN", group="Stopping",
     )  # fmt: skip
     callbacks = spec(
@@ -189,14 +192,15 @@ class TrainingSettings(Configured, family="training settings"):
         kinds=SettingsKinds(ModelCheckpoint), group="Checkpoints",
     )  # fmt: skip
     level = integer(
-        "How much the compiler optimises, 0 to 2.", 2, low=0, high=2, label="Optimisation",
-        effect="Level 0 runs every instruction as lowered, to look at; level 2 is fastest.",
+        "Optimisation level of the compiler, 0 to 2.", 2, low=0, high=2, label="Optimisation",
+        effect="Level 0 runs all instructions as lowered; level 2 is fastest.",
         group="Program",
     )  # fmt: skip
     data_budget = integer(
-        "Device memory for the training data, MiB; more than that streams in shards.", 1024, low=1,
+        "Device memory for the training data in MiB; larger data is streamed in shards.",
+        1024, low=1,
         label="Data memory", steps="powers",
-        effect="Less leaves more of the device to the network.",
+        effect="Less leaves more memory to the network.",
         group="Program",
     )  # fmt: skip
 

@@ -268,7 +268,7 @@ def _read(path: Path) -> StepsContent:
     who = str(path)
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise FormatError("the file is larger than any that Glassbox writes", who=who)
+            raise FormatError("the file is too large", who=who)
         with path.open("rb") as file:
             line = file.readline(_LIMITS.json_bytes)
             header = _header(line, who)

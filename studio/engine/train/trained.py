@@ -107,7 +107,7 @@ class Trained:
         """Loss and metrics on samples; on the test part unless told. DataError without any."""
         chosen = samples or self.task.test
         if chosen is None:
-            raise DataError("there is no test part to measure on", who=self.task.name)
+            raise DataError("there is no test part to measure", who=self.task.name)
         if not self.task.has_objective:
             raise DataError("a loss is needed to evaluate", who=self.task.name)
         if self._evaluator is None:

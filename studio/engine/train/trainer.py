@@ -218,7 +218,7 @@ class Trainer:
     def start(self) -> Future[TrainingResult]:
         """Train on a thread of its own; the future holds the result or the error."""
         if self._thread is not None and self._thread.is_alive():
-            raise DataError("the training is running already", who=self.task.name)
+            raise DataError("training is already running", who=self.task.name)
         future: Future[TrainingResult] = Future()
 
         def work() -> None:
@@ -253,7 +253,7 @@ class Trainer:
         """Loss and metrics on a held-out part; DataError where there is none."""
         samples = self.task.test if part == "test" else self.task.validation
         if samples is None:
-            raise DataError(f"there is no {part} part to measure on", who=self.task.name)
+            raise DataError(f"there is no {part} part to measure", who=self.task.name)
         found = self._evaluator.evaluate(samples)
         if part == "test":
             self._writer.add_test(found)
@@ -294,7 +294,7 @@ class Trainer:
     def loop(self) -> EpochLoop:
         """The loop of the training under way; DataError before it began."""
         if self._loop is None:
-            raise DataError("the training has not begun", who=self.task.name)
+            raise DataError("training has not started", who=self.task.name)
         return self._loop
 
     def set_learning_rate(self, rate: float) -> None:

@@ -86,8 +86,7 @@ class TrustedData:
         if found:
             named = ", ".join(cleaned(str(path)) for path in found)
             raise UntrustedDataError(
-                f"the project names data outside its folder, which is read only when you agree: "
-                f"{named}",
+                f"the project uses data outside its folder, which needs your permission: {named}",
                 found,
                 who=who,
             )

@@ -104,7 +104,7 @@ def origin_of_run(run: RunFolder) -> WeightsOrigin:
     notes = [f"{name} is damaged and was left out" for name in sorted(damaged)]
     recorded = recorded_epochs(run)
     if holder_of(run.path) is not None:
-        notes.append("the run is being trained, newer weights follow")
+        notes.append("the run is still training")
     elif not imported and position.epoch < recorded:
         reason = _text(summary, "unsaved")
         why = f": {reason}" if reason else ""

@@ -343,7 +343,7 @@ def test_a_failure_is_told_and_runs_go_on(monkeypatch: pytest.MonkeyPatch) -> No
     assert executable.run(2) == 2
     failure = tap.failure()
     assert failure is not None
-    assert "no memory" in failure.message
+    assert "not enough memory" in failure.message
     assert tap.failure() is None
     assert not tap.wanted
 

@@ -385,7 +385,7 @@ def test_short_memory_is_told_and_runs_go_on(
     assert executable.run(2) == 2
     failure = tap.failure()
     assert failure is not None
-    assert "no device memory" in failure.message
+    assert "not enough device memory" in failure.message
     monkeypatch.undo()
     executable.close()
     session.close()

@@ -129,5 +129,5 @@ def test_penalties_read_back_and_wrong_ones_are_refused() -> None:
 
 def test_a_tensor_no_memory_holds_is_named() -> None:
     wide = Tensor(0, "wide/kernel", (70_000, 2_000_000), init="glorot_uniform")
-    with pytest.raises(ParameterError, match=r"\[wide/kernel\].*too large: 521\.5 GiB"):
+    with pytest.raises(ParameterError, match=r"\[wide/kernel\].*its values need 521\.5 GiB"):
         initial_values(wide, 0)

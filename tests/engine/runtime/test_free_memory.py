@@ -36,7 +36,7 @@ def test_more_than_is_free_is_refused_with_both_numbers(monkeypatch: pytest.Monk
     require_memory(GIB - GIB // 8, "a step")
     with pytest.raises(BackendError, match=r"1\.0 GiB are free, 128\.0 MiB of which are kept"):
         require_memory(GIB, "a step")
-    with pytest.raises(BackendError, match=r"needs 2\.0 GiB of memory, and 1\.0 GiB are free"):
+    with pytest.raises(BackendError, match=r"needs 2\.0 GiB of memory, but 1\.0 GiB are free"):
         require_memory(2 * GIB, "a step")
     monkeypatch.setattr(module, "free_memory", lambda: None)
     require_memory(2 * GIB, "a step")

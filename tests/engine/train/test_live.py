@@ -203,7 +203,7 @@ def test_tensors_can_be_read_between_steps_without_a_tap(cpu: Backend) -> None:
             asked = trainer.control.call(lambda: live.read(name, grad=grad))
             return np.asarray(asked.result(20).result(20))
 
-        with pytest.raises(NotThereError, match="left nothing"):
+        with pytest.raises(NotThereError, match="overwritten"):
             read("dense/kernel", grad=True)
         step_on(trainer, 2)
         np.testing.assert_array_equal(

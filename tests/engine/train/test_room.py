@@ -29,7 +29,7 @@ def train_with(monkeypatch: pytest.MonkeyPatch, free: int | None, batch: int = B
 def test_the_refusal_names_both_amounts_and_a_batch_that_fits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    said = r"in batches of 64 needs .* KiB of memory, and 146\.5 KiB are free"
+    said = r"in batches of 64 needs .* KiB of memory, but 146\.5 KiB are free"
     with pytest.raises(MemoryShortageError, match=said) as caught:
         train_with(monkeypatch, 150_000)
     refused = caught.value

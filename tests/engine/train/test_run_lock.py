@@ -187,10 +187,10 @@ def test_a_second_resume_is_refused_and_changes_nothing(tmp_path: Path, cpu: Bac
         with pytest.raises(DataError, match="being trained by this process"):
             resume_point(made)
         assert {path: path.read_bytes() for path in run.path.rglob("*.*")} == before
-        assert origin_of_run(run).notes == ("the run is being trained, newer weights follow",)
+        assert origin_of_run(run).notes == ("the run is still training",)
         first.run()
         second.resume(point.checkpoint)
-        with pytest.raises(DataError, match="trained the run in the meantime"):
+        with pytest.raises(DataError, match="trained this run in the meantime"):
             point.require_newest()
     assert notices(run.path) == []
 

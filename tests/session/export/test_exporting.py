@@ -183,7 +183,7 @@ def stop_after_writing(task: TaskHandle) -> Callable[..., None]:
     told = task.progress
 
     def progress(share: float | None, text: str = "") -> None:
-        if text == "exporting once more":
+        if text == "exporting again":
             task.cancel()
         told(share, text)
 

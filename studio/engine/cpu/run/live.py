@@ -51,9 +51,9 @@ class CpuTap(Tap):
             except MemoryError:
                 self._count_off()
                 raise BackendError(
-                    f"there is no memory for a copy of {source.nbytes} bytes to look at",
+                    f"not enough memory for a copy of {source.nbytes} bytes",
                     who=self.name,
-                    hint="close other views, or look at a smaller tensor",
+                    hint="close other views, or choose a smaller tensor",
                 ) from None
         np.copyto(room, source)
         return ArraySnapshot(self.name, room, self.grad, moment, self._given_back)

@@ -123,7 +123,7 @@ def require_path() -> Path:
     path = table_path()
     if path is None:
         raise BackendError(
-            "there is no cache folder to keep the measured choices in",
+            "there is no cache folder for the tuned kernels",
             who="tune",
             hint="set GLASSBOX_CACHE_DIR to a folder",
         )
@@ -163,13 +163,13 @@ def load_rows(path: Path, fingerprint: str) -> dict[str, Measured]:
     try:
         entry = _devices(path).get(fingerprint)
         if entry is None:
-            raise UnusableTableError("they are another device's or driver's", is_foreign=True)
+            raise UnusableTableError("they are for another device or driver", is_foreign=True)
         device = _object(entry, "a device")
         if device.get("kernels") != kernels_digest():
             raise UnusableTableError("they were measured with other kernels; tune again")
         return _rows(_object(device.get("choices"), "the choices of a device"))
     except (OSError, ValueError, RecursionError) as error:
-        raise UnusableTableError(f"the file is no sound table ({error})") from None
+        raise UnusableTableError(f"the file is damaged ({error})") from None
 
 
 def keep_rows(fingerprint: str, fresh: Rows, stale: Iterable[str] = ()) -> Path:
@@ -232,9 +232,9 @@ def _write(path: Path, content: bytes) -> None:
         with suppress(OSError):
             part.unlink()
         raise BackendError(
-            f"the measured choices cannot be kept: {error.strerror or error}",
+            f"the tuned kernels cannot be saved: {error.strerror or error}",
             who=str(path),
-            hint="set GLASSBOX_CACHE_DIR to a folder you may write to",
+            hint="set GLASSBOX_CACHE_DIR to a writable folder",
         ) from None
 
 

@@ -204,9 +204,9 @@ class GlTap(Tap):
                 buffer = pool.acquire(source.nbytes, f"pictures of {self.name}")
             except BackendError as error:
                 raise BackendError(
-                    f"there is no device memory for a copy to look at: {error.message}",
+                    f"not enough device memory for a copy: {error.message}",
                     who=self.name,
-                    hint="close other views, or look at a smaller tensor",
+                    hint="close other views, or choose a smaller tensor",
                 ) from error
         gl.memory_barrier(const.SHADER_STORAGE_BARRIER_BIT | const.BUFFER_UPDATE_BARRIER_BIT)
         pool.copy(source, buffer.slice(0, source.nbytes))

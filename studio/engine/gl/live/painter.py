@@ -203,7 +203,7 @@ class SheetPainter:
         raise BackendError(
             f"the driver refuses the shader that draws tensors: {said}",
             who="gl",
-            hint="switch drawing from the device off in the preferences",
+            hint="turn off drawing from device memory in the preferences",
         )
 
 

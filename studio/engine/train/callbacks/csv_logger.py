@@ -63,5 +63,5 @@ class CSVLogger(Callback):
             raise DataError(
                 f"the log cannot be written: {error.strerror}",
                 who=str(self.path),
-                hint="choose a folder you may write to",
+                hint="choose a writable folder",
             ) from error

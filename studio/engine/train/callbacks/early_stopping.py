@@ -37,15 +37,15 @@ class EarlyStopping(ProjectCallback):
 
     positional = ("monitor",)
 
-    monitor = monitor("What is watched.")
+    monitor = monitor("Metric to watch.")
     min_delta = number("Smallest change that counts as better.", 0.0, low=0.0, steps="decades")
     patience = patience(0)
-    mode = choice("Whether less or more is better.", *MODES)
-    baseline = optional_number("A value that has to be beaten.")
+    mode = choice("Whether lower or higher is better.", *MODES)
+    baseline = optional_number("A value to improve on.")
     restore_best_weights = flag(
-        "Put the best epoch's weights back at the end.", label="Restore best"
+        "Restore the weights of the best epoch at the end.", label="Restore best"
     )
-    start_from_epoch = integer("Epochs to wait before watching.", 0, low=0, label="First epoch")
+    start_from_epoch = integer("Epochs before watching starts.", 0, low=0, label="First epoch")
 
     best: float
     wait: int

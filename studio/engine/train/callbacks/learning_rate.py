@@ -45,13 +45,13 @@ class ReduceLROnPlateau(ProjectCallback):
 
     positional = ("monitor",)
 
-    monitor = monitor("What is watched.")
-    factor = number("What the rate is multiplied by.", 0.1, low=0.0, high=0.999999)
+    monitor = monitor("Metric to watch.")
+    factor = number("Factor of the learning rate.", 0.1, low=0.0, high=0.999999)
     patience = patience(10)
-    mode = choice("Whether less or more is better.", *MODES)
+    mode = choice("Whether lower or higher is better.", *MODES)
     min_delta = number("Smallest change that counts as better.", 1e-4, low=0.0, steps="decades")
-    cooldown = integer("Epochs to wait after a change before watching again.", 0, low=0)
-    min_lr = number("Smallest rate.", 0.0, low=0.0, label="Smallest rate", steps="decades")
+    cooldown = integer("Epochs to wait after a change.", 0, low=0)
+    min_lr = number("Smallest learning rate.", 0.0, low=0.0, label="Smallest rate", steps="decades")
 
     def on_train_begin(self) -> None:
         """Forget what a run before found."""

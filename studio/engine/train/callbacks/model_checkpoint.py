@@ -27,10 +27,10 @@ class ModelCheckpoint(ProjectCallback):
     positional = ("monitor",)
 
     monitor = monitor("What decides which is best; loss without validation.")
-    mode = choice("Whether less or more is better.", *MODES)
+    mode = choice("Whether lower or higher is better.", *MODES)
     every = integer("Epochs between checkpoints.", 1, low=1)
-    keep = integer("Last checkpoints that are kept.", 2, low=1, high=10_000)
-    best = flag("Keep the best one too.", True)
+    keep = integer("Number of latest checkpoints to keep.", 2, low=1, high=10_000)
+    best = flag("Also keep the best checkpoint.", True)
 
     def on_train_begin(self) -> None:
         """Forget what a run before wrote."""

@@ -22,7 +22,7 @@ def patience(default: int) -> Option[int]:
     """How many epochs may pass without improvement."""
     return integer(
         "Epochs to wait for an improvement.", default, low=0,
-        effect="More waits longer before it gives up.",
+        effect="Higher values wait longer.",
     )  # fmt: skip
 
 

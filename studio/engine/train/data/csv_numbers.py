@@ -97,9 +97,9 @@ def not_a_number(place: str, cell: str, who: str) -> DataError:
             who=who,
             hint="fill it in, remove the row, or leave the column out with 'drop'",
         )
-    hint = "leave a column of text out with 'drop'"
+    hint = "leave out text columns with 'drop'"
     if cell.casefold() in _MISSING:
-        hint = "fill the missing value in, or remove the row"
+        hint = "fill in the missing value, or remove the row"
     if looks_like_number(cell.replace(",", ".", 1)) and "," in cell:
         hint = "write decimals with a point: 1.5"
     return DataError(

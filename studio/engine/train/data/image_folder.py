@@ -198,7 +198,7 @@ def _without_images(root: Path, missing: str, present: list[str]) -> DataError:
     return DataError(
         f"class folder {quoted(missing)} holds no images",
         who=root.name,
-        hint="put images there, or take the folder away",
+        hint="add images, or remove the folder",
     )
 
 

@@ -125,7 +125,7 @@ def _choose_keys(keys: Sequence[str], options: ArrayOptions, who: str) -> tuple[
             return x_key, y_key
     if len(keys) < 2:
         raise EmptyDataError(
-            "the archive holds one array, and samples need labels beside them"
+            "the archive holds one array, but samples and labels are needed"
             if keys
             else "the archive holds no arrays",
             who=who,

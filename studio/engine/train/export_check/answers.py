@@ -68,7 +68,7 @@ def compare(
     (relative above 1), where one is NaN, or where another class is the likeliest.
     """
     if [f.shape for f in found] != [e.shape for e in expected]:
-        return replace(NOTHING, reason="its answers have another shape")
+        return replace(NOTHING, reason="its outputs have another shape")
     samples = len(expected[0])
     wrong = np.zeros(samples, bool)
     max_abs = max_relative = difference = 0.0
@@ -94,7 +94,7 @@ def compare(
         max_relative,
         difference,
         top,
-        f"{count} of {samples} samples are answered differently, the first is sample {first}",
+        f"{count} of {samples} samples give different outputs, the first is sample {first}",
         Difference(
             first, said(expected[0][first], class_names), said(found[0][first], class_names)
         ),

@@ -96,9 +96,9 @@ class ExportCheck:
     def sentence(self) -> str:
         """The finding in one line."""
         if not self.is_checked:
-            return "not compared: " + "; ".join(self.reasons)
+            return "not verified: " + "; ".join(self.reasons)
         if self.is_same:
-            kind = "samples" if self.part else "made-up samples"
+            kind = "samples" if self.part else "generated samples"
             return f"same model: max difference {_short(self.max_abs)} on {self.samples} {kind}"
         return "not the same model: " + self.reasons[0]
 
@@ -188,7 +188,7 @@ class _Check:
 
     def run(self, child: _Child) -> list[ExportCheck | FormatError]:
         """What was found of each file."""
-        self._tell(0.1, "exporting once more")
+        self._tell(0.1, "exporting again")
         same = [self._is_same_again(file) for file in self._files]
         self._tell(0.3, "loading the file in another process")
         readable = [file for file in self._files if file.form.can_read]
@@ -241,14 +241,14 @@ class _Check:
             return FormatError(f"the other process gave no answer: {why}", who="export check")
         compared, reasons = NOTHING, [f"the file does not load: {reply.get('error')}"]
         if "error" not in reply and reply.get("sha256") != file.sha256:
-            reasons = ["the file was changed by another program while it was checked"]
+            reasons = ["another program changed the file during the check"]
         elif "error" not in reply:
             reasons = self._stated_differences(reply)
             names = [process.answers_name(index, i) for i in range(int(str(reply["outputs"])))]
             found = [load_npy(self._folder / name) for name in names]
             compared = compare(self._expected, found, self._task.class_names)
         if not same_bytes:
-            reasons.append("exporting once more gives another file")
+            reasons.append("exporting again gives a different file")
         if compared.reason:
             reasons.insert(0, compared.reason)
         return ExportCheck(
@@ -274,12 +274,12 @@ class _Check:
             )
         if "program" in reply:
             if reply["program"] != process.program_hash(self._model.program[0]):
-                found.append("its program is another one")
+                found.append("its program differs")
             if reply.get("assembled") != reply["program"]:
-                found.append("written as a listing and read again, its program is another one")
+                found.append("its program differs after writing and reading a listing")
         data_hash = reply.get("data_hash")
         if data_hash is not None and data_hash != task.data_hash:
-            found.append("it was trained on other data")
+            found.append("it was trained on different data")
         return found
 
 
@@ -345,7 +345,7 @@ class _Child:
                 stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             )  # fmt: skip
         except OSError as error:
-            self._why = f"another Python could not be started: {error.strerror}"
+            self._why = f"a second Python process could not be started: {error.strerror}"
 
     def __enter__(self) -> Self:
         return self

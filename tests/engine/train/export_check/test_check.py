@@ -110,7 +110,7 @@ def test_one_wrong_byte_among_the_weights_is_caught(
     assert found.is_checked
     assert not found.is_same
     assert not found.same_bytes
-    assert "exporting once more gives another file" in found.reasons
+    assert "exporting again gives a different file" in found.reasons
 
 
 def test_a_weight_that_moves_answers_names_the_first_sample(
@@ -126,7 +126,7 @@ def test_a_weight_that_moves_answers_names_the_first_sample(
     assert found.first is not None
     assert found.first.found.startswith("4 (")
     assert found.max_abs > 0.01
-    assert "samples are answered differently" in found.sentence
+    assert "samples give different outputs" in found.sentence
 
 
 def test_another_order_of_classes_in_the_file_is_caught(
@@ -172,7 +172,7 @@ def test_another_normalisation_in_the_file_is_caught(
     found = check(trained, project, "gbi", path)
     assert not found.is_same
     assert found.first is not None
-    assert "its program is another one" in found.reasons
+    assert "its program differs" in found.reasons
 
 
 @pytest.mark.parametrize("form", ["safetensors", "npz", "checkpoint"])
@@ -196,7 +196,7 @@ def test_another_listing_is_caught(made: tuple[Trained, Project], tmp_path: Path
     save_gbasm(path, replace(load_gbasm(path), name="another"))
     found = check(trained, project, "gbasm", path)
     assert not found.is_same
-    assert "its program is another one" in found.reasons
+    assert "its program differs" in found.reasons
     path.write_text(text.replace("RELU", "TANH"))
     found = check(trained, project, "gbasm", path)
     assert not found.is_same
@@ -221,7 +221,7 @@ def test_weights_of_another_training_are_caught(tmp_path: Path) -> None:
         arrays, metadata = safetensors.load(path)
         safetensors.save(path, arrays, {**metadata, "data_sha256": "0" * 64})
         found = check(trained, run.project(), "safetensors", path)
-    assert "it was trained on other data" in found.reasons
+    assert "it was trained on different data" in found.reasons
 
 
 def test_without_data_samples_are_made_up_and_this_is_said(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_without_data_samples_are_made_up_and_this_is_said(tmp_path: Path) -> No
         found = check(trained, project, "gbi", export(trained, "gbi", tmp_path))
     assert found.is_same
     assert found.part == ""
-    assert found.sentence.endswith(" on 16 made-up samples")
+    assert found.sentence.endswith(" on 16 generated samples")
 
 
 def initial(project: Project) -> dict[str, np.ndarray]:
@@ -312,7 +312,7 @@ def test_a_file_changed_meanwhile_is_said(made: tuple[Trained, Project], tmp_pat
 
     found = check(trained, project, "safetensors", path, change)
     assert not found.is_alike
-    assert found.reasons == ("the file was changed by another program while it was checked",)
+    assert found.reasons == ("another program changed the file during the check",)
 
 
 def test_all_files_are_checked_by_one_process(
@@ -385,7 +385,7 @@ def test_answers_are_compared_as_the_tolerance_says() -> None:
     assert same.same_top == 3
     assert same.max_abs == pytest.approx(4e-7, rel=0.2)
     far = compare([expected], [expected[:, ::-1]], ("a", "b"))
-    assert far.reason == "2 of 3 samples are answered differently, the first is sample 0"
+    assert far.reason == "2 of 3 samples give different outputs, the first is sample 0"
     assert far.first is not None
     assert (far.first.expected, far.first.found) == ("b (0.8)", "a (0.8)")
     assert far.same_top == 1
@@ -393,7 +393,7 @@ def test_answers_are_compared_as_the_tolerance_says() -> None:
     assert lost.reason.startswith("3 of 3")
     assert np.isnan(lost.max_abs)
     narrow = compare([expected], [expected[:, :1]], ())
-    assert narrow.reason == "its answers have another shape"
+    assert narrow.reason == "its outputs have another shape"
     sides = compare([np.array([[0.4]])], [np.array([[0.6]])], ("a", "b"))
     assert sides.same_top == 0
 

@@ -214,7 +214,7 @@ def test_a_difference_names_the_first_sample_and_shows_it(
 ) -> None:
     check = ExportCheck(
         "npz", 64, 0.2, 0.4, 0.2, 60, False,
-        ("4 of 64 samples are answered differently, the first is sample 7",
+        ("4 of 64 samples give different outputs, the first is sample 7",
          "its class 0 is called '1', expected '0'"),
         Difference(7, "3 (0.98)", "8 (0.55)"), "test", 1.0,
     )  # fmt: skip
@@ -259,7 +259,7 @@ def test_what_cannot_be_exported_says_why(
     line.setFocus()
     line.selectAll()
     qtbot.keyClick(line, Qt.Key.Key_Delete)
-    assert start.toolTip() == "Name a file."
+    assert start.toolTip() == "Choose a file."
     idle(studio, qtbot)
 
 

@@ -428,7 +428,7 @@ def test_no_dot_lies_above_the_roof_and_a_roof_in_doubt_says_so(qtbot: QtBot) ->
         assert f"bound by memory, {share} of the peak" in card
         assert any("µs shorter" in line for line in card)
         doubtful = gbytes < 4.0
-        assert ("in doubt: ADD (a) was faster" in view.accessibleDescription()) == doubtful
+        assert ("may be wrong: ADD (a) was faster" in view.accessibleDescription()) == doubtful
         pictures.append((view.grab().toImage(), replace(peaks, doubt="")))
         view.show_rows([row], pictures[-1][1])
         assert (view.grab().toImage() != pictures[-1][0]) == doubtful, "the words are drawn"

@@ -259,7 +259,7 @@ def test_weights_of_an_older_graph_are_called_so_with_a_way_back(
     before = document.state
     document.apply("units", set_option(document.state, "hidden1", "units", 99))
     digits.until(band.isVisible)
-    assert band.text == "Weights belong to an older graph: hidden1 changed"
+    assert band.text == "The weights are of an older graph: hidden1 changed"
     for name, wanted in (("stale.show", True), ("stale.revert", False)):
         button = band.findChild(QToolButton, name)
         assert isinstance(button, QToolButton)

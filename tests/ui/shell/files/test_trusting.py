@@ -180,4 +180,4 @@ def test_weights_brought_into_it_read_nothing_either(
     qtbot.waitUntil(idle(window), timeout=SECONDS)
     assert opened_sets == []
     told = [notice.text for notice in window.studio.notices.all if notice.severity == "error"]
-    assert any("which is read only when you agree" in text for text in told), told
+    assert any("which needs your permission" in text for text in told), told
