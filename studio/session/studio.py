@@ -59,7 +59,7 @@ from studio.session.training.state import State, TrainingOutcome
 from studio.session.training.training import TrainingModel
 
 NO_PROJECT = "no project is open"
-COVERED = "the welcome page covers the project"
+COVERED = "the welcome page is shown"
 
 _LOG = logging.getLogger(__name__)
 

@@ -115,7 +115,8 @@ class TrustedData:
                 self._memory.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise FormatError(
-                    f"the folder cannot be made: {error.strerror or error}", who=str(self._memory)
+                    f"the folder cannot be created: {error.strerror or error}",
+                    who=str(self._memory),
                 ) from error
             write_atomic(self._memory, json.dumps(listed, indent=1).encode("utf-8"))
 

@@ -256,35 +256,36 @@ def check_source(name: str) -> SourceForm:
 
 
 NORMALIZATIONS = {
-    "none": "values as they are",
+    "none": "unchanged values",
     "unit": "0 to 1",
     "symmetric": "-1 to 1",
-    "standard": "mean 0, deviation 1",
+    "standard": "mean 0, standard deviation 1",
 }
 """What each normalisation brings raw values to."""
 
 
 TEST_FRACTION = number(
-    "Share of the samples held out for testing, the same of every class.", 0.2, low=0.01, high=0.9,
-    label="Test share", effect="More make a surer measurement and leave less to learn from.",
+    "Fraction of the samples held out for testing, equal for every class.", 0.2, low=0.01, high=0.9,
+    label="Test fraction", effect="A larger test part measures more precisely and leaves "
+                                  "less to train on.",
 ).named("test_fraction")  # fmt: skip
 
 SPLIT_SEED = integer(
-    "Seed of that split; the training's seed does not move it.", 0, low=0,
-    effect="Another seed holds out other samples.",
+    "Seed of the split, independent of the training seed.", 0, low=0,
+    effect="Another seed selects other samples.",
 ).named("split_seed")  # fmt: skip
 
 NORMALIZATION = choice(
-    "How raw values become the network's input, measured on the training part: "
+    "How raw values are scaled for the network, by statistics of the training part: "
     + ", ".join(f"{name} ({what})" for name, what in NORMALIZATIONS.items()) + ".", *KINDS,
-    label="Normalisation", effect="Inputs of about the same size are learned from faster.",
+    label="Normalisation", effect="Training is faster when all inputs have a similar scale.",
 ).named("normalization")  # fmt: skip
 
 _NONE: list[Plain] = []
 AUGMENT = spec(
-    "Random changes of training pictures, different for every sample and epoch.", _NONE,
-    lambda value, _: cast("list[Plain]", value), list, label="Changes", editor="list",
-    kinds=FamilyKinds(Augmentation), effect="They make more out of little data.",
+    "Random changes of training images, different for every sample and epoch.", _NONE,
+    lambda value, _: cast("list[Plain]", value), list, label="Augmentation", editor="list",
+    kinds=FamilyKinds(Augmentation), effect="Augmentation helps when there is little data.",
 ).named("augment")  # fmt: skip
 
 

@@ -121,7 +121,7 @@ class RecordedNetwork:
     def _open(self) -> Trained:
         project = self._run.project()
         if project.data is None:
-            raise DataError("the run names no data", who=self._run.name)
+            raise DataError("the run has no data", who=self._run.name)
         task = Task.of_project(project, self._dataset(project.data, project.folder))
         if self._opened is None:
             self._opened = open_backend(self._choice)

@@ -429,9 +429,9 @@ def thumbnail(array: Array, *, image: bool) -> Thumbnail:
     scale = max(1, int(layout.cell))
     tall = scale if layout.sheet.rows is not None else max(scale, 24)
     rgba = np.repeat(np.repeat(picture.pixels, tall, axis=0), scale, axis=1)
-    text = "nothing finite"
+    text = "no finite values"
     if found.finite:
         text = f"{short_number(found.low)} … {short_number(found.high)}"
     if found.bad:
-        text += f", {found.bad} not finite"
+        text += f", {found.bad} NaN or Inf"
     return Thumbnail(np.ascontiguousarray(rgba), text)

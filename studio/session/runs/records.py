@@ -271,7 +271,7 @@ def history_of(marks: Sequence[Mark], *, is_training: bool = False) -> tuple[str
         if mark.kind != "learning_rate":
             under_way = mark.kind in BEGINNINGS
     if under_way and knows_ends and not is_training:
-        lines.append("interrupted since")
+        lines.append("interrupted after")
     return tuple(lines)
 
 
@@ -283,7 +283,7 @@ def _begun(mark: Mark, *, was_cut: bool) -> str:
 
 
 def _rate(mark: Mark) -> str:
-    rate = "the optimiser's own" if math.isnan(mark.value) else f"{mark.value:.4g}"
+    rate = "by the optimiser" if math.isnan(mark.value) else f"{mark.value:.4g}"
     return f"learning rate {rate} from step {mark.step + 1:,}"
 
 

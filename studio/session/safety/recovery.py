@@ -316,7 +316,7 @@ class Recovery:
         try:
             return f"a copy is kept in {self.keep_copy(document)}"
         except StudioError as error:
-            return f"no copy could be kept either: {error.message}"
+            return f"no copy could be saved either: {error.message}"
 
     def copies(self, document: Document) -> tuple[Path, ...]:
         """Autosaves of a document, the newest first."""

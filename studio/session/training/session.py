@@ -134,7 +134,7 @@ def prepare(
     point = None if plan.run is None else point_of(plan.run)
     step("opening the device")
     opened = device.open(plan.choice, plan.context)
-    step("making the run")
+    step("creating the run")
     run = plan.run or _new_run(project, plan.runs)
     curves = load_curves(run) if plan.run is not None else RunCurves(run.name)
     try:
@@ -169,7 +169,7 @@ def _new_run(project: Project, runs: Path) -> RunFolder:
         raise DataError(
             f"runs cannot be recorded here: {why}",
             who=str(runs.parent),
-            hint="save the project in a folder you may write to",
+            hint="save the project in a writable folder",
         ) from error
     recorded = replace(project, path=runs.with_suffix(SUFFIX))
     return RunFolder.create(recorded, datetime.now(UTC))

@@ -33,14 +33,14 @@ def _number(field: str, title: str, tip: str) -> Column[FeatureRow]:
 
 
 _COLUMNS: tuple[Column[FeatureRow], ...] = (
-    Column("name", "feature", lambda f: f.name, tip="Its name, or its number.",
+    Column("name", "feature", lambda f: f.name, tip="Name or number.",
            tooltip=lambda f: f.name),
     _number("low", "low", "Smallest raw value of the training part."),
     _number("high", "high", "Largest raw value of the training part."),
     _number("mean", "mean", "Mean of the raw values of the training part."),
     _number("deviation", "dev.", "Standard deviation of the raw values of the training part."),
-    _number("low_in", "low in", "Smallest value the network gets."),
-    _number("high_in", "high in", "Largest value the network gets."),
+    _number("low_in", "low in", "Smallest input value of the network."),
+    _number("high_in", "high in", "Largest input value of the network."),
 )  # fmt: skip
 
 

@@ -238,7 +238,7 @@ def _face(row: KernelRow) -> object:
 def _tip(column: KernelColumn, row: KernelRow) -> str:
     """The exact value, and what cannot be said in its cell."""
     value = column.value(row)
-    exact = "not known" if value is None else f"{value}"
+    exact = "unknown" if value is None else f"{value}"
     if column.form == "text":
         facts = (f"{BY_ID[i].title}: {shown_text(BY_ID[i], row)}" for i in _CARD)
         return "\n".join((exact, *facts))

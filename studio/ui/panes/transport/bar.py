@@ -297,7 +297,7 @@ class _EndNotice(QObject):
             for name, value in sorted(numbers_found.items(), key=lambda each: not is_share(each[0]))
             if not name.startswith("learning_rate")
         ]
-        self._notify(f"The training has finished: {', '.join(reached[:2])}", "ok")
+        self._notify(f"Training finished: {', '.join(reached[:2])}", "ok")
         QApplication.alert(self._widget.window())
 
 
