@@ -58,7 +58,7 @@ def aside_text(sheet_layout: SheetLayout | None, choice: Choice) -> str:
     if sheet_layout is None or sheet_layout.sheet.exact:
         return ""
     down, across = sheet_layout.sheet.block
-    return f"a cell stands for {down} {_TIMES} {across} elements: {_CHOICES[choice]}"
+    return f"a pixel shows {down} {_TIMES} {across} elements: {_CHOICES[choice]}"
 
 
 def statistics_text(found: Statistics | None) -> str:

@@ -146,7 +146,7 @@ def test_a_large_tensor_is_coarse_and_says_so(studio: Studio, rng: np.random.Gen
     block = sheet_layout.sheet.block[0]
     assert block == 6
     assert aside_text(sheet_layout, view.choice) == (
-        "a cell stands for 6 \N{MULTIPLICATION SIGN} 6 elements: the largest in size"
+        "a pixel shows 6 \N{MULTIPLICATION SIGN} 6 elements: the largest magnitude"
     )
     assert picture.kinds[640 // 6, 5 // 6] == 0
     assert picture.kinds[10 // 6, 990 // 6] == NAN

@@ -157,9 +157,9 @@ class ProgressView(QWidget):
         if training.device:
             lines.append(training.device)
         if status.items_per_second:
-            lines.append(f"{numbers.quantity(status.items_per_second)} samples a second")
+            lines.append(f"{numbers.quantity(status.items_per_second)} samples/s")
         if status.elapsed:
-            lines.append(f"{numbers.duration(status.elapsed)} of training")
+            lines.append(f"{numbers.duration(status.elapsed)} training time")
         if training.is_busy and status.left.note:
             lines.append(f"The time left changes: {status.left.note}")
         if training.staleness:
@@ -245,7 +245,7 @@ def _text(training: TrainingModel, status: TrainingStatus) -> str:
     if training.state == "failed":
         return "" if training.error is None else training.error.message
     if training.state == "pausing":
-        return "after the step that runs now"
+        return "after the current step"
     return _counts(training, status, " of ")
 
 

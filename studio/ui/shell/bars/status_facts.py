@@ -134,8 +134,8 @@ def step_fact(studio: Studio, status: TrainingStatus) -> Fact:
     measured = "" if bar is None or bar.seconds <= 0 else _measured_text(bar)
     if status.items_per_second and by_clock and (studio.training.is_busy or not measured):
         tip = (
-            f"{numbers.quantity(status.items_per_second)} samples/s by the clock over the last "
-            "seconds, ends of epochs included"
+            f"{numbers.quantity(status.items_per_second)} samples/s over the last "
+            "seconds, including ends of epochs"
         )
         return Fact(f"{numbers.duration(by_clock)}/step", f"{tip}\n{measured}".rstrip(), "clock")
     if bar is not None and measured:
@@ -166,7 +166,7 @@ def progress_fact(studio: Studio, status: TrainingStatus, *, brief: bool) -> Fac
     if status.counts_batches or studio.training.state == "paused":
         tip = f"{text}\nBatch {status.batch} of {status.batches} in this epoch"
     else:
-        tip = f"{text}\n{status.batches} batches an epoch, faster than they can be read"
+        tip = f"{text}\n{status.batches} batches per epoch"
     left = status.left.seconds
     if left is not None:
         time = f"{rounded_time(left)} left"

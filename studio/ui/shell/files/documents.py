@@ -213,9 +213,7 @@ class Documents:
         project, reason = document.path, self.why_not_import()
         if project is None or reason:
             first = "Open" if self._studio.welcome_state.why_no_project() else "Save"
-            self._studio.notify(
-                f"{first} the project before weights are brought into it", "warning"
-            )
+            self._studio.notify(f"{first} the project before importing weights", "warning")
             return
 
         opened = self._studio.data.cache.open

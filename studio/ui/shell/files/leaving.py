@@ -66,7 +66,7 @@ class Leaving:
     def _where_it_is(self) -> str:
         status = self._tick.status
         epoch, epochs = numbers.count(status.epoch), numbers.count(status.epochs)
-        where = f"It has come to epoch {epoch} of {epochs}. " if status.epoch else ""
+        where = f"Epoch {epoch} of {epochs}. " if status.epoch else ""
         return (
             f"{where}Pause and save stops after the current step, writes a checkpoint "
             "to continue from, and saves the project. Trained weights are kept in "
@@ -164,8 +164,8 @@ class Leaving:
 
         ask(
             self._window,
-            "The trained weights are in this window only",
-            f"They could not be written into the run's folder: {outcome.unsaved.message}.",
+            "The trained weights are not saved",
+            f"They could not be written to the run's folder: {outcome.unsaved.message}.",
             answers,
             answered,
         )

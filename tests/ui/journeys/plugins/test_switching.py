@@ -71,7 +71,7 @@ def test_one_is_switched_on_and_off_by_mouse(
     assert state_of(person, dialog, "example").startswith("Loaded.")
     switch(person, dialog, "example")
     assert enabled(dirs) == {}
-    assert state_of(person, dialog, "example").startswith("Left out from the next start.")
+    assert state_of(person, dialog, "example").startswith("Turned off from the next start.")
 
 
 def test_what_fails_and_what_is_gone_can_be_switched_off(
