@@ -92,7 +92,7 @@ def test_it_is_chosen_trained_with_saved_and_opened_again(
 
     dense = next(n.id for n in document().state.nodes.values() if n.name == "dense")
     person.pick(activation_box(person, dense), "wavy step")
-    person.until(lambda: activations(document())["dense"] == "wavy_step", 60_000)
+    person.until(lambda: activations(document()).get("dense") == "wavy_step", 60_000)
     person.point_at_canvas()
 
     person.command("use circles")
