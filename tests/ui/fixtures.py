@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,14 +124,26 @@ def scheduler(qapp: QApplication) -> Iterator[QtScheduler]:
 
 
 @pytest.fixture
-def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterator[Studio]:
-    """The models of a window, with folders of their own and the dark palette."""
+def studio(
+    qapp: QApplication,
+    scheduler: QtScheduler,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Studio]:
+    """The models of a window, with folders of their own and the dark palette.
+
+    The peaks of a device are measured by the first test of a process that needs them.
+    """
     from studio.session.studio import Studio
     from studio.ui.shell.actions import DATA, EXPORT
     from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, action_tables
 
     collector = Collector()
-    made = Studio(scheduler, AppDirs.below(tmp_path / "places"))
+    dirs = AppDirs.below(tmp_path / "places")
+    peaks, measured = dirs.cache / "peaks", tmp_path_factory.getbasetemp() / "measured_peaks"
+    if measured.is_dir():
+        shutil.copytree(measured, peaks)
+    made = Studio(scheduler, dirs)
     # What a window declares before it has made its views.
     made.actions.declare(*action_tables((CANVAS, PATH_BAR, *PANES)), DATA, EXPORT)
     made.theme.choose("dark")
@@ -138,6 +151,8 @@ def studio(qapp: QApplication, scheduler: QtScheduler, tmp_path: Path) -> Iterat
     yield made
     made.close()
     collector.close()
+    if peaks.is_dir():
+        shutil.copytree(peaks, measured, dirs_exist_ok=True)
 
 
 def focused(widget: QWidget) -> QWidget:

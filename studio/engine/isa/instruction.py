@@ -385,9 +385,16 @@ def _register(cls: type[Instruction]) -> None:
             raise TypeError(
                 f"the activation {name!r} of {cls.__name__} is taken by {other.__name__}"
             )
+
+    def take_out() -> None:
+        _BY_CODE.pop(cls.code, None)
+        _BY_MNEMONIC.pop(cls.mnemonic, None)
+        _by_opcode.cache_clear()
+
     _BY_CODE[cls.code] = cls
     _BY_MNEMONIC[cls.mnemonic] = cls
-    added(lambda: (_BY_CODE.pop(cls.code, None), _BY_MNEMONIC.pop(cls.mnemonic, None)))
+    _by_opcode.cache_clear()
+    added(take_out)
 
 
 def _activation_names(cls: type[Instruction]) -> set[str]:
@@ -452,4 +459,9 @@ def _import_homes() -> None:
 def all_instructions() -> tuple[type[Instruction], ...]:
     """Every declared instruction class by opcode, gradient instructions included."""
     _import_homes()
+    return _by_opcode()
+
+
+@cache
+def _by_opcode() -> tuple[type[Instruction], ...]:
     return tuple(_BY_CODE[c] for c in sorted(_BY_CODE))

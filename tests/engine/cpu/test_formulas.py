@@ -20,7 +20,6 @@ from studio.engine.formula.constants import with_values
 from studio.engine.formula.kinds import Kind
 from studio.engine.formula.parse import parse_formula
 from studio.engine.formula.tree import Assign
-from studio.engine.isa import instruction
 from studio.engine.isa.families import Unary
 from studio.engine.isa.fields import number
 from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
@@ -29,6 +28,7 @@ from studio.engine.isa.ops.data import StepWord
 from studio.engine.layers.activations import FUNCTIONS, parse_activation
 from tests.engine.conformance.case import Case, Given
 from tests.engine.conformance.harness import build, gradients, results, target_names
+from tests.engine.registered import registered_meanwhile
 
 SPECIAL = np.array(
     [0, -0.0, 1, -1, 0.5, 3, -3, 6, 1e-40, -1e-40, 1e30, -1e30, 88, -104, np.inf, -np.inf, np.nan],
@@ -220,18 +220,18 @@ def test_zeros_of_either_sign_are_kept_apart(numpy_alone: bool) -> None:
 def cubed() -> Iterator[type[Instruction]]:
     """An element-wise instruction that one class declares; gone again behind the test."""
 
-    class SoftCube(Unary, code=990, mnemonic="SOFT_CUBE", category="function"):
-        """Cube, linear far out."""
+    with registered_meanwhile():
 
-        synopsis = "{y} = soft_cube({x}, {edge})"
-        formula = "x * x**2 if abs(x) <= edge else sign(x) * edge * edge**2 + x"
-        slopes = {"x": "dy * (3 * x**2) if abs(x) <= edge else dy"}
-        functions = {"soft_cube": Activation("x³, linear far out.", {"edge": 1.5})}
-        edge = number("Where the cube ends.", 2.0)
+        class SoftCube(Unary, code=990, mnemonic="SOFT_CUBE", category="function"):
+            """Cube, linear far out."""
 
-    yield SoftCube
-    for made in (SoftCube, SoftCube.grad_class):
-        del instruction._BY_CODE[made.code], instruction._BY_MNEMONIC[made.mnemonic]
+            synopsis = "{y} = soft_cube({x}, {edge})"
+            formula = "x * x**2 if abs(x) <= edge else sign(x) * edge * edge**2 + x"
+            slopes = {"x": "dy * (3 * x**2) if abs(x) <= edge else dy"}
+            functions = {"soft_cube": Activation("x³, linear far out.", {"edge": 1.5})}
+            edge = number("Where the cube ends.", 2.0)
+
+        yield SoftCube
 
 
 @pytest.mark.parametrize("numpy_alone", [True, False])

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import BATCH, Ref, Role
-from studio.engine.isa import instruction, ops
+from studio.engine.isa import ops
 from studio.engine.isa.binary import decode_program, encode_instruction, encode_program
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.fields import reads, side_input, side_result, writes
@@ -20,6 +20,7 @@ from studio.engine.isa.program import SECTIONS
 from studio.engine.isa.text import format_program, parse_program
 from studio.engine.isa.versions import program_version
 from tests.engine.isa.strategies import programs
+from tests.engine.registered import registered_meanwhile
 
 
 def small_program():
@@ -131,26 +132,23 @@ def test_a_section_written_in_two_pieces_on_end_is_one():
 @pytest.fixture
 def newer():
     """An instruction and an operand that version 1 does not have, while a test runs."""
-    before = (dict(instruction._BY_CODE), dict(instruction._BY_MNEMONIC))
+    with registered_meanwhile():
 
-    class Peak(Instruction, code=498, mnemonic="PEAK", category="reduce", since=2):
-        """The largest of a row."""
+        class Peak(Instruction, code=498, mnemonic="PEAK", category="reduce", since=2):
+            """The largest of a row."""
 
-        x = reads("Rows.")
-        y = writes("Largest.")
+            x = reads("Rows.")
+            y = writes("Largest.")
 
-    class Lift(Instruction, code=499, mnemonic="LIFT", category="reduce", saves=("x",)):
-        """A row and something newer."""
+        class Lift(Instruction, code=499, mnemonic="LIFT", category="reduce", saves=("x",)):
+            """A row and something newer."""
 
-        x = reads("Rows.")
-        y = writes("Result.")
-        by = side_input("What to add.", since=2)
-        low = side_result("The least.", since=2)
+            x = reads("Rows.")
+            y = writes("Result.")
+            by = side_input("What to add.", since=2)
+            low = side_result("The least.", since=2)
 
-    yield Peak, Lift
-    for table, kept in zip((instruction._BY_CODE, instruction._BY_MNEMONIC), before, strict=True):
-        table.clear()
-        table.update(kept)
+        yield Peak, Lift
 
 
 def ending_with(ins):

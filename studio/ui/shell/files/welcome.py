@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt
@@ -25,6 +26,7 @@ from studio.engine.core.signal import Signal
 from studio.samples import sample_names, sample_root
 from studio.session.core.recent import RecentFile
 from studio.session.document.document import Document
+from studio.session.document.state import DocumentState
 from studio.session.safety.recovery_sessions import RecoverableSession
 from studio.session.studio import Studio
 from studio.ui.shell.files.documents import Documents
@@ -216,23 +218,16 @@ class WelcomePage(QScrollArea):
         return grid
 
     def _example(self, name: str, parent: QWidget) -> Card | None:
-        path = sample_root() / name / f"{name}.glassbox"
         try:
-            document = Document.open(path)
+            state, line, sizes = _read_example(sample_root() / name / f"{name}.glassbox")
         except StudioError as error:
             self._studio.fail(error)
             return None
-        layers = sum(1 for _ in document.state.layers())
-        line = _subject(path.with_name("README.md")) or numbers.counted(layers, "layer")
         card = Card(
-            GraphPicture(document.state), name, line,
-            lambda: self._documents.open_sample(name), parent,
-        )  # fmt: skip
-        card.setObjectName(f"sample.{name}")
-        card.setToolTip(
-            f"{line}\n{numbers.counted(layers, 'layer')}, "
-            f"{_parameters(document)}\nOpens as your own copy."
+            GraphPicture(state), name, line, lambda: self._documents.open_sample(name), parent
         )
+        card.setObjectName(f"sample.{name}")
+        card.setToolTip(f"{line}\n{sizes}\nOpens as your own copy.")
         return card
 
     def _recent(self, file: RecentFile, parent: QWidget) -> QWidget:
@@ -339,9 +334,15 @@ def _soft(text: str, parent: QWidget) -> QLabel:
     return label
 
 
-def _parameters(document: Document) -> str:
+@cache
+def _read_example(path: Path) -> tuple[DocumentState, str, str]:
+    """The graph of an example, what it is about, and its layers and parameters, read once."""
+    document = Document.open(path)
+    layers = numbers.counted(sum(1 for _ in document.state.layers()), "layer")
     count = document.report.parameters
-    return "" if count is None else numbers.counted(count, "parameter")
+    parameters = "" if count is None else numbers.counted(count, "parameter")
+    line = _subject(path.with_name("README.md")) or layers
+    return document.state, line, f"{layers}, {parameters}"
 
 
 def _subject(readme: Path) -> str:

@@ -228,11 +228,11 @@ def test_the_device_draws_what_numpy_would(window: Window) -> None:
     assert max(apart) <= 3
 
 
-@pytest.mark.slow
-def test_two_hundred_moves_of_docks_lose_no_picture(window: Window) -> None:
+@pytest.mark.parametrize("moves", [20, pytest.param(200, marks=pytest.mark.full)])
+def test_moves_of_docks_lose_no_picture(window: Window, moves: int) -> None:
     for pane in window.panes:
         window.wait_drawn(pane)
-    for move in range(200):
+    for move in range(moves):
         dock = window.docks[move % 3]
         if move % 20 == 19:
             window.main.tabifyDockWidget(window.docks[0], window.docks[1])
