@@ -1,6 +1,6 @@
-"""The root of the studio's models: makes them, joins them, opens and closes documents.
+"""The root of the studio's models: makes and connects them, opens and closes documents.
 
-Everything a view shows hangs here; no view is known here, and nothing of Qt.
+Views reach every model through `Studio`; it knows no views and no Qt.
 """
 
 from __future__ import annotations
@@ -40,6 +40,10 @@ from studio.session.document.adding.quick_add import QuickAdd
 from studio.session.document.document import Change, Document
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.export.exporting import ExportModel
+from studio.session.live.culprit import Culprit, FailedStep
+from studio.session.live.scheduler import budget
+from studio.session.live.sources import NetworkAtRest, initial
+from studio.session.live.tensors import LiveTensors
 from studio.session.notices.logbook import Logbook, LogEvents
 from studio.session.notices.notices import Notice, NoticeAction, Notices, Severity
 from studio.session.notices.remedies import Remedies
@@ -49,10 +53,6 @@ from studio.session.profiling.profiling import ProfilingModel
 from studio.session.runs.curves_display import CurvesDisplay
 from studio.session.runs.runs import RunList
 from studio.session.safety.recovery import Recovery
-from studio.session.tensor_view.culprit import Culprit, FailedStep
-from studio.session.tensor_view.live import LiveTensors
-from studio.session.tensor_view.live_resting import NetworkAtRest, initial
-from studio.session.tensor_view.live_scheduler import budget
 from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.training.device import ContextFactory
 from studio.session.training.state import State, TrainingOutcome
@@ -65,7 +65,7 @@ _LOG = logging.getLogger(__name__)
 
 
 def _tables() -> list[ActionTable[Studio]]:
-    """The tables of what is done to the studio: one in each module of `studio.session.actions`."""
+    """The action tables, one in each module of `studio.session.actions`."""
     names = import_modules("studio.session.actions")
     return [import_module(name).ACTIONS for name in names]
 
@@ -103,36 +103,28 @@ class WelcomeState:
 
     There is always a document. Behind the welcome page, a document without a file and without
     changes does not count as an open project; any other does.
-
-    Args:
-        document: gives the document there is.
     """
 
     def __init__(self, document: Callable[[], Document]) -> None:
         self.changed: Signal[[]] = Signal()
         self._document = document
-        self._is_welcoming = False
-
-    @property
-    def is_welcoming(self) -> bool:
-        """Whether the welcome page is shown."""
-        return self._is_welcoming
+        self.is_welcoming = False
 
     def set_welcoming(self, on: bool) -> None:
         """The window shows the welcome page, or the project."""
-        if on != self._is_welcoming:
-            self._is_welcoming = on
+        if on != self.is_welcoming:
+            self.is_welcoming = on
             self.changed.emit()
 
     def why_no_project(self) -> str:
         """Why there is no project to do anything with; empty when there is."""
         document = self._document()
         untouched = document.path is None and not document.dirty
-        return NO_PROJECT if self._is_welcoming and untouched else ""
+        return NO_PROJECT if self.is_welcoming and untouched else ""
 
     def why_out_of_sight(self) -> str:
         """Why the project cannot be seen; empty when it can."""
-        return self.why_no_project() or (COVERED if self._is_welcoming else "")
+        return self.why_no_project() or (COVERED if self.is_welcoming else "")
 
     def why_not(self, action: AnyAction) -> str:
         """Why an action cannot be done with the project as it stands; empty when it can."""
@@ -246,7 +238,6 @@ class Studio:
 
         Args:
             text: one sentence.
-            severity: how much it matters.
             action: a word for a button and what it does.
             details: what to do about it, or more about it.
             about: what settles it, see `Notices.settle`. What is about ``document`` or a part of
@@ -255,7 +246,7 @@ class Studio:
         return self.notices.add(text, severity, action, details, about=about)
 
     def _fail_to_keep(self, error: StudioError) -> None:
-        """Unsaved work could not be kept aside; saved, it need not be."""
+        """Report that unsaved work could not be written to the journal; saving settles it."""
         self.fail(error, SAVE)
 
     def fail_unexpectedly(self, error: BaseException) -> None:
@@ -270,7 +261,6 @@ class Studio:
         """Tell the user what went wrong.
 
         Args:
-            error: says it.
             about: what settles it; by default that the action under way is done after all.
         """
         about = about or self._settling.refused()
@@ -298,7 +288,7 @@ class Studio:
         return document
 
     def replace(self, document: Document) -> None:
-        """Work on another document from now on; who asks about unsaved work has done so."""
+        """Work on another document; the caller has asked about unsaved work."""
         self.bus.hover(None, "")
         self.bus.clear()
         self.training.follow()
@@ -318,7 +308,7 @@ class Studio:
             self.notify(warning, "warning", about=DOCUMENT)
 
     def close(self) -> None:
-        """End everything that runs; the models are void after this."""
+        """End everything that runs; the models cannot be used after this."""
         self.profiling.close()
         self.previews.close()
         self.live.close()
@@ -363,7 +353,7 @@ class Studio:
         self.runs.document_saved()
 
     def _data_read_again(self) -> None:
-        """What is known of the files is of now; nothing of the document says so."""
+        """Compile again: the files have changed, though the document has not."""
         self.problems.provide_error("data", self.data.error, self._ids())
         self.compilation.compile_now()
 

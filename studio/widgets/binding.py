@@ -14,7 +14,7 @@ from PySide6.QtCore import Signal as QtSignal
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.signal import Signal
-from studio.session.tensor_view.live_scheduler import Kind, budget
+from studio.session.live.scheduler import Kind, budget
 
 P = ParamSpec("P")
 

@@ -31,7 +31,7 @@ from tests.session.data.files import BAD_TABLE
 
 SECONDS = 60.0
 ROOT = Path(package.__file__).parent
-FRONT = ("ui", "graph_editor", "instruction_view")
+FRONT = ("ui", "graph_editor", "instruction_view", "widgets", "session")
 
 
 def _module(path: Path) -> str:
@@ -161,7 +161,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 Way = Callable[[Bench], object]
 
-MODELS = "ui/models"
 GOOD_TABLE = "a,b,kind\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
 
 
@@ -329,43 +328,43 @@ def _autosaved(bench: Bench) -> None:
 
 
 KINDS: dict[str, Way] = {
-    f"{MODELS}/data.py:_refresh": _choose_digits,
-    f"{MODELS}/data.py:_refused": lambda bench: bench.attach_table(BAD_TABLE),
-    f"{MODELS}/data.py:_peek": lambda bench: bench.attach_table(GOOD_TABLE),
-    f"{MODELS}/data.py:attach_path": lambda bench: bench.attach_table(GOOD_TABLE),
-    f"{MODELS}/data.py:skip_bad_rows": _bad_table,
-    f"{MODELS}/data_changes.py:_start": _augmented,
-    f"{MODELS}/compilation.py:_start": _compiled,
-    f"{MODELS}/compilation.py:plan_kernels": lambda bench: (
+    "session/data/data.py:_refresh": _choose_digits,
+    "session/data/data.py:_refused": lambda bench: bench.attach_table(BAD_TABLE),
+    "session/data/data.py:_peek": lambda bench: bench.attach_table(GOOD_TABLE),
+    "session/data/data.py:attach_path": lambda bench: bench.attach_table(GOOD_TABLE),
+    "session/data/data.py:skip_bad_rows": _bad_table,
+    "session/data/augmentation.py:_start": _augmented,
+    "session/compile/compilation.py:_start": _compiled,
+    "session/compile/compilation.py:plan_kernels": lambda bench: (
         bench.open(),
         bench.studio.compilation.plan_kernels(),
     ),
-    f"{MODELS}/preview.py:_start": _previewed,
-    f"{MODELS}/runs.py:refresh": lambda bench: bench.studio.runs.refresh(),
-    f"{MODELS}/runs.py:curves": _curves,
-    f"{MODELS}/evaluation.py:measure": _tested,
-    f"{MODELS}/evaluation.py:_ask_next": _asked,
-    f"{MODELS}/profiling.py:start_dry_run": _dry_run,
-    f"{MODELS}/profiling.py:measure_peaks": _peaks,
-    f"{MODELS}/exporting.py:preview": _export_preview,
-    f"{MODELS}/exporting.py:preview_written": _read_export,
-    f"{MODELS}/live.py:_recompile": _kept_tensor,
+    "session/preview/preview.py:_start": _previewed,
+    "session/runs/runs.py:refresh": lambda bench: bench.studio.runs.refresh(),
+    "session/runs/runs.py:curves": _curves,
+    "session/evaluation/evaluation.py:measure": _tested,
+    "session/evaluation/evaluation.py:_ask_next": _asked,
+    "session/profiling/profiling.py:start_dry_run": _dry_run,
+    "session/profiling/profiling.py:measure_peaks": _peaks,
+    "session/export/exporting.py:preview": _export_preview,
+    "session/export/exporting.py:preview_written": _read_export,
+    "session/live/tensors.py:_recompile": _kept_tensor,
     # Work that must be finished, whatever is open by then; its answer is dropped all the same.
-    f"{MODELS}/tensor_view.py:hold": _held_tensor,
-    f"{MODELS}/training_session.py:begin": _started,
-    f"{MODELS}/training.py:_close_later": _left_after_training,
-    f"{MODELS}/training.py:save_again": _saved_again,
-    f"{MODELS}/evaluation.py:_forget": _tests_a_run,
-    f"{MODELS}/runs.py:document_saved": _saved_beside,
-    f"{MODELS}/runs.py:_empty": _deleted,
-    f"{MODELS}/recovery.py:_autosave_now": _autosaved,
+    "session/tensor_view/tensor_view.py:hold": _held_tensor,
+    "session/training/session.py:begin": _started,
+    "session/training/training.py:_close_later": _left_after_training,
+    "session/training/training.py:save_again": _saved_again,
+    "session/evaluation/evaluation.py:_forget": _tests_a_run,
+    "session/runs/runs.py:document_saved": _saved_beside,
+    "session/runs/runs.py:_empty": _deleted,
+    "session/safety/recovery.py:_autosave_now": _autosaved,
 }
 """Every kind of task of a document, and a way to have one started."""
 
 BELONG_TO_NO_DOCUMENT = {
-    f"{MODELS}/exporting.py:export": "the file is finished; the result shows in its document only",
-    f"{MODELS}/profiling.py:_export": "the file is finished and its path told",
-    f"{MODELS}/recovery.py:look": "unsaved work of windows that crashed",
+    "session/export/exporting.py:export": "the file is finished; shown in its document only",
+    "session/profiling/profiling.py:_export": "the file is finished and its path told",
+    "session/safety/recovery.py:look": "unsaved work of windows that crashed",
     "ui/panes/plots/pane.py:export": "the file is finished and its path told",
     "ui/shell/docks/docks.py:_load": "the code of a pane",
     "ui/shell/docks/docks.py:load_others": "the code of panes",
@@ -418,24 +417,24 @@ def test_only_those_that_belong_to_no_document_answer_in_any() -> None:
 
 
 OTHER_THREADS = {
-    "widgets/watchdog.py:start": "looks at the window's thread, answers nothing",
-    f"{MODELS}/tasks.py:start": "the tasks themselves",
-    f"{MODELS}/live_scheduler.py:add": "its views are closed when the document is left",
-    f"{MODELS}/recovery.py:ask": "brings journals to the disk, answers nothing",
+    "widgets/event_loop/watchdog.py:start": "looks at the window's thread, answers nothing",
+    "session/core/tasks.py:start": "the tasks themselves",
+    "session/live/scheduler.py:add": "its views are closed when the document is left",
+    "session/safety/recovery.py:ask": "brings journals to the disk, answers nothing",
 }
 POSTED = {
-    f"{MODELS}/live.py:_told": "a closed view gives the picture back",
-    f"{MODELS}/live.py:_keep_later": "asked for a training that is followed no more",
-    f"{MODELS}/live_scheduler.py:serve": "says that something is due, brings nothing",
-    f"{MODELS}/logbook.py:add": "the log is of the session",
-    f"{MODELS}/profiling.py:_begin_sampling": "asked for a training that is followed no more",
-    f"{MODELS}/tasks.py:_run": "the tasks themselves",
-    f"{MODELS}/training_device.py:_give_back": "gives the context back",
-    f"{MODELS}/training_news.py:ask": "closed with its session",
-    f"{MODELS}/training_session.py:begin": "of a session that is left",
-    f"{MODELS}/training_session.py:step": "of a session that is left",
-    f"{MODELS}/training_session.py:_control_changed": "of a session that is left",
-    f"{MODELS}/training_session.py:_done": "of a session that is left",
+    "session/live/tensors.py:_told": "a closed view gives the picture back",
+    "session/live/tensors.py:_keep_later": "asked for a training that is followed no more",
+    "session/live/scheduler.py:serve": "says that something is due, brings nothing",
+    "session/notices/logbook.py:add": "the log is of the session",
+    "session/profiling/profiling.py:_begin_sampling": "of a training that is followed no more",
+    "session/core/tasks.py:_run": "the tasks themselves",
+    "session/training/device.py:_give_back": "gives the context back",
+    "session/training/events.py:ask": "closed with its session",
+    "session/training/session.py:begin": "of a session that is left",
+    "session/training/session.py:step": "of a session that is left",
+    "session/training/session.py:_control_changed": "of a session that is left",
+    "session/training/session.py:_done": "of a session that is left",
     "ui/shell/start/failures.py:caught": "what the window failed with is told",
     "ui/shell/start/failures.py:_say": "what the window failed with is told",
     "ui/shell/files/leaving.py:_export_changed": "on the window's thread: leaves the document",
@@ -496,7 +495,7 @@ def _nothing_of_the_last_document(studio: Studio) -> None:
 
 def test_what_must_be_finished_is_finished(bench: Bench) -> None:
     """Saved and left at once, the runs of a project still move beside it."""
-    site = f"{MODELS}/runs.py:document_saved"
+    site = "session/runs/runs.py:document_saved"
     held = bench.hold(site, lambda: _saved_beside(bench))
     bench.studio.new()
     held.let_go()
@@ -507,7 +506,7 @@ def test_what_must_be_finished_is_finished(bench: Bench) -> None:
 
 
 def test_an_export_ends_in_its_file_and_shows_in_its_own_document_only(bench: Bench) -> None:
-    held = bench.hold(f"{MODELS}/exporting.py:export", lambda: _export(bench))
+    held = bench.hold("session/export/exporting.py:export", lambda: _export(bench))
     heard: list[object] = []
     keep = heard.append
     bench.studio.exporting.finished.connect(keep)
@@ -574,7 +573,7 @@ def test_data_of_the_project_before_says_nothing_of_the_new_one(
 
 
 def test_stopping_a_measurement_in_the_list_of_tasks_lets_another_begin(bench: Bench) -> None:
-    held = bench.hold(f"{MODELS}/profiling.py:start_dry_run", lambda: _dry_run(bench))
+    held = bench.hold("session/profiling/profiling.py:start_dry_run", lambda: _dry_run(bench))
     assert held.handle is not None
     held.handle.cancel()
     held.let_go()

@@ -17,9 +17,9 @@ from studio.session.core import entities
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.document.edits.layers import set_options
 from studio.session.document.edits.sections import set_training
+from studio.session.live.culprit import FailedStep
+from studio.session.live.tensors import LiveView
 from studio.session.studio import Studio
-from studio.session.tensor_view.culprit import FailedStep
-from studio.session.tensor_view.live import LiveView
 
 
 class Bench:

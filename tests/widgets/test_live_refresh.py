@@ -12,13 +12,13 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.signal import Signal
 from studio.session.core import entities
-from studio.session.studio import Studio
-from studio.session.tensor_view import live_scheduler
-from studio.session.tensor_view.live_scheduler import (
+from studio.session.live import scheduler as live_scheduler
+from studio.session.live.scheduler import (
     MOST_FACT_MS,
     QUIET_FACT_MS,
     LiveBudget,
 )
+from studio.session.studio import Studio
 from studio.session.training.session import EVENT_SECONDS
 from studio.widgets import binding
 

@@ -24,9 +24,9 @@ from studio.instruction_view.tensor_map.table import TensorTable
 from studio.instruction_view.tips import register_tip
 from studio.session.listing.tensor_map.columns import Extremes
 from studio.session.listing.tensor_map.rows import TensorRole, TensorRow
-from studio.session.tensor_view.live import LiveView
-from studio.session.tensor_view.live_channel import TensorSurvey
-from studio.session.tensor_view.live_scheduler import Repeated
+from studio.session.live.channel import TensorSurvey
+from studio.session.live.scheduler import Repeated
+from studio.session.live.tensors import LiveView
 from studio.widgets import binding
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame

@@ -1,1 +1,1 @@
-"""Actions on the studio, one table a module; a new module is found by itself."""
+"""Actions on the studio, one table in each module; tables are found by themselves."""

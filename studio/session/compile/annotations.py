@@ -50,7 +50,7 @@ class AnnotationModel:
     def name_tensor(self, key: str, text: str) -> None:
         """Call a tensor something; with an empty text its own name is shown again.
 
-        A name is taken from a tensor that no program has any more, since nobody sees it there.
+        A name is taken from a tensor that no program has any more, where it cannot be seen.
 
         Raises:
             ParameterError: a name that is not allowed, or that stands for something else.

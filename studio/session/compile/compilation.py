@@ -55,14 +55,12 @@ class Stop(NamedTuple):
 
 
 class Compilation:
-    """The programs of the document, made anew a moment after each edit that matters to them.
+    """The programs of the document, recompiled a moment after each edit that affects them.
 
     A compile that fails leaves the result before it, which is then stale; one that an edit has
     overtaken is dropped.
 
     Args:
-        scheduler: the window's thread.
-        tasks: compiles in the background, quietly.
         target: the kind of the device in use.
         dataset: gives the data set of a project's data section; may keep it open.
     """
@@ -88,8 +86,9 @@ class Compilation:
         self._planning: TaskHandle | None = None
         self._unplanned: Program | None = None
         self._edits = 0
-        self._mode: ProgramMode = "train"
-        self._level: int | None = None
+        self.mode: ProgramMode = "train"
+        self.level: int | None = None
+        """How much is optimised; None for what the project says."""
         self._kept: frozenset[str] = frozenset()
         self._executables: tuple[Executable, ...] = ()
 
@@ -127,7 +126,7 @@ class Compilation:
         """The program the views show."""
         if self.result is None:
             return None
-        return self.result.programs.get(self._mode) or self.result.main
+        return self.result.programs.get(self.mode) or self.result.main
 
     @property
     def provenance(self) -> Provenance:
@@ -143,26 +142,16 @@ class Compilation:
 
     # -- what is wanted -------------------------------------------------------------------------
 
-    @property
-    def mode(self) -> ProgramMode:
-        """Which program is shown where there are both."""
-        return self._mode
-
     def show(self, mode: ProgramMode) -> None:
         """Show the training program or the one for inference."""
-        if mode != self._mode:
-            self._mode = mode
+        if mode != self.mode:
+            self.mode = mode
             self.changed.emit()
-
-    @property
-    def level(self) -> int | None:
-        """How much is optimised; None for what the project says."""
-        return self._level
 
     def set_level(self, level: int | None) -> None:
         """Compile with another level of optimisation than the project's, or with its own."""
-        if level != self._level:
-            self._level = level
+        if level != self.level:
+            self.level = level
             self.compile_now()
 
     def retarget(self) -> None:
@@ -189,7 +178,7 @@ class Compilation:
         self._wait.cancel()
         self._document = document
         self.result, self.stop, self._edits = None, None, 0
-        self._kept, self._level = frozenset(), None
+        self._kept, self.level = frozenset(), None
         if document is not None:
             document.changed.connect(self._document_changed)
             document.report_changed.connect(self._report_changed)
@@ -305,7 +294,7 @@ class Compilation:
             self._stopped(Stop(error, _node_of(document, error)))
             return
         state, before, target = document.state, self.result, self._target()
-        level, kept = self._level, self._kept
+        level, kept = self.level, self._kept
 
         def work(handle: TaskHandle) -> Compiled:
             def checkpoint(stage: str) -> None:

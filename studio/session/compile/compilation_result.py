@@ -39,7 +39,7 @@ Stage = tuple[str, Program, Program]
 
 
 def open_data(settings: DataSettings, folder: Path) -> Dataset:
-    """Open a data set anew."""
+    """Open a data set, without a cache."""
     return settings.open(folder)
 
 
@@ -150,7 +150,7 @@ class CompiledProgram:
         return made
 
     def comes_of(self, program: Program, sizes: Sizes) -> bool:
-        """Whether a program made anew for these sizes is the one shown here."""
+        """Whether a program compiled for these sizes would be the one shown."""
         return (
             self.sizes == sizes
             and self.program == program
@@ -228,9 +228,7 @@ class Compiler:
         """Make the programs of a project.
 
         Args:
-            project: what to compile.
             state: the document it is a picture of.
-            target: the kind of device in use.
             level: how much to optimise; None for what the project says.
             keep: names of tensors that must stay stored, because they are being looked at.
             checkpoint: told every step; raises to stop.

@@ -1,4 +1,4 @@
-"""Everything that stands in the way of a training, in one list, each with where it is."""
+"""Problems that keep the network from training, in one list, each with its place."""
 
 from __future__ import annotations
 
@@ -144,7 +144,6 @@ class ProblemList:
 
         Args:
             source: the part.
-            error: what it says.
             ids: node ids by the name a user gave them, to find the layer an error names.
             tensor: the tensor it is about.
         """

@@ -202,7 +202,6 @@ class Provenance:
         """The same thing at all four levels.
 
         Args:
-            entity: any thing of the program.
             near: a path seen before; its parts are kept where they belong to the entity too, so
                 that walking along one path does not leave it.
         """

@@ -40,8 +40,9 @@ class SelectionBus:
         self.revealed: Signal[[Entity, str]] = Signal()
         self.path_changed: Signal[[EntityPath]] = Signal()
         self._hover: Entity | None = None
-        self._selection = Selection()
-        self._path = EntityPath()
+        self.selection = Selection()
+        self.path = EntityPath()
+        """The primary thing seen as layer, instruction, tensor and kernel."""
         self._provenance: Provenance | None = None
 
     @property
@@ -50,22 +51,12 @@ class SelectionBus:
         return self._hover
 
     @property
-    def selection(self) -> Selection:
-        """What is selected now."""
-        return self._selection
-
-    @property
     def drawn(self) -> Selection:
         """The selection as layers and wires: what the canvas marks, and actions on layers act on.
 
         Layers that an instruction, tensor or kernel belongs to are selected with it.
         """
-        return self.as_drawn(self._selection)
-
-    @property
-    def path(self) -> EntityPath:
-        """The primary thing seen as layer, instruction, tensor and kernel."""
-        return self._path
+        return self.as_drawn(self.selection)
 
     def hover(self, entity: Entity | None, source: str) -> None:
         """The pointer came over something in view ``source``, or left with None."""
@@ -89,7 +80,7 @@ class SelectionBus:
             mode: whether they replace, join, or (those selected already) leave the selection.
         """
         given = tuple(dict.fromkeys(chosen))
-        before = self._selection.entities
+        before = self.selection.entities
         if mode == "replace":
             entities = given
         elif mode == "add":
@@ -101,9 +92,9 @@ class SelectionBus:
         if first is None and entities:
             first = next((e for e in reversed(given) if e in entities), entities[-1])
         made = Selection(entities, first)
-        if made == self._selection:
+        if made == self.selection:
             return
-        self._selection = made
+        self.selection = made
         self._follow(first)
         self.selected.emit(made, source)
 
@@ -116,9 +107,9 @@ class SelectionBus:
         lost = set(gone)
         if self._hover in lost:
             self.hover(None, "")
-        kept = tuple(e for e in self._selection.entities if e not in lost)
-        if kept != self._selection.entities:
-            primary = self._selection.primary
+        kept = tuple(e for e in self.selection.entities if e not in lost)
+        if kept != self.selection.entities:
+            primary = self.selection.primary
             self.select(kept, None if primary in lost else primary)
 
     def reveal(self, entity: Entity, source: str) -> None:
@@ -126,9 +117,9 @@ class SelectionBus:
         self.revealed.emit(entity, source)
 
     def use(self, provenance: Provenance | None) -> None:
-        """Follow a newly compiled program; the selection stays, its path is found anew."""
+        """Follow a newly compiled program; the selection stays, its path is looked up again."""
         self._provenance = provenance
-        self._follow(self._selection.primary)
+        self._follow(self.selection.primary)
 
     def as_drawn(self, selection: Selection) -> Selection:
         """Things as layers and wires; the first layer that the primary one maps to is primary."""
@@ -154,7 +145,7 @@ class SelectionBus:
         elif self._provenance is None:
             path = EntityPath(node=entity) if entity.kind == "node" else EntityPath()
         else:
-            path = self._provenance.path(entity, self._path)
-        if path != self._path:
-            self._path = path
+            path = self._provenance.path(entity, self.path)
+        if path != self.path:
+            self.path = path
             self.path_changed.emit(path)

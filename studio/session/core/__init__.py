@@ -1,1 +1,1 @@
-"""What all models need: actions, tasks, schedulers, preferences, notices, the theme."""
+"""What all models need: actions, tasks, schedulers, preferences, texts of numbers, the theme."""

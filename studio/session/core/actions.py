@@ -90,7 +90,6 @@ class ActionTable(Generic[T]):
 
     Args:
         order: tables with a lower number come first in menus and on the key sheet.
-        actions: the actions.
         changes: signals of a target after which other actions may be possible.
     """
 
@@ -112,8 +111,6 @@ class _Attached(Generic[T]):
     """A target with the table whose actions are done to it.
 
     Args:
-        table: the table.
-        target: the target.
         refresh: called with ids of actions that may have become possible.
     """
 

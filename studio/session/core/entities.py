@@ -1,4 +1,4 @@
-"""What can be pointed at in the studio: one name for a thing in every view that shows it."""
+"""Selection targets: layers, wires, instructions, tensors and kernels, named alike in all views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the window says where each epoch is measured on the very samples of the test."""
+"""Names of the held-out part where validation and test use the same samples."""
 
 from __future__ import annotations
 

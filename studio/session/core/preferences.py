@@ -112,7 +112,7 @@ class Preferences:
         return iter(self._declared.values())
 
     def __getitem__(self, name: str) -> Value:
-        """The value in force; KeyError for a preference nobody declared."""
+        """The value in force; KeyError for a preference that is not declared."""
         if name in self._overrides:
             return self._overrides[name]
         return self._chosen.get(name, self._default(name))

@@ -54,17 +54,12 @@ class RecentFiles:
         self.changed: Signal[[]] = Signal()
         self._memory = memory
         self._thumbnails = thumbnails
-        self._files: tuple[RecentFile, ...] = _read(memory)
-
-    @property
-    def files(self) -> tuple[RecentFile, ...]:
-        """The projects, the last one first."""
-        return self._files
+        self.files: tuple[RecentFile, ...] = _read(memory)
 
     def add(self, path: Path, title: str, thumbnail: bytes | None = None) -> None:
         """A project was opened or saved; ``thumbnail`` is a small PNG of its graph."""
         place = path.resolve()
-        others = tuple(each for each in self._files if each.path != place)
+        others = tuple(each for each in self.files if each.path != place)
         if thumbnail:
             self._keep(place, thumbnail)
         self._set((RecentFile(place, title, time.time()), *others))
@@ -78,7 +73,7 @@ class RecentFiles:
 
     def forget(self, file: RecentFile) -> None:
         """Take a project off the list."""
-        self._set(tuple(each for each in self._files if each.path != file.path))
+        self._set(tuple(each for each in self.files if each.path != file.path))
 
     def locate(self, file: RecentFile, path: Path) -> None:
         """A missing project was found at another place."""
@@ -86,16 +81,16 @@ class RecentFiles:
         with suppress(OSError):
             self._picture(file.path).replace(self._picture(place))
         found = replace(file, path=place)
-        rest = tuple(each for each in self._files if each.path not in (file.path, place))
-        at = next((i for i, each in enumerate(self._files) if each.path == file.path), 0)
+        rest = tuple(each for each in self.files if each.path not in (file.path, place))
+        at = next((i for i, each in enumerate(self.files) if each.path == file.path), 0)
         self._set((*rest[:at], found, *rest[at:]))
 
     def _set(self, files: tuple[RecentFile, ...]) -> None:
         for gone in files[MOST:]:
             with suppress(OSError):
                 self._picture(gone.path).unlink()
-        self._files = files[:MOST]
-        content = [{"path": str(f.path), "title": f.title, "when": f.when} for f in self._files]
+        self.files = files[:MOST]
+        content = [{"path": str(f.path), "title": f.title, "when": f.when} for f in self.files]
         self._write(self._memory, json.dumps(content, indent=1).encode("utf-8"))
         self.changed.emit()
 
@@ -108,7 +103,7 @@ class RecentFiles:
 
     @staticmethod
     def _write(path: Path, content: bytes) -> None:
-        """Write one of the two; the list is no reason to disturb anybody."""
+        """Write a file; a failure is only logged."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(path, content)

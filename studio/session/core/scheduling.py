@@ -35,9 +35,7 @@ class Debounce:
     """Runs work once things have been quiet for a while.
 
     Args:
-        scheduler: tells the time.
         seconds: how long nothing may have asked.
-        work: what to run.
     """
 
     def __init__(self, scheduler: Scheduler, seconds: float, work: Work) -> None:
@@ -52,7 +50,7 @@ class Debounce:
         return self._waiting is not None
 
     def ask(self) -> None:
-        """Run the work, once nobody has asked again for a while."""
+        """Run the work after a while without another request."""
         self.cancel()
         self._waiting = self._scheduler.call_later(self._seconds, self._run)
 
@@ -77,9 +75,7 @@ class Throttle:
     """Runs work at most so often: at once after a rest, else at the end of the interval.
 
     Args:
-        scheduler: tells the time.
         seconds: shortest time between two runs.
-        work: what to run.
     """
 
     def __init__(self, scheduler: Scheduler, seconds: float, work: Work) -> None:
@@ -127,7 +123,7 @@ class _Entry:
 
 
 class ManualScheduler:
-    """A scheduler whose clock somebody turns by hand, for scripts without a window."""
+    """A scheduler with a clock turned by hand, for tests and scripts without a window."""
 
     def __init__(self) -> None:
         self.now = 0.0

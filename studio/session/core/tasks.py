@@ -33,7 +33,7 @@ answer comes whatever is open, and must not change the document or what is shown
 
 
 class CancelledError(StudioError):
-    """The user stopped the task; nobody needs to be told."""
+    """The user stopped the task; there is nothing to report."""
 
     code = "cancelled"
 
@@ -129,7 +129,6 @@ class TaskList:
     """Runs tasks on a few threads and tells the window's thread how they ended.
 
     Args:
-        scheduler: the window's thread.
         failed: hears errors of tasks that gave no handler of their own.
     """
 

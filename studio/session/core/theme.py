@@ -113,29 +113,20 @@ class Theme:
 
     def __init__(self, choice: Choice = "system", system: Mode = "dark") -> None:
         self.changed: Signal[[]] = Signal()
-        self._choice: Choice = choice
-        self._system: Mode = system
-        self._high_contrast = False
-
-    @property
-    def choice(self) -> Choice:
-        """What the user chose."""
-        return self._choice
+        self.choice: Choice = choice
+        self.system: Mode = system
+        self.high_contrast = False
+        """Whether text has the strongest colour and controls a stronger outline."""
 
     @property
     def mode(self) -> Mode:
         """The palette in force."""
-        return self._system if self._choice == "system" else self._choice
+        return self.system if self.choice == "system" else self.choice
 
     @property
     def is_dark(self) -> bool:
         """Whether light text stands on a dark ground."""
         return self.mode == "dark"
-
-    @property
-    def high_contrast(self) -> bool:
-        """Whether all text has the strongest colour and controls a stronger outline."""
-        return self._high_contrast
 
     def choose(self, choice: str) -> None:
         """Take a palette, or follow the system; ValueError for another word."""
@@ -153,7 +144,7 @@ class Theme:
 
     def colour(self, role: str) -> str:
         """The colour of a role as ``#RRGGBB``; KeyError for an unknown role."""
-        if self._high_contrast:
+        if self.high_contrast:
             role = {"text2": "text", "text3": "text", "outline": "text2"}.get(role, role)
         return PALETTES[self.mode][role]
 
@@ -172,10 +163,10 @@ class Theme:
         return self.colour(f"series.{number % SERIES}")
 
     def _change(self, **fields: object) -> None:
-        before = (self.mode, self._high_contrast)
+        before = (self.mode, self.high_contrast)
         for name, value in fields.items():
-            setattr(self, f"_{name}", value)
-        if before != (self.mode, self._high_contrast):
+            setattr(self, name, value)
+        if before != (self.mode, self.high_contrast):
             self.changed.emit()
 
 

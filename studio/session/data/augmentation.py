@@ -62,10 +62,8 @@ def augmented(
     Args:
         rows: the samples, pictures [n, height, width, channels] as stored.
         indices: where they stand in the training part, which decides what is drawn for them.
-        steps: the augmentations, in order.
         normalization: applied before them, as in training.
-        seed: the training's seed.
-        epochs: how many epochs to show; every one draws anew.
+        epochs: how many epochs to show; each draws other random numbers.
 
     Raises:
         ShapeError: the samples are no pictures.
@@ -135,10 +133,8 @@ class AugmentationPreview:
     """Shows what the first epochs make of a few samples of the training part.
 
     Args:
-        document: gives the document.
         data: its data, open or not.
         scheduler: waits until changing has paused.
-        tasks: makes the pictures.
     """
 
     def __init__(

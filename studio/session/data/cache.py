@@ -22,7 +22,7 @@ KEPT = 3
 
 _STAMPED = 64
 _ASKED_EVERY = 0.1
-"""Seconds after which somebody who waits for another to read is asked whether to wait on."""
+"""Seconds between checks whether a caller that waits for another's reading was cancelled."""
 
 
 class _Slot:
@@ -38,7 +38,7 @@ class DatasetCache:
     """Opens data sets by their reference; safe to ask from any thread.
 
     A set counts as the same while its reference, the folder relative paths start from, and size
-    and time of its files are the same, so that a file that was mended is read anew.
+    and time of its files are the same, so that a repaired file is read again.
 
     Args:
         trusted: what may be read outside of a project's folder; anything without.
@@ -52,7 +52,7 @@ class DatasetCache:
     def open(self, settings: DataSettings, folder: Path) -> Dataset:
         """The data set, read at the first time; raises what `DataSettings.open` raises.
 
-        Whoever asks for a set that is being read waits until it is there.
+        A caller that asks for a set that is being read waits until it is there.
 
         Raises:
             UntrustedDataError: it lies where the user has not agreed to read.
@@ -69,7 +69,7 @@ class DatasetCache:
                 try:
                     slot.dataset = settings.open(folder)
                 except CancelledError:
-                    # That says nothing of the data: whoever asks next has it read.
+                    # That says nothing about the data: the next caller reads it.
                     raise
                 except StudioError as error:
                     slot.error = _again(error)
@@ -85,7 +85,7 @@ class DatasetCache:
         return None if slot is None else slot.dataset
 
     def forget(self) -> None:
-        """Read everything anew when it is asked for next."""
+        """Forget all sets; each is read again when it is next needed."""
         with self._lock:
             self._slots.clear()
 

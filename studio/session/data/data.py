@@ -61,12 +61,10 @@ class DataModel:
     """Follows the data section of the document that is open.
 
     Attributes:
-        read_again: files were read anew because the user asked for it, well or not.
+        read_again: the user had files read again; emitted after success and failure.
         trust_wanted: the project names data outside its folder, and the user has to agree first.
 
     Args:
-        document: gives the document.
-        tasks: runs reading and looking through data.
         cache: keeps data sets open; compiles share it.
     """
 
@@ -159,7 +157,7 @@ class DataModel:
             self.changed.emit()
 
     def reload(self) -> None:
-        """Read the data anew, because files were changed."""
+        """Read the data again, because files were changed."""
         self.cache.forget()
         self._wanted = None
         self._reads_again = True
@@ -309,7 +307,7 @@ class DataModel:
         )
 
     def _tell_read_again(self) -> None:
-        """Where files were read anew, what was made of them before is no longer true."""
+        """Report that files were read again, so that results of the old ones are dropped."""
         if self._reads_again:
             self._reads_again = False
             self.read_again.emit()
@@ -348,7 +346,6 @@ class DataModel:
         wrong with it is listed. Where there is nothing in it, there would be nothing to mend.
 
         Args:
-            path: the file or folder.
             done: told on the window's thread what it was taken for, and whether it was read.
             failed: told why it was not recognised; without, the list of tasks tells.
             beside: what was chosen together with it: the labels of samples.

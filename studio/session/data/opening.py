@@ -1,4 +1,4 @@
-"""What opening data takes, apart from the window: run on another thread."""
+"""Opens and describes data; runs in the background."""
 
 from __future__ import annotations
 

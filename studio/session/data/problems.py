@@ -89,7 +89,6 @@ def find_problems(
     """Look through a source a loader refused.
 
     Args:
-        reference: the data reference.
         base: the project's folder.
         refusal: the loader's error, which is the first problem.
         progress: hears how far it is; may raise to stop.

@@ -47,7 +47,6 @@ def recognise(path: Path, base: Path | None = None) -> Recognised:
     """What a file or folder is.
 
     Args:
-        path: where it is.
         base: the project's folder; what lies inside is referred to relative to it.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What there is to say about a data set: parts, balance, ranges, and what normalising makes."""
+"""Facts about a data set: parts, class balance, ranges, and values after normalisation."""
 
 from __future__ import annotations
 

@@ -105,11 +105,7 @@ def _frame(some: npt.NDArray[np.float64], ground: float, ink: float) -> Frame | 
 
 
 class Drawing:
-    """Ink on a sheet; places are shares of its width and height.
-
-    Args:
-        sheet: what is drawn on.
-    """
+    """Ink on a sheet; places are shares of its width and height."""
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet

@@ -80,13 +80,12 @@ class RecordedNetwork:
     """The network of a recorded run, opened when it is first asked, on a device of its own.
 
     Args:
-        run: which one.
         choice: the device: ``auto``, ``gl`` or ``cpu``.
         dataset: opens data sets, or has them open.
     """
 
     def __init__(self, run: RunFolder, choice: str, dataset: OpenData) -> None:
-        self._run = run
+        self.run = run
         self._choice = choice
         self._dataset = dataset
         self._lock = Lock()
@@ -102,13 +101,13 @@ class RecordedNetwork:
         """
         with self._lock:
             if self._closed:
-                raise DataError("another run was chosen", who=self._run.name)
+                raise DataError("another run was chosen", who=self.run.name)
             if self._trained is None:
                 self._trained = self._open()
             return work(self._trained)
 
     def close(self) -> None:
-        """Give it back; waits for whoever asks it."""
+        """Close it, after the question under way."""
         with self._lock:
             self._closed = True
             if self._trained is not None:
@@ -119,13 +118,13 @@ class RecordedNetwork:
                 self._opened = None
 
     def _open(self) -> Trained:
-        project = self._run.project()
+        project = self.run.project()
         if project.data is None:
-            raise DataError("the run has no data", who=self._run.name)
+            raise DataError("the run has no data", who=self.run.name)
         task = Task.of_project(project, self._dataset(project.data, project.folder))
         if self._opened is None:
             self._opened = open_backend(self._choice)
-        return Trained.of_run(self._run, self._opened.backend, task)
+        return Trained.of_run(self.run, self._opened.backend, task)
 
 
 class EvaluationModel:
@@ -133,8 +132,6 @@ class EvaluationModel:
 
     Args:
         training: whose last network is tested unless a run is chosen.
-        runs: recorded runs.
-        tasks: does the work.
         preferences: ``backend`` says where recorded runs are opened.
         dataset: opens data sets, or has them open.
     """
@@ -163,7 +160,8 @@ class EvaluationModel:
         self._tasks = tasks
         self._preferences = preferences
         self._dataset = dataset
-        self._run = LATEST
+        self.run = LATEST
+        """Name of the run that is tested, `LATEST` for the last training."""
         self._recorded: RecordedNetwork | None = None
         self._measuring: TaskHandle | None = None
         self._asking: TaskHandle | None = None
@@ -176,14 +174,9 @@ class EvaluationModel:
     # -- what is tested -------------------------------------------------------------------------
 
     @property
-    def run(self) -> str:
-        """Name of the run that is tested, `LATEST` for the last training."""
-        return self._run
-
-    @property
     def label(self) -> str:
         """What is tested, in a few words; empty where there is nothing."""
-        name = self._run or self._runs.active
+        name = self.run or self._runs.active
         record = self._runs.run(name)
         if not name:
             return ""
@@ -192,7 +185,7 @@ class EvaluationModel:
     @property
     def tested(self) -> str:
         """Name of the run whose network is tested, the last training's included."""
-        return self._run or self._runs.active
+        return self.run or self._runs.active
 
     @property
     def testable(self) -> tuple[tuple[str, str], ...]:
@@ -214,7 +207,7 @@ class EvaluationModel:
     def is_stale(self) -> bool:
         """Whether the network has been trained on since it was measured."""
         results = self.results
-        if results is None or self._run != LATEST or not self._training.is_busy:
+        if results is None or self.run != LATEST or not self._training.is_busy:
             return False
         return self._training.status.steps != results.steps
 
@@ -232,9 +225,9 @@ class EvaluationModel:
         """Test a recorded run, or `LATEST`."""
         if name == self._runs.active and self._training.has_weights:
             name = LATEST
-        if name == self._run and self.results is not None:
+        if name == self.run and self.results is not None:
             return
-        self._run = name
+        self.run = name
         self._forget()
         self.measure()
 
@@ -246,14 +239,14 @@ class EvaluationModel:
             self.measure()
 
     def measure(self) -> None:
-        """Measure the network anew, in the background."""
+        """Measure the network again, in the background."""
         network = self._network()
         if network is None:
             self._set_status("waiting" if self._training.is_busy else "nothing")
             return
         if self._measuring is not None:
             self._measuring.cancel()
-        part, beside = self.part, self._training.is_busy and self._run == LATEST
+        part, beside = self.part, self._training.is_busy and self.run == LATEST
         before = self.subject
 
         def work(handle: TaskHandle) -> _Measured:
@@ -331,7 +324,7 @@ class EvaluationModel:
 
     def follow(self) -> None:
         """Another document is open: nothing of it was tested yet."""
-        self._run, self._unkept = LATEST, None
+        self.run, self._unkept = LATEST, None
         self._forget()
         self._set_status("nothing")
 
@@ -345,9 +338,9 @@ class EvaluationModel:
     # -- inside ---------------------------------------------------------------------------------
 
     def _network(self) -> SharedNetwork | RecordedNetwork | None:
-        if self._run == LATEST:
+        if self.run == LATEST:
             return self._training.network if self._training.has_weights else None
-        record = self._runs.run(self._run)
+        record = self._runs.run(self.run)
         if record is None or not record.has_weights:
             return None
         if self._recorded is None:
@@ -360,7 +353,7 @@ class EvaluationModel:
         self.subject, self.results = made.subject, made.results
         self.part = made.results.part
         if self.part == "test" and not self._training.is_busy:
-            self._keep(self._run or self._runs.active, made.results)
+            self._keep(self.run or self._runs.active, made.results)
         self._set_status("ready")
         self.chosen_changed.emit()
 
@@ -415,17 +408,17 @@ class EvaluationModel:
 
     def _ended(self, outcome: TrainingOutcome) -> None:
         if outcome.state == "failed":
-            if self._run == LATEST:
+            if self.run == LATEST:
                 self._forget()
                 self._set_status("nothing")
             return
-        if self._run != LATEST:
-            self._run = LATEST
+        if self.run != LATEST:
+            self.run = LATEST
         self._forget()
         self.measure()
 
     def _state_changed(self, state: State) -> None:
-        if state not in ("preparing", "idle") or self._run != LATEST:
+        if state not in ("preparing", "idle") or self.run != LATEST:
             return
         # The network that was asked is about to be closed.
         self._cancel()

@@ -1,4 +1,4 @@
-"""What a network said about samples, measured: classes confused, losses, errors."""
+"""Predictions compared with targets: confusion matrix, losses, errors."""
 
 from __future__ import annotations
 
@@ -93,7 +93,6 @@ def class_shares(outputs: Array, classes: int, *, logits: bool) -> Floats:
     Args:
         outputs: [samples, classes], or [samples, 1] for two classes.
         classes: how many classes there are.
-        logits: whether the outputs are logits.
     """
     wide = outputs.reshape(len(outputs), -1).astype(np.float64)
     if wide.shape[1] == 1 and classes == 2:

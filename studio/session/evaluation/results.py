@@ -84,8 +84,6 @@ def measure(
     """Ask a network about every sample of a part.
 
     Args:
-        trained: the network.
-        part: of its data.
         progress: hears (samples done, samples in all); may raise to stop.
         beside_training: the network is in training: its own measuring is left alone, and the
             loss is the mean of the samples' losses.

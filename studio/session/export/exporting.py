@@ -140,8 +140,6 @@ class ExportModel:
     """What can be exported of the document that is open, and doing it in the background.
 
     Args:
-        document: gives the document.
-        tasks: runs the work.
         run_of: the recorded training whose weights are meant, or None.
         cache: data sets that are open already.
         memory: file that remembers the last choice of each document; None keeps it in memory.
@@ -159,7 +157,7 @@ class ExportModel:
         self.finished: Signal[[ExportResult]] = Signal()
         self.pictures: dict[str, Picture] = {}
         self.result: ExportResult | None = None
-        self._task: TaskHandle | None = None
+        self.task: TaskHandle | None = None
         self._compared: tuple[Path, DocumentState, tuple[str, ...]] | None = None
         self._document = document
         self._tasks = tasks
@@ -194,11 +192,6 @@ class ExportModel:
                 found = (f"the network cannot run now: {error.message}",)
             self._compared = (run.path, state, found)
         return self._compared[2]
-
-    @property
-    def task(self) -> TaskHandle | None:
-        """The export that is running."""
-        return self._task
 
     @property
     def last(self) -> tuple[ExportForm, Path] | None:
@@ -302,13 +295,13 @@ class ExportModel:
         run, key, document = self._need_run(), self._key(), self._document()
 
         def give_up(error: StudioError) -> None:
-            self._task = None
+            self.task = None
             self.changed.emit()
             if failed is not None:
                 failed(error)
 
         self.result = None
-        self._task = self._tasks.start(
+        self.task = self._tasks.start(
             f"Export {path.name}",
             lambda handle: self._write(form, path, run, handle),
             lambda result: self._done(result, key, is_shown=self._document() is document),
@@ -316,7 +309,7 @@ class ExportModel:
             if_left="answer",
         )
         self.changed.emit()
-        return self._task
+        return self.task
 
     def again(self, failed: Callable[[StudioError], object] | None = None) -> None:
         """Export what was exported last, to the same place; DataError when nothing was."""
@@ -350,7 +343,7 @@ class ExportModel:
 
     def _done(self, result: ExportResult, key: str, *, is_shown: bool) -> None:
         """An export of the document with that key is over; another may be open by now."""
-        self._task = None
+        self.task = None
         if is_shown:
             self.result = result
         self._last.pop(key, None)
@@ -360,8 +353,8 @@ class ExportModel:
         self.finished.emit(result)
 
     def _tasks_changed(self) -> None:
-        if self._task is not None and self._task.cancelled:
-            self._task = None
+        if self.task is not None and self.task.cancelled:
+            self.task = None
             self.changed.emit()
 
     def _check_place(self, path: Path) -> None:

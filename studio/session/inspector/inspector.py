@@ -31,7 +31,6 @@ class InspectorModel:
     """Follows the selection and the document.
 
     Args:
-        document: gives the document.
         bus: says what is selected.
         compilation: gives costs, and the layer behind an instruction or tensor.
     """

@@ -1,1 +1,1 @@
-"""What the user is told: notices, the offers they make, and the log."""
+"""What the user is told: notices, the actions they offer, and the log."""

@@ -224,7 +224,6 @@ class LogEvents:
     """Writes into the log what compiler and trainings report.
 
     Args:
-        log: where the lines go.
         compilation: says what it made, or why it could not.
         training: says when it begins and how it ends.
     """

@@ -1,4 +1,4 @@
-"""What is offered after a training that went wrong: one step each, which can be undone."""
+"""Offers after a failed training, such as a smaller batch; each is one undoable edit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ class Remedies:
     """Makes the actions of notices about a training; each is for the document open then.
 
     Args:
-        document: the document that is open.
-        training: its trainings.
         notices: say why something cannot be done.
     """
 

@@ -38,7 +38,6 @@ class NoticeSettling:
         fitting: largest batch size that fits after a training lacked memory; 0 for none.
 
     Args:
-        notices: what is settled.
         actions: success of one settles its earlier refusal.
         data: reading them settles errors about them.
         training: its start settles errors of the training before.

@@ -1,1 +1,1 @@
-"""Curves of a training: series, axes, smoothing, thinning."""
+"""Curves of a training: series, axes, scales, smoothing, thinning."""

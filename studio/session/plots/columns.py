@@ -20,11 +20,7 @@ AT_ONCE = 1 << 16
 
 
 class Column:
-    """Numbers of one type that are only ever appended to.
-
-    Args:
-        dtype: their type.
-    """
+    """Numbers of one type that are only ever appended to."""
 
     def __init__(self, dtype: npt.DTypeLike = np.float32) -> None:
         self._room: Values = np.empty(_FIRST_ROOM, dtype)
@@ -61,7 +57,6 @@ class Extremes:
     appended to the column is taken in by the next look: many small pieces cost no more than one.
 
     Args:
-        column: what is looked at.
         highest: the highest instead of the lowest.
     """
 

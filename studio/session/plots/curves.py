@@ -89,7 +89,6 @@ class RunCurves:
             size: what an epoch consists of.
             metrics: names of what each step gives, the learning rate last.
             step: steps done before.
-            wall: when.
         """
         if self.size is None:
             self._count_steps(size.steps)

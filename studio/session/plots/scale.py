@@ -1,4 +1,4 @@
-"""How values and times stand on the axes of a plot: transforms, and where ticks go."""
+"""Scales of a plot's axes: transforms of values and times, and where ticks go."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tick(NamedTuple):
 
 @dataclass(frozen=True)
 class ValueScale:
-    """What becomes of values before they are drawn.
+    """How values are transformed before they are drawn.
 
     ``log`` draws magnitudes of ten. ``symmetric`` does so above and below a zone around zero, in
     which it is linear: the zone reaches to ``zone`` and is as high as one magnitude each way.
@@ -105,8 +105,6 @@ class ValueScale:
         """Ticks of which at least two have a text: a single number tells nothing of a scale.
 
         Args:
-            low: the lower place.
-            high: the upper place.
             most: texts wanted at most.
             room: texts there is room for, where fewer would be a single one.
         """

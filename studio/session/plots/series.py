@@ -99,7 +99,6 @@ class Curve:
     """Numbers by index, with the extremes of any stretch.
 
     Args:
-        values: what is drawn.
         low: the lowest that each value stands for; the value itself by default.
         high: the highest that each value stands for.
     """
@@ -130,7 +129,7 @@ class Curve:
             self.follow()
 
     def follow(self) -> None:
-        """Sum up what was appended to the columns, before anybody asks."""
+        """Update the derived columns from what was appended."""
         self._low.follow()
         self._high.follow()
 
@@ -279,7 +278,6 @@ class Smoothed:
     """A series smoothed on all its points, kept up as it grows.
 
     Args:
-        series: what is smoothed.
         weight: how much, 0 to below 1; meant for single steps, whatever the series' stride.
     """
 
@@ -289,22 +287,17 @@ class Smoothed:
         self._begin()
         self.update()
 
-    @property
-    def curve(self) -> Curve:
-        """The averages."""
-        return self._curve
-
     def update(self) -> None:
         """Take in what the series has got since."""
         if self.series.stride != self._stride:
             # Its points were joined: they are others now.
             self._begin()
-        self._curve.extend(self._smoother.add(self.series.values[len(self._curve) :]))
+        self.curve.extend(self._smoother.add(self.series.values[len(self.curve) :]))
 
     def _begin(self) -> None:
         self._stride = self.series.stride
         self._smoother = Smoother(self.weight**self._stride)
-        self._curve = Curve(Column(np.float64))
+        self.curve = Curve(Column(np.float64))
 
 
 def _means(groups: Values) -> Values:
@@ -344,11 +337,8 @@ def thin(
     the view is drawn too.
 
     Args:
-        curve: what is drawn.
         steps: at which step each of its points stands.
-        horizontal: the axis.
         view: the part of the axis that is seen.
-        pixels: how wide it is.
     """
     count = len(curve)
     if not count or pixels < 1 or not view[1] > view[0]:

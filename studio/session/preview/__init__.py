@@ -1,1 +1,1 @@
-"""A small forward pass of the open document, kept up to date."""
+"""What each layer makes of a few samples, computed again after each edit."""

@@ -1,4 +1,4 @@
-"""The part of a drawing that works, run once on a few samples: what previews are made of."""
+"""Runs the valid part of a network once on a few samples; previews show the results."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _in_order(state: DocumentState, resolved: Resolved) -> list[str]:
 
 
 def content_hashes(state: DocumentState, seed: int, data: str) -> dict[str, str]:
-    """For every layer a hash of all that its output depends on but weights somebody trained."""
+    """For each layer a hash of all its output depends on, except trained weights."""
     resolved = resolve(state)
     found: dict[str, str] = {}
     for node_id in _in_order(state, resolved):

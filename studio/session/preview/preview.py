@@ -28,6 +28,9 @@ from studio.session.document.change import Change
 from studio.session.document.document import Document
 from studio.session.document.report import Report
 from studio.session.document.state import DocumentState
+from studio.session.live.scheduler import Repeated
+from studio.session.live.sources import Resting, is_replaced, read_between_steps
+from studio.session.live.tensors import LiveTensors
 from studio.session.preview.network import (
     Part,
     Samples,
@@ -40,9 +43,6 @@ from studio.session.preview.network import (
 )
 from studio.session.tensor_view.colours import EMPTY, ColourRange
 from studio.session.tensor_view.layout import SheetLayout
-from studio.session.tensor_view.live import LiveTensors
-from studio.session.tensor_view.live_resting import Resting, is_replaced, read_between_steps
-from studio.session.tensor_view.live_scheduler import Repeated
 from studio.session.tensor_view.picture import make_picture, short_number
 from studio.session.tensor_view.view_state import ViewState
 
@@ -112,8 +112,6 @@ class NodePreviews:
     """The previews of one document after another; used on the window's thread.
 
     Args:
-        scheduler: the window's thread.
-        tasks: runs networks in the background.
         compilation: opens the data.
         live: knows whose weights are current.
     """
@@ -275,7 +273,7 @@ class NodePreviews:
         return {n: key for n, key in keys.items() if key is not None and key not in self._pictures}
 
     def _look(self, refresh: bool = False) -> None:
-        """Make what is missing; or everything anew, because the weights have changed."""
+        """Make missing previews; or all of them again, because the weights have changed."""
         document, samples, state = self._document, self._batch(), self._state
         if document is None or samples is None or state is None or self._running is not None:
             return

@@ -1,4 +1,4 @@
-"""A dry run: some steps of a training whose weights nobody keeps, to see what a step takes."""
+"""A dry run: some steps of a training, only to measure them; its weights are thrown away."""
 
 from __future__ import annotations
 
@@ -49,7 +49,6 @@ def dry_run(task: Task, choice: str, store: PeakStore, handle: TaskHandle) -> Dr
         task: what would be trained.
         choice: ``auto``, ``gl`` or ``cpu``.
         store: where the device's peaks are kept; measured here when they are not.
-        handle: hears how far it is.
 
     Raises:
         CancelledError: the user stopped it.
@@ -94,8 +93,6 @@ class _Ending:
     """Ends a dry run when it has seen enough; called on the training thread.
 
     Args:
-        trainer: what is ended.
-        handle: hears how far it is.
         rises_in: seconds of steps that do not count.
 
     Attributes:

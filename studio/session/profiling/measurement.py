@@ -86,11 +86,7 @@ class Subject:
 
 
 class Measurement:
-    """Collects the windows of one subject.
-
-    Args:
-        subject: what is measured.
-    """
+    """Collects the windows of one subject."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject

@@ -1,4 +1,4 @@
-"""The best each device was seen to do, measured once and kept."""
+"""Peak arithmetic rate and bandwidth of each device, measured once and kept."""
 
 from __future__ import annotations
 

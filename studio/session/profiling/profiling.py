@@ -39,12 +39,9 @@ class ProfilingModel:
     Made on the window's thread, whose share in the time of a step it measures.
 
     Args:
-        scheduler: the window's thread.
-        tasks: runs dry runs and calibrations.
         preferences: ``backend`` and ``profile_live``.
         cache: the user's cache folder.
         task: what would be trained now; None while the document cannot be.
-        failed: hears what went wrong.
         name_of: what the user calls a layer, by its id.
     """
 
@@ -75,7 +72,8 @@ class ProfilingModel:
         self._frozen: Measurement | None = None
         self._is_frozen = False
         self._wants_peaks = False
-        self._quiet = False
+        self.quiet = False
+        """Whether live views rest so that the training has the machine for itself."""
         self._trainer: Trainer | None = None
         self._sampler: StepSampler | None = None
         self._timer: Handle | None = None
@@ -123,7 +121,7 @@ class ProfilingModel:
 
     @property
     def is_unwatched(self) -> bool:
-        """Whether a training is under way that nobody measures, as the user wants it."""
+        """Whether a training is under way that is not measured, as the user chose."""
         return self._trainer is not None and self._sampler is None and not self._wants_live()
 
     def follow(self, trainer: Trainer) -> None:
@@ -188,16 +186,11 @@ class ProfilingModel:
         self.state_changed.emit()
         self.changed.emit()
 
-    @property
-    def quiet(self) -> bool:
-        """Whether every live view rests so that the training has the machine for itself."""
-        return self._quiet
-
     def set_quiet(self, quiet: bool) -> None:
         """Stop all live views, measuring included, or let them go on."""
-        if quiet == self._quiet:
+        if quiet == self.quiet:
             return
-        self._quiet = quiet
+        self.quiet = quiet
         self._attach_or_detach()
         self.quiet_changed.emit(quiet)
         self.state_changed.emit()
@@ -235,7 +228,7 @@ class ProfilingModel:
             f"Measure a step of {task.name}",
             lambda handle: dry_run(task, choice, store, handle),
             partial(self._dry_run_done, choice),
-            self._dry_run_failed,
+            self._not_measured,
         )
         self.state_changed.emit()
 
@@ -255,7 +248,7 @@ class ProfilingModel:
         return "one is running" if self._running is not None else ""
 
     def want_peaks(self) -> None:
-        """Somebody looks at the roofline: measure the device as soon as it is free, if need be."""
+        """Measure the device for the roofline as soon as it is free, unless it is known."""
         self._wants_peaks = True
         self._measure_missing_peaks()
 
@@ -279,7 +272,7 @@ class ProfilingModel:
                 store.measure(opened.backend)
 
         self._running = self._tasks.start(
-            f"Measure the peaks of {subject.device}", measure, self._peaks_done, self._peaks_failed
+            f"Measure the peaks of {subject.device}", measure, self._peaks_done, self._not_measured
         )
         self.state_changed.emit()
 
@@ -316,7 +309,7 @@ class ProfilingModel:
         return tuple(replace(row, owners=tuple(names[o] for o in row.owners)) for row in rows)
 
     def _wants_live(self) -> bool:
-        return not self._quiet and self._preferences.flag("profile_live")
+        return not self.quiet and self._preferences.flag("profile_live")
 
     def _preference_changed(self, name: str) -> None:
         if name == "profile_live":
@@ -409,7 +402,7 @@ class ProfilingModel:
         self.state_changed.emit()
         self.changed.emit()
 
-    def _dry_run_failed(self, error: StudioError) -> None:
+    def _not_measured(self, error: StudioError) -> None:
         self._running = None
         self.state_changed.emit()
         if error.code != "cancelled":
@@ -426,6 +419,3 @@ class ProfilingModel:
         self._raise_peaks()
         self.state_changed.emit()
         self.changed.emit()
-
-    def _peaks_failed(self, error: StudioError) -> None:
-        self._dry_run_failed(error)

@@ -157,7 +157,6 @@ class CurvesDisplay:
     """The state of the plots; used on the window's thread.
 
     Args:
-        training: whose curves are drawn.
         runs: gives those of other runs, and which of them are drawn.
     """
 

@@ -163,7 +163,6 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
     """What a run's folder says; damage is said in ``problem``, never raised.
 
     Args:
-        folder: of the run.
         active: whether this window is training it.
     """
     active = active or holder_of(folder.path) is not None
@@ -245,12 +244,7 @@ def parts_of(marks: Sequence[Mark]) -> int:
 
 
 def history_of(marks: Sequence[Mark], *, is_training: bool = False) -> tuple[str, ...]:
-    """A line for each thing that happened; none for a run that was trained in one go.
-
-    Args:
-        marks: of the run, in order.
-        is_training: whether it trains now.
-    """
+    """A line for each thing that happened; none for a run that was trained in one go."""
     in_one_go = len(marks) <= 2 and [mark.kind for mark in marks] in (
         [], ["start"], ["start", "finished"],
     )  # fmt: skip

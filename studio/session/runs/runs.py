@@ -99,9 +99,7 @@ class RunList:
 
     Args:
         training: trains, and knows where runs are kept.
-        scheduler: the window's thread.
         tasks: reads and moves files in the background.
-        failed: hears what went wrong.
     """
 
     def __init__(

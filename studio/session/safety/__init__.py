@@ -1,1 +1,1 @@
-"""What is kept when something fails: autosaves, locks, recovery, logs."""
+"""What survives a failure: journals, autosaves, locks, crash reports."""

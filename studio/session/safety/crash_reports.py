@@ -1,6 +1,6 @@
 """What the interpreter writes when the process dies of a fault, kept until the next start.
 
-Nothing is ever sent anywhere: the next start offers the text to whoever wants to pass it on.
+Nothing is ever sent: the next start shows the text, for the user to pass on.
 """
 
 from __future__ import annotations
@@ -28,8 +28,6 @@ class CrashReports:
     """One file for each process that runs; one that holds a fault when it is gone is a report.
 
     Args:
-        folder: where they are kept.
-        own: this process.
         watch: has the interpreter write faults to a file; None lets it write to no file again.
     """
 
@@ -98,7 +96,7 @@ def _head(own: ProcessIdentity) -> str:
 
 
 def _writer(text: bytes) -> ProcessIdentity:
-    """Who wrote a file, by its first line; nobody that runs where that says nothing."""
+    """The process a file's first line names; one that is not running where it names none."""
     first = text.partition(b"\n")[0].decode("utf-8", "replace")
     _, number, *started = [*first.split(" ", 2), "", ""]
     return ProcessIdentity(int(number) if number.isdigit() else 0, started[0])

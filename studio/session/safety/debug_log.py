@@ -17,7 +17,6 @@ class DebugLog:
 
     Args:
         path: the file; the one before stands beside it, with ``.1`` at its end.
-        name: the logger.
     """
 
     def __init__(self, path: Path, name: str = "studio") -> None:

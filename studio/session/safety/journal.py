@@ -1,4 +1,4 @@
-"""The journal of a document: every state since it was saved, appended as it comes about.
+"""The journal of a document: every state since it was saved, appended as it changes.
 
 A file of records behind the magic ``GBJ1``: u32 length and u32 CRC-32 of the content, both
 little-endian, then the content, JSON compressed by zlib. The first record says whose journal it is,
@@ -85,7 +85,6 @@ class Journal:
 
     Args:
         path: the file; its folder is made.
-        owner: whose it is.
 
     Raises:
         OSError: the file cannot be made.

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from studio.engine.core.errors import StudioError
-from studio.engine.core.process_identity import own_identity
+from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.process_identity import ProcessIdentity, own_identity
 from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import load_json
 from studio.engine.train.project import SUFFIX as PROJECT_SUFFIX
 from studio.session.core.scheduling import Handle, Scheduler, Throttle
 from studio.session.core.tasks import TaskList
@@ -21,7 +25,6 @@ from studio.session.data.data import DataModel
 from studio.session.document.document import Change, Document
 from studio.session.document.files.project_file import project_of_state
 from studio.session.document.state import DocumentState
-from studio.session.safety.document_locks import DocumentLocks, Holder
 from studio.session.safety.journal import SUFFIX, Journal, JournalOwner
 from studio.session.safety.recovery_sessions import (
     RecoverableSession,
@@ -37,7 +40,7 @@ MERGED_SECONDS = 0.1
 
 AUTOSAVE_SECONDS = 300.0
 JOURNAL_BYTES = 8 << 20
-"""Length at which a journal begins anew with a whole state."""
+"""Size from which a journal is replaced by a new one that begins with the whole state."""
 
 KEPT = 20
 """Copies kept of each document; the oldest go first."""
@@ -47,6 +50,82 @@ _UNTITLED = "untitled-"
 _DAY = 86_400.0
 
 _LOG = logging.getLogger(__name__)
+_LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=100)
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A window that has a project open.
+
+    Attributes:
+        process: the process it belongs to.
+        since: when it opened the project, seconds since the epoch.
+    """
+
+    process: ProcessIdentity
+    since: float
+
+
+class DocumentLocks:
+    """The notices of all windows, one small file each."""
+
+    def __init__(self, folder: Path, owner: ProcessIdentity | None = None) -> None:
+        self._folder = folder
+        self._owner = owner or own_identity()
+
+    def take(self, path: Path, uuid: str) -> tuple[Holder, ...]:
+        """Say that a document has a file open; which other windows have it open too.
+
+        Where the notice cannot be written the log says so: nothing depends on it.
+        """
+        others = self.others(path)
+        content = {
+            "path": str(path.resolve()), "pid": self._owner.pid, "started": self._owner.started,
+            "since": time.time(),
+        }  # fmt: skip
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            write_atomic(self._file(path, uuid), json.dumps(content).encode("utf-8"))
+        except (OSError, FormatError) as error:
+            _LOG.warning("other windows are not told that %s is open: %s", path, error)
+        return others
+
+    def release(self, path: Path, uuid: str) -> None:
+        """Say that the document is not open any more."""
+        with suppress(OSError):
+            self._file(path, uuid).unlink()
+
+    def others(self, path: Path) -> tuple[Holder, ...]:
+        """Windows of other processes that have a file open; notices of dead ones are removed."""
+        found = []
+        for entry, holder in self._notices(path):
+            if not holder.process.is_running:
+                with suppress(OSError):
+                    entry.unlink()
+            elif holder.process != self._owner:
+                found.append(holder)
+        return tuple(sorted(found, key=lambda holder: holder.since))
+
+    def _notices(self, path: Path) -> Iterator[tuple[Path, Holder]]:
+        if not self._folder.is_dir():
+            return
+        for entry in sorted(self._folder.glob(f"{_mark(path)}-*.json")):
+            try:
+                content = load_json(entry, _LIMITS)
+            except FormatError:
+                continue
+            if not isinstance(content, dict):
+                continue
+            pid, started, since = (content.get(k) for k in ("pid", "started", "since"))
+            if isinstance(pid, int) and isinstance(started, str) and isinstance(since, float):
+                yield entry, Holder(ProcessIdentity(pid, started), since)
+
+    def _file(self, path: Path, uuid: str) -> Path:
+        return self._folder / f"{_mark(path)}-{self._owner.pid}-{uuid}.json"
+
+
+def _mark(path: Path) -> str:
+    return sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 class Recovery:
@@ -54,8 +133,6 @@ class Recovery:
 
     Args:
         folder: the user's folder for state; everything is kept below it.
-        scheduler: the window's thread.
-        tasks: writes autosaves.
         told: hears, once, that the journal cannot be written.
     """
 
@@ -265,7 +342,7 @@ class Recovery:
             )
 
     def _document_saved(self) -> None:
-        """Nothing is unsaved any more; the journal begins anew with the next change."""
+        """Everything is saved: delete the journal; the next change starts a new one."""
         document = self._document
         self._later.cancel()
         self._remove_journals()
@@ -294,7 +371,6 @@ class Recovery:
         """Save a document, to where it came from unless told; where that is.
 
         Args:
-            document: what is saved.
             data: keeps the data within reach when the folder changes.
             path: another place.
 
@@ -399,7 +475,6 @@ def write_copy(folder: Path, path: Path | None, uuid: str, state: DocumentState)
         folder: where copies of all documents are kept.
         path: the document's file, by which its copies stay together from window to window.
         uuid: of the document, for one without a file.
-        state: what is written.
 
     Raises:
         StudioError: it cannot be written.

@@ -1,1 +1,1 @@
-"""Live tensors: what is looked at, when, and the picture made of it."""
+"""What a view of a tensor shows: slice, layout, colours, picture, pointing."""

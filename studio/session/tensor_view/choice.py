@@ -1,4 +1,4 @@
-"""Which tensor of a layer a view shows when the layer is selected."""
+"""Which tensors can be shown, and which one is when a layer is selected."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from studio.session.core.entities import Entity
 
 
 class TensorChoice:
-    """Remembers what of layers somebody looks at: a kernel here means a kernel there.
+    """Remembers which tensor of a layer the user looks at: a kernel here, then a kernel there.
 
-    Until somebody has chosen, the weights of a layer come before what it puts out.
+    Until the user has chosen, the weights of a layer come before its output.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class TensorChoice:
         self._grad = False
 
     def chosen(self, entity: Entity, tensor: Tensor | None) -> None:
-        """Somebody chose a tensor by itself."""
+        """The user chose a tensor."""
         _, self._grad = entities.tensor_name(entity)
         self._port = "" if tensor is None else port_of(tensor)
 
@@ -62,3 +62,13 @@ def renamed(before: Tensor, entity: Entity, tensors: Iterable[Tensor]) -> Entity
 def port_of(tensor: Tensor) -> str:
     """What a tensor is to its layer: ``kernel``, ``bias``, ``output``."""
     return tensor.port or tensor.name.rpartition("/")[2]
+
+
+def tensor_choices(tensors: Sequence[Tensor], gradients: frozenset[int]) -> list[Entity]:
+    """What can be chosen: every tensor, and its gradient where there is one."""
+    found: list[Entity] = []
+    for tensor in tensors:
+        found.append(entities.tensor(tensor.name))
+        if tensor.id in gradients:
+            found.append(entities.tensor(tensor.name, grad=True))
+    return found

@@ -1,4 +1,4 @@
-"""Colours of numbers: two perceptually even maps made by computing, and marks for what is none.
+"""Colours of numbers: two perceptually uniform maps, and marks for NaN and infinity.
 
 Maps are paths through the OKLab space (Ottosson 2020), walked in equal steps of its distance. One
 table of `PALETTE` colours serves pictures made here and those a shader draws.

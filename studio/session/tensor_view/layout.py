@@ -48,8 +48,6 @@ def layout_of(
     """The usual layout of what a slicing leaves of a tensor.
 
     Args:
-        shape: of the tensor.
-        slicing: which axes are left.
         weights: a kernel [height, width, in, out], not samples [N, height, width, channels].
         colour: three channels at the end are red, green and blue.
     """
@@ -166,12 +164,9 @@ def place(
     Where elements are smaller than a pixel, a cell stands for a block of them.
 
     Args:
-        shape: of the tensor.
         slicing: which indices of it.
-        layout: which axis runs where.
         size: pixels of the view.
         positions: the place of each slider among the indices of its axis.
-        page: which page of tiles.
         region: the part of a single tile that is looked at.
     """
     width, height = max(size[0], 1.0), max(size[1], 1.0)

@@ -1,4 +1,4 @@
-"""A frame turned into one picture of coloured cells, with the values that are marked or written."""
+"""Turns a frame into a picture of coloured cells, with marks and written values."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from studio.engine.core.tensor import Shape
 from studio.engine.runtime.live_sheet import HAS_MINUS, HAS_NAN, HAS_PLUS, Sheet, Tile
 from studio.engine.runtime.live_statistics import Statistics
+from studio.session.live.frames import Frame
 from studio.session.tensor_view.colours import (
     EMPTY,
     MINUS,
@@ -28,7 +29,6 @@ from studio.session.tensor_view.colours import (
     palette,
 )
 from studio.session.tensor_view.layout import SheetLayout
-from studio.session.tensor_view.live_frames import Frame
 from studio.session.tensor_view.view_state import ViewState
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]

@@ -8,8 +8,8 @@ from typing import Any
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Shape
+from studio.session.live.frames import Frame
 from studio.session.tensor_view.layout import SheetLayout
-from studio.session.tensor_view.live_frames import Frame
 from studio.session.tensor_view.slices import parse_index
 
 Index = tuple[int, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -17,10 +17,10 @@ from studio.engine.runtime.live_statistics import Statistics
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.core.tasks import TaskHandle, TaskList
+from studio.session.live.frames import INTERVAL, Frame, HeldTensor, Status
+from studio.session.live.tensors import LiveTensors, LiveView
 from studio.session.tensor_view.colours import Choice, ColourRange
 from studio.session.tensor_view.layout import Kind, Region, SheetLayout
-from studio.session.tensor_view.live import LiveTensors, LiveView
-from studio.session.tensor_view.live_frames import INTERVAL, Frame, HeldTensor, Status
 from studio.session.tensor_view.picture import Picture, TileRenderer
 from studio.session.tensor_view.pointing import LinkedCursor, Pointing
 from studio.session.tensor_view.slices import parse_slicing, past_wanted
@@ -39,7 +39,6 @@ class TensorViewModel:
     """What a tensor view shows; used on the window's thread.
 
     Args:
-        live: where pictures come from.
         tasks: reads a tensor back in the background when it is held.
         tensor_of: the tensor of a name in the program at hand, None where it has none.
         picks: the element pointed at in all views.
@@ -135,7 +134,7 @@ class TensorViewModel:
     # -- which tensor ---------------------------------------------------------------------------
 
     def show(self, entity: Entity | None) -> None:
-        """Look at another tensor; layout and range begin anew."""
+        """Look at another tensor, with the default layout and range."""
         if entity == self.entity:
             return
         self.entity = entity
@@ -152,7 +151,7 @@ class TensorViewModel:
         self._reopen()
 
     def set_active(self, active: bool) -> None:
-        """Whether anybody sees the view; hidden ones cost nothing."""
+        """Tell whether the view is visible; hidden ones cost nothing."""
         if active != self._active:
             self._active = active
             self._want()
@@ -434,13 +433,3 @@ class TensorViewModel:
         step = frame.snapshot.moment.step
         if not self.history or self.history[-1][0] < step:
             self.history.append((step, frame.statistics.mean))
-
-
-def tensor_choices(tensors: Sequence[Tensor], gradients: frozenset[int]) -> list[Entity]:
-    """What can be chosen: every tensor, and its gradient where there is one."""
-    found: list[Entity] = []
-    for tensor in tensors:
-        found.append(entities.tensor(tensor.name))
-        if tensor.id in gradients:
-            found.append(entities.tensor(tensor.name, grad=True))
-    return found

@@ -1,4 +1,4 @@
-"""How one view looks at a tensor: slice, sliders, page, zoom; plain data, used on any thread."""
+"""The view state of a tensor: slice, sliders, page, zoom; plain data, used on any thread."""
 
 from __future__ import annotations
 

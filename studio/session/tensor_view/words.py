@@ -1,13 +1,13 @@
-"""What a tensor view says in words: its corner, its remark, its numbers."""
+"""Texts of a tensor view: badge, status, statistics, the element pointed at."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from studio.engine.runtime.live_statistics import Statistics
+from studio.session.live.frames import Frame, Status
 from studio.session.tensor_view.colours import Choice
 from studio.session.tensor_view.layout import SheetLayout
-from studio.session.tensor_view.live_frames import Frame, Status
 from studio.session.tensor_view.picture import exact_number, short_number
 
 _WORDS = {"live": "LIVE", "after": "AFTER", "resting": "AT REST", "held": "HELD"}
@@ -25,8 +25,6 @@ def badge_text(frame: Frame | None, status: Status, minus: str = "", *, older: b
     """Mode and moment, for the corner of the picture.
 
     Args:
-        frame: what is shown.
-        status: why.
         minus: what the picture is the difference to, empty where it is none.
         older: the network was changed since it was trained.
     """

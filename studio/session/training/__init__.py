@@ -1,1 +1,1 @@
-"""The training of the open document: prepare, run, stop, and tell about it."""
+"""The training of the open document: preparation, control, progress, result."""

@@ -64,7 +64,6 @@ class TrainingEvents:
 
     Args:
         trainer: what is listened to, before it starts.
-        run: where it is recorded.
         told: called after an event was queued, on the training thread; must return at once.
     """
 
@@ -123,9 +122,7 @@ class CrossThreadThrottle:
     """Runs work on the window's thread; requests that come close together run it once.
 
     Args:
-        scheduler: the window's thread.
         seconds: shortest time between two runs.
-        work: what to run.
     """
 
     def __init__(self, scheduler: Scheduler, seconds: float, work: Work) -> None:

@@ -1,4 +1,4 @@
-"""The network of a training, during it and after: whoever uses it has it for himself."""
+"""The network of a training, during it and after; one user at a time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,7 @@ T = TypeVar("T")
 
 
 class SharedNetwork:
-    """A trainer's network, shared between the training and what is asked of it.
-
-    Args:
-        trainer: owns it.
-    """
+    """A trainer's network, shared between the training and what is asked of it."""
 
     def __init__(self, trainer: Trainer) -> None:
         self.trainer = trainer
@@ -49,7 +45,7 @@ class SharedNetwork:
             return work(self._trained)
 
     def close(self) -> None:
-        """End a training under way and give the network back; waits for whoever uses it."""
+        """End a training under way and give the network back; waits for its user."""
         self.trainer.control.stop()
         with self._lock:
             self._closed = True

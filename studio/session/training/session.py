@@ -115,7 +115,6 @@ def prepare(
     """Open data and device, make the run's folder and the trainer.
 
     Args:
-        plan: what is wanted.
         device: opens the backend.
         dataset: opens data sets, or has them open.
         told: called on the training thread when there is news.
@@ -179,9 +178,6 @@ class TrainingSession:
     """A training and where it stands; used on the window's thread.
 
     Args:
-        plan: what is wanted.
-        scheduler: the window's thread.
-        tasks: prepares in the background.
         device: opens the backend.
         dataset: opens data.
         said: hears sentences for the user, and whether they are warnings.

@@ -54,13 +54,10 @@ class TrainingModel:
     """Trains the network of the document and tells the views; used on the window's thread.
 
     ``changed`` comes at most ten times a second. ``started`` comes with the trainer before its
-    first step, ``ended`` after its last; the network stays open for whoever uses it until
+    first step, ``ended`` after its last; the network stays open until
     ``closing``.
 
     Args:
-        document: gives the document that is open.
-        scheduler: the window's thread.
-        tasks: prepares trainings in the background.
         preferences: ``backend`` says where to train.
         data: folder of the user's data, for runs of projects without a file.
         contexts: makes the provider of an OpenGL context that the window shares.
@@ -97,7 +94,8 @@ class TrainingModel:
         self._device = Device(scheduler)
         self._session: TrainingSession | None = None
         self._event_seconds = EVENT_SECONDS
-        self._staleness = ""
+        self.staleness = ""
+        """How the trained network differs from the one drawn; empty where it does not."""
         self._difference_found: GraphDifference | None = None
         self.lineage = Lineage()
         self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
@@ -195,17 +193,12 @@ class TrainingModel:
     @property
     def is_stale(self) -> bool:
         """Whether the network on the canvas is another than the one that was trained."""
-        return bool(self._staleness)
-
-    @property
-    def staleness(self) -> str:
-        """What differs, in one sentence; empty where nothing does."""
-        return self._staleness
+        return bool(self.staleness)
 
     @property
     def difference(self) -> GraphDifference | None:
         """What differs, layer by layer; None where nothing does, or nothing can be said."""
-        return self._difference_found if self._staleness else None
+        return self._difference_found if self.staleness else None
 
     def document_changed(self, change: Change) -> None:
         """The network on the canvas may be another: compare them once it rests."""
@@ -219,8 +212,8 @@ class TrainingModel:
         if trained is not None:
             now, replaced, busy = self._document(), self.lineage.replaced, self.is_busy
             self._difference_found, found = _difference(trained, now, replaced, is_busy=busy)
-        if found != self._staleness:
-            self._staleness = found
+        if found != self.staleness:
+            self.staleness = found
             self.staleness_changed.emit()
 
     # -- starting -------------------------------------------------------------------------------
@@ -268,7 +261,6 @@ class TrainingModel:
         """Go on with a recorded run from its last checkpoint, with the network it had.
 
         Args:
-            run: which one.
             epochs: epochs in all; as many more as before where they are all done.
 
         Raises:

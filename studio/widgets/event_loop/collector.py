@@ -11,7 +11,7 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer
 
-from studio.session.tensor_view.live_scheduler import budget
+from studio.session.live.scheduler import budget
 
 INTERVAL_MS = 250
 """Collecting stops the training for a moment, so it is done rarely."""

@@ -28,11 +28,11 @@ from studio.session.document.edits.layers import bypass, freeze, mark_output, re
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data, set_training
+from studio.session.live.sources import NetworkAtRest
+from studio.session.live.tensors import LiveTensors
 from studio.session.preview.network import content_hashes, run_part, samples_of, working_part
 from studio.session.preview.preview import INITIAL, SIZE, NodePreviews, origin_of, thumbnail
 from studio.session.tensor_view.colours import colour_map
-from studio.session.tensor_view.live import LiveTensors
-from studio.session.tensor_view.live_resting import NetworkAtRest
 
 DIGITS = {"source": "digits", "normalization": "unit"}
 

@@ -23,7 +23,6 @@ from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data, set_notes
 from studio.session.document.state import DocumentState
 from studio.session.safety import recovery
-from studio.session.safety.document_locks import DocumentLocks
 from studio.session.safety.journal import (
     Journal,
     JournalOwner,
@@ -32,7 +31,7 @@ from studio.session.safety.journal import (
     read_journal,
     state_to_json,
 )
-from studio.session.safety.recovery import Recovery
+from studio.session.safety.recovery import DocumentLocks, Recovery
 from studio.session.safety.recovery_sessions import find_sessions, sweep_journals
 from tests.session.desk import Desk
 from tests.session.safety.killed_session import edit
@@ -397,7 +396,7 @@ def test_two_windows_with_one_file_know_of_each_other(tmp_path: Path) -> None:
     path.write_text("x")
     script = (
         "import sys; from pathlib import Path\n"
-        "from studio.session.safety.document_locks import DocumentLocks\n"
+        "from studio.session.safety.recovery import DocumentLocks\n"
         "DocumentLocks(Path(sys.argv[1])).take(Path(sys.argv[2]), 'other')\n"
         "sys.stdout.write('taken\\n'); sys.stdout.flush(); sys.stdin.readline()\n"
     )

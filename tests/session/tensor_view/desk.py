@@ -6,10 +6,10 @@ import numpy as np
 
 from studio.engine.core.tensor import Role, Tensor
 from studio.session.core import entities
-from studio.session.tensor_view.live_resting import HeldWeights
+from studio.session.live.sources import HeldWeights
 from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.tensor_view.tensor_view import TensorViewModel
-from tests.session.tensor_view.live_bench import Studio
+from tests.session.live.bench import Studio
 
 
 def showing(

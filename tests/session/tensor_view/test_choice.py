@@ -10,8 +10,7 @@ from studio.engine.compiler.lower import lower
 from studio.engine.core.tensor import Tensor
 from studio.engine.isa.program import Program
 from studio.session.core import entities
-from studio.session.tensor_view.choice import TensorChoice, port_of, renamed
-from studio.session.tensor_view.tensor_view import tensor_choices
+from studio.session.tensor_view.choice import TensorChoice, port_of, renamed, tensor_choices
 from tests.engine.train.small_tasks import cnn
 
 

@@ -8,12 +8,12 @@ import pytest
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.tensor import Role
 from studio.session.core import entities
-from studio.session.tensor_view.live_resting import HeldWeights
+from studio.session.live.sources import HeldWeights
 from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.tensor_view.tensor_view import TensorViewModel
 from studio.session.tensor_view.words import pick_text
+from tests.session.live.bench import Studio
 from tests.session.tensor_view.desk import settled, showing
-from tests.session.tensor_view.live_bench import Studio
 
 
 def test_typed_slices_and_sliders_choose_what_is_shown(

@@ -12,15 +12,16 @@ from studio.engine.core.tensor import Role, Tensor
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.trainer import Trainer
 from studio.session.core import entities
+from studio.session.live.sources import HeldWeights
+from studio.session.tensor_view.choice import tensor_choices
 from studio.session.tensor_view.colours import MINUS, NAN, OVER, PLUS, UNDER, colour_map, palette
 from studio.session.tensor_view.layout import Region
-from studio.session.tensor_view.live_resting import HeldWeights
 from studio.session.tensor_view.picture import bars_of, exact_number, short_number, tight_number
-from studio.session.tensor_view.tensor_view import TensorViewModel, tensor_choices
+from studio.session.tensor_view.tensor_view import TensorViewModel
 from studio.session.tensor_view.words import aside_text, statistics_text
 from tests.engine.train.small_tasks import task
+from tests.session.live.bench import Running, Studio, asked_for
 from tests.session.tensor_view.desk import settled, showing
-from tests.session.tensor_view.live_bench import Running, Studio, asked_for
 
 GROUND = (16, 18, 22)
 

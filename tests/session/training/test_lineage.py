@@ -12,8 +12,8 @@ from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.switching import switch_type
 from studio.session.document.state import DocumentState, Wire
+from studio.session.live.sources import HeldWeights, is_replaced
 from studio.session.preview.preview import origin_of
-from studio.session.tensor_view.live_resting import HeldWeights, is_replaced
 from studio.session.training.staleness import Lineage
 from tests.session.document.networks import net
 

@@ -22,10 +22,10 @@ from studio.session.compile.selection import Selection
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.studio import Studio
-from studio.session.tensor_view.choice import TensorChoice, renamed
+from studio.session.tensor_view.choice import TensorChoice, renamed, tensor_choices
 from studio.session.tensor_view.colours import CHOICES
 from studio.session.tensor_view.picture import exact_number
-from studio.session.tensor_view.tensor_view import TensorViewModel, tensor_choices
+from studio.session.tensor_view.tensor_view import TensorViewModel
 from studio.session.tensor_view.words import pick_text, statistics_text, status_text
 from studio.ui.panes.tensor_view.actions import ACTIONS
 from studio.ui.panes.tensor_view.arrangement import Arrangement

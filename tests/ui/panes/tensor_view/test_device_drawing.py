@@ -17,8 +17,8 @@ from studio.engine.gl.live.live import GlSnapshot, GlTap
 from studio.engine.runtime.live import ArraySnapshot
 from studio.session.core import entities
 from studio.session.core.theme import Mode
+from studio.session.live.frames import Frame
 from studio.session.studio import Studio
-from studio.session.tensor_view.live_frames import Frame
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.ui.shell.docks.panes import PANES, action_tables
 from studio.ui.shell.start.shared_context import QtSharedProvider

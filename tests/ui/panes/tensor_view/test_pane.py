@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QSlider
 
 from studio.session.core import entities
 from studio.session.core.theme import Mode
+from studio.session.live.sources import HeldWeights
 from studio.session.tensor_view.colours import colour_map
-from studio.session.tensor_view.live_resting import HeldWeights
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.widgets import contexts
 from tests.session.colour_vision import lab

@@ -16,11 +16,11 @@ from studio.engine.runtime.live import Moment
 from studio.session.core import entities
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList
-from studio.session.tensor_view.live import LiveTensors
-from studio.session.tensor_view.live_channel import Channel, TensorSurvey
-from studio.session.tensor_view.live_frames import Frame, Status, Wish
-from studio.session.tensor_view.live_resting import HeldWeights
-from studio.session.tensor_view.live_scheduler import LiveBudget, LiveScheduler, Repeated
+from studio.session.live.channel import Channel, TensorSurvey
+from studio.session.live.frames import Frame, Status, Wish
+from studio.session.live.scheduler import LiveBudget, LiveScheduler, Repeated
+from studio.session.live.sources import HeldWeights
+from studio.session.live.tensors import LiveTensors
 
 
 def scheduler() -> LiveScheduler:
@@ -153,7 +153,7 @@ def test_everything_is_served_by_one_thread_and_by_none_under_quiet() -> None:
 
 
 STACK = (
-    "studio.session.tensor_view.live", "studio.session.tensor_view.tensor_view",
+    "studio.session.live.", "studio.session.tensor_view.tensor_view",
     "studio.session.preview.preview",
     "studio.engine.runtime.live", "studio.engine.train.live",
 )  # fmt: skip
@@ -164,12 +164,12 @@ CLOCKS = {
 }  # fmt: skip
 """What lets something happen later, or again and again."""
 KNOWN = {
-    "session/tensor_view/live_channel.py": {"Pace"},
+    "session/live/channel.py": {"Pace"},
     # It also measures what the window's thread takes.
-    "session/tensor_view/live_scheduler.py": {"Thread", "Pace", "call_later"},
+    "session/live/scheduler.py": {"Thread", "Pace", "call_later"},
     "session/preview/preview.py": {"Debounce"},  # waits until an edit has ended
     "widgets/binding.py": {"QTimer"},  # lets repaints rest as long as the budget says
-    "widgets/collector.py": {"QTimer"},  # garbage
+    "widgets/event_loop/collector.py": {"QTimer"},  # garbage
 }
 
 

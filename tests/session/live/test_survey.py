@@ -13,9 +13,9 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.trainer import Trainer
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList
-from studio.session.tensor_view.live import LiveTensors
-from studio.session.tensor_view.live_channel import PAUSE, TensorSurvey
-from studio.session.tensor_view.live_resting import HeldWeights
+from studio.session.live.channel import PAUSE, TensorSurvey
+from studio.session.live.sources import HeldWeights
+from studio.session.live.tensors import LiveTensors
 from tests.engine.train.small_tasks import DIGITS, cnn, task
 
 

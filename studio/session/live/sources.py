@@ -78,8 +78,6 @@ def read_between_steps(
     """Tensors of a training as they are now, all of the same step; waits for the training.
 
     Args:
-        trainer: the training under way.
-        names: of the tensors.
         grad: read their gradients.
 
     Returns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from studio.session.tensor_view.live_scheduler import (
+from studio.session.live.scheduler import (
     BUDGET,
     MOST_LOOK_SECONDS,
     SHARE,

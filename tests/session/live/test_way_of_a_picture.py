@@ -13,15 +13,15 @@ from studio.session.core import entities
 from studio.session.tensor_view.tensor_view import TensorViewModel
 from tests.called_files import CalledFiles, called_files
 from tests.engine.train.small_tasks import task
-from tests.session.tensor_view.live_bench import Running, Studio
+from tests.session.live.bench import Running, Studio
 
 MOST = 30
 """Each file more is one more to read for whoever follows the way."""
 WAY = {
     "session/tensor_view/tensor_view.py",
-    "session/tensor_view/live.py",
-    "session/tensor_view/live_scheduler.py",
-    "session/tensor_view/live_channel.py",
+    "session/live/tensors.py",
+    "session/live/scheduler.py",
+    "session/live/channel.py",
     "engine/train/live.py",
     "engine/runtime/live_board.py",
     "engine/cpu/run/live.py",

@@ -13,7 +13,7 @@ from studio.engine.train.trainer import Trainer
 from studio.session.core import entities
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList
-from studio.session.tensor_view.live import LiveTensors, LiveView
+from studio.session.live.tensors import LiveTensors, LiveView
 
 
 class Studio:

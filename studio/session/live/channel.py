@@ -1,4 +1,4 @@
-"""Tensors that are looked at: one that is watched, and many in turn; on the scheduler's thread."""
+"""Reads tensors on the scheduler's thread: one at the rate of its view, or many in turn."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from studio.engine.runtime.live_statistics import Statistics
 from studio.engine.train.trainer import Trainer
 from studio.session.core import entities
 from studio.session.core.entities import Entity
-from studio.session.tensor_view.live_frames import Frame, State, Status, Wish
-from studio.session.tensor_view.live_resting import Resting, Source, is_replaced, read_between_steps
-from studio.session.tensor_view.live_scheduler import RETRY_SECONDS, LiveScheduler, Pace, Request
+from studio.session.live.frames import Frame, State, Status, Wish
+from studio.session.live.scheduler import RETRY_SECONDS, LiveScheduler, Pace, Request
+from studio.session.live.sources import Resting, Source, is_replaced, read_between_steps
 
 MOST_BYTES = 16 << 20
 """What all pictures of one tensor may take; with larger ones there are fewer."""
@@ -45,7 +45,7 @@ class Past:
     def add(self, found: Snapshot) -> ArraySnapshot:
         """Lay a picture behind the others, and let it go; all of them as one tensor.
 
-        One of an earlier step than the last begins anew: another training has begun.
+        A picture of an earlier step than the last clears the others: another training has begun.
         """
         try:
             array = np.array(found.array())
@@ -68,8 +68,6 @@ class Channel(Request):
     """One watched tensor: asks its tap for snapshots and makes pictures of them.
 
     Args:
-        scheduler: decides when it is looked at.
-        name: of the tensor.
         grad: its gradient.
         after: the instruction to look behind.
         label: what the picture's corner says of a place, given the index of its instruction.
@@ -96,7 +94,7 @@ class Channel(Request):
         self.hurry = False
         """Whether to try at once what was refused before."""
         self.again = False
-        """Whether to tell once more what was told before."""
+        """Whether to repeat the last report."""
         self._scheduler = scheduler
         self._pace = Pace(scheduler.budget)
         self._label = label
@@ -380,15 +378,10 @@ class TensorSurvey(Request):
     def __init__(self, scheduler: LiveScheduler) -> None:
         self._scheduler = scheduler
         self._pace = Pace(scheduler.budget)
-        self._wanted: tuple[str, ...] = ()
+        self.wanted: tuple[str, ...] = ()
         self._seen = _Seen()
         self._looking: _Looking | None = None
         self._round = 0
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """The keys of the tensors looked at in turn."""
-        return self._wanted
 
     @property
     def seen(self) -> Mapping[str, SurveyReading]:
@@ -397,11 +390,11 @@ class TensorSurvey(Request):
         return seen.readings if seen.of is self._scheduler.source.of else {}
 
     def want(self, keys: Sequence[str]) -> None:
-        """SurveyReading at these in turn; at nothing, with none."""
-        before, self._wanted = self._wanted, tuple(keys)
-        if self._wanted and not before:
+        """Look at these in turn; at nothing, with none."""
+        before, self.wanted = self.wanted, tuple(keys)
+        if self.wanted and not before:
             self._scheduler.add(self)
-        elif before and not self._wanted:
+        elif before and not self.wanted:
             self._scheduler.remove(self)
 
     def forget(self) -> None:
@@ -419,9 +412,9 @@ class TensorSurvey(Request):
             if not self._pace.left and self._scheduler.budget.is_spent:
                 self._pace.rest(PAUSE)
             rest = self._pace.left
-            if rest or not self._wanted:
+            if rest or not self.wanted:
                 return rest or RETRY_SECONDS
-            key = min(self._wanted, key=lambda each: seen.looked.get(each, -1))
+            key = min(self.wanted, key=lambda each: seen.looked.get(each, -1))
             self._round += 1
             seen.looked[key] = self._round
             self._looking = _Looking(self._scheduler, key, seen)

@@ -1,4 +1,4 @@
-"""Tensors looked at while a network trains: which views want what, and where it comes from."""
+"""Views of tensors while a network trains: what each wants, and where it is read from."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.core.scheduling import Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
-from studio.session.tensor_view.live_channel import Channel
-from studio.session.tensor_view.live_frames import Frame, Status, Wish
-from studio.session.tensor_view.live_resting import Resting, Source
-from studio.session.tensor_view.live_scheduler import LiveBudget, LiveScheduler
+from studio.session.live.channel import Channel
+from studio.session.live.frames import Frame, Status, Wish
+from studio.session.live.scheduler import LiveBudget, LiveScheduler
+from studio.session.live.sources import Resting, Source
 
 WAITING = Status("waiting", "Updated while training runs", "Start a training")
 FIRST_STEP = Status("waiting", "Appears with the first step")
@@ -98,7 +98,7 @@ class LiveView:
         old = frame.snapshot
         try:
             made = ArraySnapshot(old.name, old.array(), old.grad, old.moment)
-            # What the device has drawn has no tiles, and nobody will be asked for them any more.
+            # What the device has drawn has no tiles, and the device may be about to close.
             sheets = () if frame.tiles else self.wish.sheets(made.shape)
             tiles = frame.tiles or made.render(sheets, statistics=False).tiles
         except StudioError:
@@ -158,12 +158,10 @@ class LiveView:
 class LiveTensors:
     """The tensors the studio looks at; follows one training after another.
 
-    Whoever trains tells it: `started` with the trainer once it exists, `ended` when it is over and
-    before its network or its device is closed.
+    The owner of a training calls `started` with the trainer once it exists, and `ended` when it is
+    over, before its network or device is closed.
 
     Args:
-        window: the window's thread.
-        tasks: recompiles in the background.
         budget: how far apart pictures lie; one of its own without.
     """
 
@@ -175,9 +173,10 @@ class LiveTensors:
         self.budget = budget or LiveBudget()
         self.scheduler = LiveScheduler(window, self.budget, self._keep_later)
         self._tasks = tasks
-        self._trainer: Trainer | None = None
-        self._resting: Resting | None = None
-        self._views: tuple[LiveView, ...] = ()
+        self.trainer: Trainer | None = None
+        self.resting: Resting | None = None
+        """The weights shown while nothing trains."""
+        self.views: tuple[LiveView, ...] = ()
         self._asked: set[str] = set()
         self._tried: set[str] = set()
         self._recompiling: TaskHandle | None = None
@@ -185,12 +184,7 @@ class LiveTensors:
         self._provenance: Provenance | None = None
         self.budget.quiet_changed.connect(self._quiet_changed)
 
-    # -- for whoever trains ---------------------------------------------------------------------
-
-    @property
-    def trainer(self) -> Trainer | None:
-        """The training that is looked at."""
-        return self._trainer
+    # -- for the owner of trainings ---------------------------------------------------------------
 
     def expect(self, expected: bool) -> None:
         """A training is being prepared, or is not any more."""
@@ -200,34 +194,29 @@ class LiveTensors:
 
     def started(self, trainer: Trainer) -> None:
         """A training is there: look at its tensors."""
-        self._trainer, self._expected = trainer, False
+        self.trainer, self._expected = trainer, False
         self._asked, self._tried, self._recompiling = set(), set(), None
         self._apply()
 
     def ended(self, resting: Resting | None = None) -> None:
         """The training is over; its tensors are those of `resting` now, where given."""
-        for view in self._views:
+        for view in self.views:
             view.settle()
-        self._trainer = None
+        self.trainer = None
         if resting is not None:
-            self._resting = resting
+            self.resting = resting
         self._apply()
 
     def leave_document(self) -> None:
         """Another document is about to be opened: no view shows anything of this one."""
-        for view in self._views:
+        for view in self.views:
             view.close()
             view.changed.emit()
 
     def rest_on(self, resting: Resting | None) -> None:
         """Show these weights while nothing trains: the initial ones, or a run's."""
-        self._resting = resting
+        self.resting = resting
         self._apply()
-
-    @property
-    def resting(self) -> Resting | None:
-        """The weights shown while nothing trains."""
-        return self._resting
 
     # -- for views ------------------------------------------------------------------------------
 
@@ -240,30 +229,25 @@ class LiveTensors:
             past: pictures to lay behind one another, 0 for the newest by itself.
         """
         view = LiveView(self, entity, after, past)
-        self._views = (*self._views, view)
+        self.views = (*self.views, view)
         return view
 
     @property
     def waiting(self) -> Status:
-        """Why a view shows nothing that nobody has looked for yet."""
+        """Why a view that was just opened shows nothing."""
         if self.budget.quiet:
             return QUIET
-        if self._trainer is not None:
+        if self.trainer is not None:
             return NEXT_STEP
         return FIRST_STEP if self._expected else WAITING
 
     def forget(self, view: LiveView) -> None:
         """A view was closed."""
-        self._views = tuple(each for each in self._views if each is not view)
-
-    @property
-    def views(self) -> tuple[LiveView, ...]:
-        """The views open at the moment."""
-        return self._views
+        self.views = tuple(each for each in self.views if each is not view)
 
     def close(self) -> None:
         """Let everything go; views that are left show nothing."""
-        views = self._views
+        views = self.views
         for view in views:
             view.close()
         self.scheduler.close()
@@ -273,7 +257,7 @@ class LiveTensors:
     # -- inside ---------------------------------------------------------------------------------
 
     def _quiet_changed(self, _quiet: bool) -> None:
-        for view in self._views:
+        for view in self.views:
             view.quiet_changed()
         self.scheduler.wake()
         self.changed.emit()
@@ -290,7 +274,7 @@ class LiveTensors:
         return find
 
     def _apply(self) -> None:
-        self.scheduler.use(Source(self._trainer, self._resting, self._expected))
+        self.scheduler.use(Source(self.trainer, self.resting, self._expected))
         self.changed.emit()
 
     def _keep_later(self, name: str, trainer: Trainer) -> None:
@@ -298,7 +282,7 @@ class LiveTensors:
 
     def _keep(self, name: str, trainer: Trainer) -> None:
         """Recompile the running program so that it stores a tensor; several at a time."""
-        if trainer is not self._trainer or name in self._tried:
+        if trainer is not self.trainer or name in self._tried:
             return
         self._tried.add(name)
         self._asked.add(name)
@@ -318,19 +302,19 @@ class LiveTensors:
             return made
 
         def done(made: Replacement) -> None:
-            if trainer is self._trainer:
+            if trainer is self.trainer:
                 self._recompiling = None
                 self.kept_changed.emit(made.kept)
-                for view in self._views:
+                for view in self.views:
                     view.hurry()
                 if self._asked:
                     self._recompile(trainer)
 
         def failed(error: StudioError) -> None:
-            if trainer is not self._trainer:
+            if trainer is not self.trainer:
                 return
             self._recompiling = None
-            for view in self._views:
+            for view in self.views:
                 if view.status.state == "compiling":
                     view.show_status(Status("missing", error.message, error.hint))
 

@@ -20,8 +20,8 @@ from studio.engine.core.signal import Signal
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.train.trainer import Trainer
 from studio.session.core.scheduling import Handle, Scheduler
+from studio.session.live.sources import Source
 from studio.session.profiling.profiling import ProfilingModel
-from studio.session.tensor_view.live_resting import Source
 from studio.session.training.session import EVENT_SECONDS
 from studio.session.training.state import State
 from studio.session.training.training import TrainingModel
@@ -52,7 +52,6 @@ class TimeSpent:
 
     Args:
         window: seconds looked back on.
-        clock: tells the time.
     """
 
     def __init__(self, window: float = 2.0, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -118,7 +117,6 @@ class LiveBudget:
         Args:
             training: the one that pictures are not to slow down; the one before is left.
             profiling: says whether it is to be Quiet.
-            scheduler: the window's thread.
         """
         self._leave()
         self._training, self._profiling = weakref.ref(training), weakref.ref(profiling)
@@ -170,7 +168,7 @@ class LiveBudget:
             self.pictures_go_on.emit()
 
     def _tell_training(self) -> None:
-        # News that nobody shows before the next fact need not wake the window.
+        # Reports that are not shown before the next fact need not wake the window.
         training = None if self._training is None else self._training()
         if training is not None:
             wanted = round(1e3 * EVENT_SECONDS)
@@ -202,7 +200,6 @@ class LiveBudget:
         """How long a refresh is to wait for the next; None where it is not to come at all.
 
         Args:
-            kind: what is drawn.
             wanted: milliseconds it would like to wait.
         """
         if kind == "fact":
@@ -306,7 +303,6 @@ class LiveScheduler:
     """Serves all requests from one thread, which lives while there are any, and a little longer.
 
     Args:
-        window: the window's thread.
         budget: says how far apart pictures lie, and whether it is Quiet: then nothing is served.
         keep: asked, on the scheduler's thread, that a fused tensor of a training be kept by a
             recompile.
@@ -321,7 +317,7 @@ class LiveScheduler:
         self._condition = threading.Condition()
         self._requests: tuple[Request, ...] = ()
         self._gone: tuple[Request, ...] = ()
-        self._source = Source()
+        self.source = Source()
         self._woken = False
         self._closing = False
         self._thread: threading.Thread | None = None
@@ -343,14 +339,9 @@ class LiveScheduler:
             self._gone = (*self._gone, request)
         self.wake()
 
-    @property
-    def source(self) -> Source:
-        """Where tensors come from at the moment."""
-        return self._source
-
     def use(self, source: Source) -> None:
         """Take tensors from somewhere else."""
-        self._source = source
+        self.source = source
         self.wake()
 
     def wake(self) -> None:
@@ -378,7 +369,7 @@ class LiveScheduler:
                     return
                 self._woken = False
                 gone, self._gone = self._gone, ()
-                requests, source = self._requests, self._source
+                requests, source = self._requests, self.source
             for request in gone:
                 request.drop()
             delay = RETRY_SECONDS
@@ -411,11 +402,10 @@ class Repeated(Request):
     Used on the window's thread.
 
     Args:
-        scheduler: decides when.
         seconds: between two times at least.
 
     Attributes:
-        due: it is time; told on the window's thread.
+        due: it is time; emitted on the window's thread.
     """
 
     def __init__(self, scheduler: LiveScheduler, seconds: float) -> None:

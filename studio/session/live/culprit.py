@@ -13,7 +13,7 @@ from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.document.document import Document
 from studio.session.document.report import NodeStatus, Report
-from studio.session.tensor_view.live_resting import Array, NetworkAtRest, Resting
+from studio.session.live.sources import Array, NetworkAtRest, Resting
 from studio.session.training.training import TrainingModel
 
 
@@ -52,12 +52,7 @@ class FailedStep(Resting):
 
 
 class Culprit:
-    """Keeps the step a training broke at until the next begins; hidden while the network differs.
-
-    Args:
-        document: the document that is open.
-        training: its trainings.
-    """
+    """Keeps the step a training broke at until the next begins, unless the network differs."""
 
     def __init__(self, document: Callable[[], Document], training: TrainingModel) -> None:
         self.changed: Signal[[]] = Signal()

@@ -22,11 +22,11 @@ from studio.engine.train.trainer import Trainer
 from studio.engine.train.weights import initial_weights
 from studio.session.compile.provenance import Provenance
 from studio.session.core import entities
-from studio.session.tensor_view.live_channel import Past
-from studio.session.tensor_view.live_resting import HeldWeights, NetworkAtRest, initial
-from studio.session.tensor_view.live_scheduler import TimeSpent
+from studio.session.live.channel import Past
+from studio.session.live.scheduler import TimeSpent
+from studio.session.live.sources import HeldWeights, NetworkAtRest, initial
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, task
-from tests.session.tensor_view.live_bench import Running, Studio, asked_for, map_of, opened, shown
+from tests.session.live.bench import Running, Studio, asked_for, map_of, opened, shown
 
 
 def test_a_view_follows_the_training_step_by_step(studio: Studio, cpu: Backend) -> None:

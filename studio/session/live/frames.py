@@ -1,4 +1,4 @@
-"""What passes between the views of tensors and the thread that makes their pictures."""
+"""Messages between views of tensors and the thread that makes their pictures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Wish:
     """What a view wants; a new one for every change.
 
     Attributes:
-        active: whether anybody sees it; without, nothing is captured.
+        active: whether the view is visible; hidden, nothing is captured.
         sheets: which tiles to make.
         statistics: whether to make statistics.
         element: an index whose element is wanted exactly.
@@ -56,7 +56,7 @@ class Wish:
         paint: makes more of the tiles while the window need not wait, as `Frame.painted`.
         from_device: what lies on the device is drawn from there, so that it needs no tiles.
         interval: seconds between two pictures at least.
-        keep: a tensor that only a fused kernel has is worth compiling the program anew for.
+        keep: recompile the program to store a tensor that exists only inside a fused kernel.
     """
 
     active: bool = False
@@ -76,7 +76,7 @@ class Frame:
     """One picture's worth of a tensor.
 
     Attributes:
-        snapshot: the tensor; whoever has the frame releases it.
+        snapshot: the tensor; the owner of the frame releases it.
         statistics: of what is shown.
         tiles: by sheet.
         wish: what it was made for.
