@@ -141,16 +141,16 @@ def test_a_view_of_a_paused_training_never_asks_for_a_start(studio: Studio, cpu:
         texts: set[str] = set()
         view = studio.live.open(entities.tensor("dense/kernel"))
 
-        def view_state() -> None:
+        def look() -> None:
             texts.add(f"{view.status.text} {view.status.hint}")
 
-        view.changed.connect(view_state)
-        view_state()
+        view.changed.connect(look)
+        look()
         view.want(active=True, sheets=map_of)
         studio.until(lambda: view.status.state == "live")
         studio.live.budget.set_quiet(True)
         studio.live.budget.set_quiet(False)
-        view_state()
+        look()
         studio.until(lambda: view.status.state == "live")
         assert view.frame is not None
         assert view.frame.snapshot.moment.step == 2
@@ -251,11 +251,11 @@ def test_a_fused_tensor_is_kept_by_a_recompile_that_says_so(studio: Studio, cpu:
         assert names
         views = [opened(studio, name) for name in names]
 
-        def view_state() -> None:
+        def look() -> None:
             texts.update(view.status.text for view in views)
 
         for view in views:
-            view.changed.connect(view_state)
+            view.changed.connect(look)
         studio.until(lambda: texts)
         running.step(2)
         studio.until(lambda: kept and kept[-1] >= set(names))

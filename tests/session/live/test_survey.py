@@ -140,8 +140,8 @@ def test_other_weights_are_looked_at_instead(desk: Desk) -> None:
     desk.live.rest_on(held(1))
     desk.survey.want(["t"])
     desk.until(lambda: "t" in desk.survey.seen)
-    view_state = desk.survey.seen["t"]
-    assert (view_state.statistics.high, view_state.step) == (1.0, 10)
+    look = desk.survey.seen["t"]
+    assert (look.statistics.high, look.step) == (1.0, 10)
     # It is not looked at for the moment, and still nothing is told that is not so any more.
     desk.survey.want(())
     desk.live.rest_on(held(2, slow=True))
@@ -152,8 +152,8 @@ def test_other_weights_are_looked_at_instead(desk: Desk) -> None:
     desk.live.rest_on(held(0))
     let_on.set()
     desk.until(lambda: "t" in desk.survey.seen)
-    view_state = desk.survey.seen["t"]
-    assert (view_state.statistics.high, view_state.step) == (0.0, 0)
+    look = desk.survey.seen["t"]
+    assert (look.statistics.high, look.step) == (0.0, 0)
 
 
 def test_what_was_forgotten_does_not_come_with_the_look_under_way(desk: Desk) -> None:

@@ -44,13 +44,13 @@ def test_a_picture_passes_so_many_files(
     studio = Studio()
     plain = TapBoard._look
 
-    def view_state(board: TapBoard, one: object) -> None:
+    def look(board: TapBoard, one: object) -> None:
         # What else a step does is not on the way.
         called.threads = (*WINDOW, "training")
         plain(board, one)
         called.threads = WINDOW
 
-    monkeypatch.setattr(TapBoard, "_look", view_state)
+    monkeypatch.setattr(TapBoard, "_look", look)
     called.threads = WINDOW
     with open_backend("cpu") as device, Trainer(task(epochs=2000), device.backend) as trainer:
         running = Running(studio, trainer, paused=False)
