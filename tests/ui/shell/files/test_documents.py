@@ -196,7 +196,7 @@ def test_a_save_that_fails_leaves_the_document_unsaved_with_a_copy(
     choose(dialog(qtbot, opened, "save_dialog"), tmp_path / "no such folder" / "x.glassbox")
     notice = opened.studio.notices.all[-1]
     assert notice.severity == "error"
-    assert "a copy was saved" in notice.details
+    assert "a copy is kept" in notice.details
     assert opened.studio.document.dirty
     assert opened.isWindowModified()
     word, act = notice.action
