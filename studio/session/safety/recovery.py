@@ -390,7 +390,7 @@ class Recovery:
 
     def _saved_copy(self, document: Document) -> str:
         try:
-            return f"a copy is kept in {self.keep_copy(document)}"
+            return f"a copy was saved to {self.keep_copy(document)}"
         except StudioError as error:
             return f"no copy could be saved either: {error.message}"
 
