@@ -103,8 +103,8 @@ def test_the_whole_sentence(backend: Backend) -> None:
         "[CONV2D] 0x3 conv/linear must be finite: got 1 of 24 elements that are not, the first "
         "inf at [1, 0, 2, 1], written by line 1 `CONV2D 0x2 0x- 0x1 0x3 1 1 0 0 1 1` in forward "
         "from 0x1 relu/output (finite), 0x2 conv/kernel (finite) (layer conv)\n"
-        "  hint: its operands were finite: look at their size, or at where the function is not "
-        "defined"
+        "  hint: its operands were finite: check their magnitude, and where the function is "
+        "undefined"
     )
 
 
@@ -141,7 +141,7 @@ def test_a_bad_learning_rate_is_blamed(backend: Backend, rate: float) -> None:
 def test_a_parameter_that_was_bad_before_its_update_is_blamed(backend: Backend) -> None:
     text = said(backend, update(), 1, **update_given(kernel=np.nan))
     assert "dense/kernel (4 of 4 NaN or infinite, the first nan)" in text
-    assert "dense/kernel held NaN or infinity before: look at the weights" in text
+    assert "dense/kernel held NaN or infinity before: check the weights" in text
 
 
 def test_an_update_that_overflows_had_finite_operands(backend: Backend) -> None:

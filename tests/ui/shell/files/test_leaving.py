@@ -64,7 +64,7 @@ def test_keeping_on_closes_nothing_and_is_asked_once(qtbot: QtBot, training: Mai
 
 def epoch_said(box: QMessageBox) -> int:
     """The epoch that the question names; none before the first."""
-    found = re.search(r"epoch (\S+) of", box.informativeText())
+    found = re.search(r"Epoch (\S+) of", box.informativeText())
     return 0 if found is None else int(re.sub(r"\D", "", found.group(1)))
 
 
