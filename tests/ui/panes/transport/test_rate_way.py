@@ -16,7 +16,7 @@ from tests.called_files import CalledFiles, called_files
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings
 
-FIELD = {"widgets/scrub_field.py", "widgets/arithmetic.py", "widgets/numbers.py"}
+FIELD = {"widgets/fields/scrub_field.py", "widgets/fields/arithmetic.py", "widgets/numbers.py"}
 """What reads a typed number, whatever it is for."""
 WAY = [
     "ui/panes/transport/bar.py",
