@@ -121,7 +121,7 @@ def check_trust(project: Project, named: str, run: Path | None = None) -> None:
         trusted_data().check(project.data.reference, project.folder, who=named)
     except UntrustedDataError as error:
         option = "" if run is None else f" --run {shlex.quote(str(run))}"
-        error.hint = f"glassbox trust {shlex.quote(named)}{option} agrees to it"
+        error.hint = f"glassbox trust {shlex.quote(named)}{option} allows it"
         raise
 
 

@@ -82,7 +82,7 @@ def test_a_name_with_the_ending_of_another_format_is_refused(
             "the extension of 'w.npz' is for Weights (NumPy), not for Instruction file",
         ),
         ("npz", "w.GBI", "the extension of 'w.GBI' is for Instruction file"),
-        ("safetensors", "w.checkpoint.safetensors", "is that of Checkpoint, not of Weights"),
+        ("safetensors", "w.checkpoint.safetensors", "is for Checkpoint, not for Weights"),
     ):
         text = refused(*EXPORT, name, "--format", form)
         assert said in text

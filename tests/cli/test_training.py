@@ -294,7 +294,7 @@ def test_loss_that_is_no_number_stops_in_one_sentence(
     path.write_text(json.dumps(project), encoding="utf-8")
     text = refused("train", "iris", "--backend", "cpu", "--epochs", 20)
     assert "must be finite" in text
-    assert "hint: its operands were finite: look at their size" in text
+    assert "hint: its operands were finite: check their magnitude" in text
 
 
 def test_stopped_training_says_how_to_go_on(

@@ -58,9 +58,9 @@ def test_it_is_refused_in_one_sentence_that_says_what_to_type(
     words: tuple[str, ...],
 ) -> None:  # fmt: skip
     said = refused(words[0], "theirs.glassbox", *words[1:])
-    assert "[theirs.glassbox] the project names data outside its folder" in said
+    assert "[theirs.glassbox] the project uses data outside its folder" in said
     assert str(foreign) in said
-    assert "hint: glassbox trust theirs.glassbox agrees to it" in said
+    assert "hint: glassbox trust theirs.glassbox allows it" in said
 
 
 def test_what_was_agreed_to_once_is_read_from_then_on(

@@ -1,1 +1,1 @@
-"""Import and export, one file per format."""
+"""Readers and writers of containers: zip, NumPy, safetensors, GBI; exports are in `interop`."""

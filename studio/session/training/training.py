@@ -444,12 +444,12 @@ def _difference(
     """What differs between what was trained and the document, and the same as a sentence."""
     whose = "the weights are of an older graph"
     if is_busy:
-        whose = "the graph changed since training started"
+        whose = "the graph in training differs from the canvas"
     try:
         found = graph_difference(trained.graph, document.project().graph)
         found = replace(found, replaced=tuple(sorted(replaced)))
     except StudioError:
-        return None, f"{whose}: the one on the canvas has problems"
+        return None, f"{whose}: the canvas has problems"
     return found, "" if found.is_empty else f"{whose}: {found.text}"
 
 

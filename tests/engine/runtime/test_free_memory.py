@@ -34,7 +34,7 @@ def test_elsewhere_it_is_pages_times_their_size_or_unknown(tmp_path: Path) -> No
 def test_more_than_is_free_is_refused_with_both_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "free_memory", lambda: GIB)
     require_memory(GIB - GIB // 8, "a step")
-    with pytest.raises(BackendError, match=r"1\.0 GiB are free, 128\.0 MiB of which are kept"):
+    with pytest.raises(BackendError, match=r"1\.0 GiB are free, of which 128\.0 MiB are kept"):
         require_memory(GIB, "a step")
     with pytest.raises(BackendError, match=r"needs 2\.0 GiB of memory, but 1\.0 GiB are free"):
         require_memory(2 * GIB, "a step")

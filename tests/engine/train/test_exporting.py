@@ -210,7 +210,7 @@ def test_an_unknown_format_and_a_missing_folder_are_named(trained: Trained, tmp_
         export_file(trained, "onnx", tmp_path / "x.onnx")
     with pytest.raises(FormatError, match="cannot write"):
         export_file(trained, "npz", tmp_path / "none" / "x.npz")
-    with pytest.raises(ParameterError, match="is that of Weights"):
+    with pytest.raises(ParameterError, match="is for Weights"):
         export_file(trained, "gbi", tmp_path / "x.npz")
 
 

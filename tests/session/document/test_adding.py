@@ -100,7 +100,7 @@ NOT_NETS = {
     "dense ten": ("Dense does not know 'ten'", "ten", "its options: units"),
     "dense 0": ("units: expected a whole number from 1", "0", "Number of outputs."),
     "dense 2.5": ("units: expected a whole number", "2.5", ""),
-    "dropout 2": ("rate: expected a number from 0", "2", "Share"),
+    "dropout 2": ("rate: expected a number from 0", "2", "Fraction"),
     "dense 4 units=5": ("units is given twice", "5", ""),
     "dense units=": ("units: expected a whole number", "", ""),
     "dense colour=5": ("Dense does not know 'colour'", "colour", ""),

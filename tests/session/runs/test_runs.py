@@ -174,7 +174,7 @@ def test_notes_are_kept_in_the_runs_folder(bench: RunBench, tmp_path: Path) -> N
     assert record.title != ""
     with pytest.raises(ParameterError, match="at most"):
         bench.runs.rename(name, "x" * 300)
-    with pytest.raises(DataError, match="does not exist"):
+    with pytest.raises(DataError, match="no longer exists"):
         bench.runs.set_star("other", True)
 
 

@@ -365,7 +365,7 @@ def test_a_folder_that_may_not_be_written_keeps_the_document_dirty_and_a_copy(
     with pytest.raises(StudioError) as caught:
         desk.recovery.save(desk.document, data, target)
     assert "cannot write the file" in caught.value.message
-    assert "a copy is kept in" in caught.value.hint
+    assert "a copy was saved to" in caught.value.hint
     assert desk.document.dirty
     assert desk.document.path == tmp_path / "p.glassbox"
     (copy,) = desk.recovery.copies(desk.document)

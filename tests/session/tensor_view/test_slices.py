@@ -56,14 +56,14 @@ def test_stretches_of_all_kinds(
     [
         ("[4, :, :]", "axis 0 has 4 indices, got 4"),
         ("[:, -6]", "axis 1 has 5 indices, got -6"),
-        ("[a]", "axis 0 wants a whole number"),
-        ("[1.5]", "axis 0 wants a whole number"),
+        ("[a]", "axis 0: expected a whole number"),
+        ("[1.5]", "axis 0: expected a whole number"),
         ("[0, 0, 0, 0]", "3 axes: got 4"),
         ("[::0]", "step of axis 0 cannot be 0"),
         ("[0:1:2:3]", "start:stop:step"),
         ("[..., ...]", "only once"),
         ("[0", "bracket"),
-        ("[0,,1]", "axis 1 wants"),
+        ("[0,,1]", "axis 1: expected"),
         ("__import__('os')", "bracket|axis 0"),
     ],
 )

@@ -243,7 +243,7 @@ def test_of_a_file_that_was_not_compared_nothing_is_claimed(
     made = Export(format_named("npz"), tmp_path / "m", 1, ExportCheck("npz", 0, reasons=(reason,)))
     studio.exporting.result = ExportResult(made.form, made.path, 1, made)
     dialog.refresh()
-    assert sentence(dialog) == f"Not compared: {reason}"
+    assert sentence(dialog) == f"Not verified: {reason}"
 
 
 def test_what_cannot_be_exported_says_why(
@@ -301,9 +301,9 @@ def test_a_file_that_cannot_be_written_is_said(
         (
             "Instruction file",
             "m.npz",
-            "'m.npz' is that of Weights (NumPy), not of Instruction file",
+            "the extension of 'm.npz' is for Weights (NumPy), not for Instruction file",
         ),
-        ("Weights (NumPy)", "m.PNG", "'m.PNG' is that of Image of the graph (PNG)"),
+        ("Weights (NumPy)", "m.PNG", "the extension of 'm.PNG' is for Image of the graph (PNG)"),
     ],
 )
 def test_a_name_with_the_ending_of_another_form_is_refused(

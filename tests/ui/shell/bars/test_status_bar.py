@@ -387,7 +387,7 @@ def test_a_run_that_goes_on_with_its_own_graph_says_so_wherever_it_is_shown(
     assert compiled.studio.actions.trigger("train.continue")
     said = "Training · another graph"
     qtbot.waitUntil(lambda: text(compiled, "state") == said, timeout=60_000)
-    tip = f"The graph being trained is not the one on the canvas: {dense.name} changed"
+    tip = f"graph in training differs from the canvas: {dense.name} changed"
     qtbot.waitUntil(lambda: tip in above.toolTip(), timeout=60_000)
     assert tip.lower() in compiled.status.button("state").toolTip().lower()
     qtbot.waitUntil(lambda: above.shown.startswith(said), timeout=60_000)

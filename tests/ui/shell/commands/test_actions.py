@@ -154,7 +154,7 @@ def test_menus_grey_what_cannot_be_done_and_say_why(qtbot: QtBot, opened: MainWi
     save = opened.actions_of_window["file.save"]
     menu.aboutToShow.emit()
     assert not save.isEnabled()
-    assert "Nothing has changed" in save.toolTip()
+    assert "The project has no unsaved changes." in save.toolTip()
     menu.aboutToHide.emit()
     assert save.isEnabled()
 

@@ -134,7 +134,7 @@ def test_the_palette_opens_by_its_key_and_runs_what_is_chosen(
 def test_a_command_that_cannot_be_done_stays_and_says_why(qtbot: QtBot, opened: MainWindow) -> None:
     opened.studio.actions.trigger("view.command_palette")
     found = finder(opened)
-    type_into(qtbot, found, "revert to the file")
+    type_into(qtbot, found, "revert to saved")
     assert found.chosen.reason
     press("Return", found.findChild(QLineEdit))
     assert found.isVisible()

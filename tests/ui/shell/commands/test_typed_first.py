@@ -81,7 +81,7 @@ def test_a_number_that_is_refused_is_told_with_the_one_that_is_used(
     press("F5", line)
     assert getattr(trained(qtbot, opened).training, option) == before
     (said,) = warnings(opened)
-    assert f" stays {before}: " in said
+    assert f" is still {before}: " in said
     assert typed in said.replace(",", "")
     ended(qtbot, opened)
 
@@ -121,4 +121,4 @@ def test_options_of_layers_are_told_too(
     qtbot.keyClicks(line, "0")
     press("Ctrl+S", line)
     (said,) = warnings(opened)
-    assert f"stays {before}: " in said
+    assert f"is still {before}: " in said

@@ -87,7 +87,7 @@ def row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PaneSpec]:
         path="counting.pane:CountingPane",
         actions="counting.actions",
         page=HELP,
-        dirs={"build": Place("right", 1), "train": Place("bottom", 1, shown=False)},
+        places={"build": Place("right", 1), "train": Place("bottom", 1, shown=False)},
     )
     for name in [name for name in sys.modules if name.partition(".")[0] == "counting"]:
         del sys.modules[name]
@@ -263,9 +263,9 @@ def test_a_row_with_a_mistake_changes_nothing(window: MainWindow, row: PaneSpec)
     with pytest.raises(ValueError, match="there is no icon 'nothing'"):
         spoilt(icon="nothing")
     with pytest.raises(ValueError, match="there is no workspace 'evening'"):
-        spoilt(dirs={"evening": Place("right")})
+        spoilt(places={"evening": Place("right")})
     with pytest.raises(ValueError, match="there is no side 'top'"):
-        spoilt(dirs={"build": Place("top")})
+        spoilt(places={"build": Place("top")})
     assert [each.id for each in window.studio.actions] == before
     assert list(window.docks.all) == docks
 

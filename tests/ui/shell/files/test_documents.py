@@ -196,7 +196,7 @@ def test_a_save_that_fails_leaves_the_document_unsaved_with_a_copy(
     choose(dialog(qtbot, opened, "save_dialog"), tmp_path / "no such folder" / "x.glassbox")
     notice = opened.studio.notices.all[-1]
     assert notice.severity == "error"
-    assert "a copy is kept" in notice.details
+    assert "a copy was saved" in notice.details
     assert opened.studio.document.dirty
     assert opened.isWindowModified()
     word, act = notice.action
@@ -397,7 +397,7 @@ def test_weights_are_brought_into_a_saved_project(
     qtbot: QtBot, opened: MainWindow, tmp_path: Path
 ) -> None:
     change(opened)
-    assert "saved" in opened.studio.actions.why_not("file.import")
+    assert "save the project" in opened.studio.actions.why_not("file.import")
     opened.studio.document.save()
     broken = tmp_path / "weights.safetensors"
     broken.write_bytes(b"nothing of the kind")

@@ -157,7 +157,7 @@ def test_software_gets_a_context_of_its_own_and_says_why() -> None:
     if "(software)" not in str(found["renderer"]):
         pytest.skip("the renderer here is hardware")
     assert found["shared"] is False
-    assert "cheaper" in str(found["note"])
+    assert "faster" in str(found["note"])
     assert found["mean"] == 1.0
 
 
