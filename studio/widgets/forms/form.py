@@ -123,7 +123,7 @@ class FormRow(QObject):
         self._is_told = True
         why, option = self.refusal.text().partition("\n")[0], self.row.option
         value = MIXED if self.row.is_mixed else _plain_text(self.row.value)
-        return f"{option.label} stays {value}: {why}"
+        return f"{option.label} is still {value}: {why}"
 
     def clear_error(self) -> None:
         """Say no more what was refused."""
