@@ -127,10 +127,12 @@ class Glassbox:
     """
 
     def __init__(self, backend: str, threads: int, *, in_order: bool = False) -> None:
-        from studio.engine.cpu.machine.threads import usable_threads
+        if threads:
+            # Only where it is asked: an older tree that this is compared with has it elsewhere.
+            from studio.engine.cpu.machine.threads import usable_threads
 
-        if threads and usable_threads() != threads:
-            raise SystemExit(f"Glassbox uses {usable_threads()} threads here, not {threads}.")
+            if usable_threads() != threads:
+                raise SystemExit(f"Glassbox uses {usable_threads()} threads here, not {threads}.")
         self._name, self._in_order = backend, in_order
         self._stack = ExitStack()
         self._backend: Any = None
