@@ -208,7 +208,7 @@ def _ready_streams() -> None:
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None or stream.closed:
-            # Closed by whoever started us; kept open for the life of the process.
+            # Closed by the parent process; kept open for the life of the process.
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         elif isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
             # Programs that read us expect UTF-8; a terminal says itself what it can show.

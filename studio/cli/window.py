@@ -1,4 +1,4 @@
-"""How commands reach the window: through whoever started them, so that they need no Qt."""
+"""How commands reach the window: through the program that started them, so that they need no Qt."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ class Refresh:
             self._call()
 
     def _rests(self) -> bool:
-        """Whether the end of a rest will look what waits, so that nobody need be called for it."""
+        """Whether the end of a rest will look what waits, so that no call is needed for it."""
         return shiboken6.isValid(self._timer) and self._timer.isActive()
 
     def _rested(self) -> None:
@@ -222,7 +222,7 @@ def refresh(
 ) -> Refresh:
     """Call a widget's method after any of the signals, at most ``rate`` times a second.
 
-    Emissions that come while one waits count as one, so the method looks at the model anew. It is
+    Emissions that come while one waits count as one, so the method reads the model again. It is
     never called within an emission.
 
     Args:

@@ -1,8 +1,8 @@
 """A widget that draws a tensor from the device's memory: nothing comes back to the host.
 
 It shares buffers with the engine (see ``shell.shared_context``), takes snapshots from it and gives
-each back with a fence of its own. Its OpenGL objects are made anew whenever Qt makes its context
-anew, as undocking may.
+each back with a fence of its own. Its OpenGL objects are made again whenever Qt makes its context
+again, as undocking may.
 """
 
 from __future__ import annotations

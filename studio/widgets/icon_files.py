@@ -47,7 +47,7 @@ def svg(name: str, colour: str) -> str:
 def path_of(name: str, colour: str) -> str:
     """Path of a file that holds a shape in one colour.
 
-    Qt draws an icon from an SVG file anew, and sharp, for every scale and screen.
+    Qt draws an icon from an SVG file sharply for every scale and screen.
     """
     stem = sha256(name.encode()).hexdigest()[:16] if name.startswith("<") else name
     path = _folder() / f"{stem}-{colour.removeprefix('#')}.svg"

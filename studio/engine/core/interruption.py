@@ -1,4 +1,4 @@
-"""Long work that whoever started it can give up, though nothing on the way to it knows of that."""
+"""Long work that its caller can cancel without the code in between taking part."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ P = ParamSpec("P")
 class Signal(Generic[P]):
     """A list of listeners called, in the order they connected, on the thread that emits.
 
-    Listeners are held weakly: one that nobody else keeps simply drops out, so views need not
+    Listeners are held weakly: one without other references simply drops out, so views need not
     disconnect when they close. A lambda or local function must therefore be kept by its owner.
     """
 

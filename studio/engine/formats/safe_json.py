@@ -1,4 +1,4 @@
-"""JSON from files nobody vouches for: bounded, unambiguous, and plain data only."""
+"""JSON from untrusted files: bounded, unambiguous, and plain data only."""
 
 from __future__ import annotations
 

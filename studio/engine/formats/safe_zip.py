@@ -1,4 +1,4 @@
-"""Zip archives from files nobody vouches for: listed, bounded and checked before unpacking.
+"""Zip archives from untrusted files: listed, bounded and checked before unpacking.
 
 Only what model files use is read: stored and deflated members, no encryption, no multi-volume or
 zip64 archives (those begin above the size cap). The archive must fill the file exactly, members

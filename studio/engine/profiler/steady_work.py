@@ -9,11 +9,11 @@ BREAK = 2.0
 LEAST_BREAK = 0.2
 """Seconds in which a clock does not sink: what takes no longer than that more is no break."""
 MOST_BREAKS = 3
-"""Breaks after which the count begins anew; on a restless machine it ends nevertheless."""
+"""Breaks after which the count begins again; on a restless machine it ends nevertheless."""
 
 
 class SteadyWork:
-    """Counts seconds of equal blocks of work, anew after a break.
+    """Counts seconds of equal blocks of work, from zero after a break.
 
     A GPU lowers its clock while it waits, and the first steps of a program are full of waits: the
     driver finishes its compiling in the first one, and after some the host compiles what sends

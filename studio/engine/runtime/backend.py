@@ -142,7 +142,7 @@ class Executable(Protocol):
     def attach(self, tap: Tap, clock: StepClock) -> None:
         """Look at a tensor while this runs, from the next run on; from any thread, at once.
 
-        ``clock`` says which step a run is; whoever queues runs sets it, finished runs advance it.
+        ``clock`` says which step a run is: the caller sets it, finished runs advance it.
         Nothing is compiled. Raises NotStoredError for a ``register`` tensor and NotThereError where
         the tap's place does not hold it.
         """

@@ -55,7 +55,7 @@ def shortage_text(nbytes: int, free: int) -> str:
 def require_memory(nbytes: int, purpose: str) -> None:
     """BackendError where the machine has not as much memory left, less a reserve.
 
-    A system hands over more than it has and ends the program that touches it, so that nobody could
+    A system hands over more than it has and ends the program that touches it, so that no code could
     be told afterwards.
     """
     if nbytes < _SMALL:

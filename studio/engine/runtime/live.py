@@ -1,6 +1,6 @@
 """Watching tensors while programs run: taps ask, executables capture, snapshots keep.
 
-A `Tap` is put on an executable without compiling anything anew. When somebody asked for a picture,
+A `Tap` is put on an executable without recompiling. When a picture was asked for,
 the next run copies the tensor at the tap's place of the host list into a `Snapshot`, whole and by
 itself: what runs afterwards does not touch it. The thread that runs programs never waits for a
 viewer; where all snapshots of a tap are in use it just takes none.
@@ -116,7 +116,7 @@ class Snapshot(ABC):
 
     @abstractmethod
     def _recycle(self) -> None:
-        """Nobody uses it any more."""
+        """It is no longer used."""
 
     def retain(self) -> Self:
         """Use it too; every user calls `release`."""
@@ -149,10 +149,10 @@ class ArraySnapshot(Snapshot):
 
     Args:
         name: of the tensor.
-        array: its elements; C-contiguous, nobody else's.
+        array: its elements; C-contiguous, not shared.
         grad: whether it is the gradient of that tensor.
         moment: when it was captured.
-        given_back: hears once that nobody uses it any more, or that it is kept for good.
+        given_back: called once when it is no longer used, or that it is kept for good.
     """
 
     def __init__(
@@ -200,15 +200,15 @@ class ArraySnapshot(Snapshot):
 class Tap:
     """One watched tensor: the viewer asks, the next step answers.
 
-    The methods of the first group may be called from any thread; those of the second by whoever
-    runs the program.
+    The methods of the first group may be called from any thread, those of the second only
+    by the code that runs the program.
 
     Args:
         name: of the tensor.
         grad: watch its gradient.
         after: the instruction to look behind.
         ready: called when a snapshot (or a failure) is there, on the thread that runs the program:
-            it must only tell somebody.
+            it must only notify another thread.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class Tap:
         self._wanted = True
 
     def take(self) -> Snapshot | None:
-        """The newest snapshot nobody has taken, the caller's to release; None without one."""
+        """The newest snapshot not taken yet, the caller's to release; None without one."""
         with self._lock:
             found, self._newest = self._newest, None
             return found
@@ -261,7 +261,7 @@ class Tap:
 
     @property
     def wanted(self) -> bool:
-        """Whether somebody waits for a picture."""
+        """Whether a picture is waited for."""
         return self._wanted
 
     def index_in(self, program: Program) -> int | None:
@@ -288,7 +288,7 @@ class Tap:
         self.seconds += seconds
 
     def deliver(self, snapshot: Snapshot) -> None:
-        """Hand a snapshot over; one that nobody took makes way."""
+        """Hand a snapshot over; one that was not taken is dropped."""
         with self._lock:
             if self._closed:
                 late: Snapshot | None = snapshot

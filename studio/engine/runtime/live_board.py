@@ -44,7 +44,7 @@ class TapBoard:
     def __init__(self, capture: Capture) -> None:
         self.clock = StepClock()
         self.version = 0
-        """Grows with every change, so that whoever made something of the hooks makes it anew."""
+        """Grows with every change, so that what was made of the hooks is made again."""
         self._capture = capture
         self._lock = Lock()
         self._attached: tuple[Attached, ...] = ()

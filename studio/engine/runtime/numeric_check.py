@@ -129,7 +129,7 @@ def _error(
     read = sorted(ins.effects().reads)
     operands = [f"{_named(program, r)} ({_state(before.get(r))})" for r in read]
     broken = [f"{name}={number_text(value)}" for name, value in _bad_attributes(ins)]
-    # An update works for nobody: what it breaks is the layer whose parameter it changes.
+    # An update belongs to no layer: what it breaks is the layer whose parameter it changes.
     layer = program.tensor(ref).name.rpartition("/")[0] if isinstance(ins, Update) else ""
     owners = layer or ", ".join(ins.owners)
     place = f"[{', '.join(map(str, found.place))}]" if found.place else "its only element"

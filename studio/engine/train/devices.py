@@ -99,7 +99,7 @@ def _aside(software: str) -> str:
 
 def _open_gl(provider: ContextProvider | None, in_order: bool) -> tuple[Backend, str]:
     """The OpenGL backend, and a sentence where it runs in software."""
-    # moderngl is loaded only where somebody wants OpenGL and its libraries are there.
+    # moderngl is loaded only where OpenGL is wanted and its libraries are there.
     from studio.engine.gl.device.preflight import check_libraries
 
     found = check_libraries()

@@ -82,7 +82,8 @@ class LiveTaps:
             name: of the tensor.
             grad: watch its gradient.
             after: the instruction to look behind, None for the last that writes it.
-            ready: called on the training thread when a snapshot is there; must only tell somebody.
+            ready: called on the training thread when a snapshot is there;
+                it must only notify another thread.
 
         Raises:
             NotStoredError: only a fused kernel has it; see `recompile`.

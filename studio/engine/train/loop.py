@@ -127,7 +127,7 @@ class EpochLoop:
             self._lap("waiting")
             if not allowed or self.bad_step is not None:
                 return False
-            # Asked for anew, since another program may have taken its place between two steps.
+            # Asked for again, since another program may have taken its place between two steps.
             executable = self._network.executable("train", step_range.batch)
             left -= self._queue(executable, step_range.batch, left, counted=allowed < UNLIMITED)
         return True

@@ -82,7 +82,7 @@ class Network:
         return self._executables[key]
 
     def compile_keeping(self, mode: str, names: frozenset[str]) -> Program:
-        """The program of a mode made anew so that tensors of these names stay stored."""
+        """The program of a mode, compiled again so that tensors of these names stay stored."""
         settings = self.task.settings
         return self.programs.compile(mode, settings.level, self.backend.target, keep=names)
 
@@ -110,7 +110,7 @@ class Network:
     def initialise(self, seed: int, mode: str = "train") -> None:
         """Make parameters, statistics and slots as they begin; the same for the same seed."""
         tensors = self.tensors(mode, STATE_ROLES)
-        # What is made anew is zero already.
+        # A new tensor is zero already.
         zero = {t.name for t in tensors if starts_at_zero(t) and not self.session.has(t.name)}
         self.session.ensure(tensors)
         rest = [tensor for tensor in tensors if tensor.name not in zero]

@@ -64,7 +64,7 @@ class Programs:
         folding: Folding | None = None,
         keep: Collection[str] = (),
     ) -> Program:
-        """A program made anew, with the options of `pipeline.compile_program`.
+        """A program compiled again, with the options of `pipeline.compile_program`.
 
         ``keep`` names tensors that must stay stored; NotThereError for one that does not exist.
         """

@@ -132,7 +132,7 @@ class Task:
     def with_network(self, project: Project) -> Task:
         """The task of a project that has the same data, divided in the same way.
 
-        Only what network and settings decide is made anew, so that an edit costs no copy of data.
+        Only what network and settings decide is rebuilt, so that an edit costs no copy of data.
         """
         graph, settings = project.graph, project.training
         check_complete(graph, settings)

@@ -193,7 +193,7 @@ class Trainer:
         self._weights, self._slots = dict(weights), state
 
     def run(self) -> TrainingResult:
-        """Train on this thread until all epochs are done or somebody stops it.
+        """Train on this thread until all epochs are done or it is stopped.
 
         Raises:
             NumericError: the loss became no number; names instruction, layer and operands.

@@ -1,4 +1,4 @@
-"""Keys of the canvas that are no actions: held, tapped, Enter on a repair, and Esc."""
+"""Keys of the canvas outside the action table: held, tapped, Enter on a repair, and Esc."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class CanvasKeys:
             self._context.view.viewport().unsetCursor()
 
     def release_all(self) -> None:
-        """The keyboard is elsewhere now."""
+        """The canvas has lost the focus."""
         self._down.clear()
         self._used.clear()
         self._lens.put_away()

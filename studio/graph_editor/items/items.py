@@ -20,7 +20,7 @@ HANDLE = 16.0
 
 DIMMED = 0.35
 FADED = 0.1
-"""What a ghost shows elsewhere is hardly seen where it is."""
+"""Opacity of an item while its ghost is shown elsewhere."""
 
 _MARGIN = 18.0
 
@@ -98,7 +98,7 @@ class CanvasItem(QGraphicsItem):
         self.setOpacity(FADED if self._is_faded else DIMMED if self.marks.dimmed else 1.0)
 
     def spots(self) -> dict[PortKey, QPointF]:
-        """The ports, about the item's own origin."""
+        """Positions of the ports in the item's coordinates."""
         return {}
 
     def port_place(self, key: PortKey) -> QPointF:
@@ -141,7 +141,7 @@ class DotItem(CanvasItem):
             painter.drawEllipse(QPointF(0, 0), DOT_SIZE / 2 + 3, DOT_SIZE / 2 + 3)
 
     def holds(self, at: QPointF) -> bool:
-        """Dots are easier to hit than they are large."""
+        """The area that takes the mouse is 4 px larger than the dot."""
         return self.scene_area.adjusted(-4, -4, 4, 4).contains(at)
 
     def _area(self) -> QRectF:
@@ -220,7 +220,7 @@ class FrameItem(CommentItem):
         return QRectF(12, 2, self.area.width() - 24, self.HEADING)
 
     def holds(self, at: QPointF) -> bool:
-        """Things inside a frame can be reached: only heading and border hold it."""
+        """Only heading and border take the mouse, so that what lies inside can be reached."""
         area = self.scene_area
         inner = area.adjusted(self.BORDER, self.HEADING, -self.BORDER, -self.BORDER)
         return area.contains(at) and (not inner.contains(at) or self.handle().contains(at))

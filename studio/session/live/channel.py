@@ -118,7 +118,7 @@ class Channel(Request):
         self._offered.append(last)
 
     def drop(self) -> None:
-        """Let everything go."""
+        """Release all snapshots."""
         self._take_offered()
         self._forget_last()
         self._leave()

@@ -296,7 +296,7 @@ class Request(ABC):
 
     @abstractmethod
     def drop(self) -> None:
-        """Let everything go: it is not served any more."""
+        """Release everything: it is not served any more."""
 
 
 class LiveScheduler:
@@ -351,7 +351,7 @@ class LiveScheduler:
             self._condition.notify()
 
     def close(self) -> None:
-        """Let everything go and end the thread."""
+        """Release everything and end the thread."""
         with self._condition:
             self._gone, self._requests = (*self._gone, *self._requests), ()
             self._closing = True

@@ -29,7 +29,7 @@ QUIET = Status("quiet", "Live views are off", "Turn them on to see tensors chang
 
 
 class LiveView:
-    """One view's eye on one tensor; used on the window's thread.
+    """The subscription of one view to one tensor; used on the window's thread.
 
     Made by `LiveTensors.open`. Nothing is captured until the view is active.
     """
@@ -62,7 +62,7 @@ class LiveView:
         self._owner.scheduler.wake()
 
     def close(self) -> None:
-        """Look no more."""
+        """End the subscription and release its snapshot."""
         if self._closed:
             return
         self._closed = True
@@ -71,12 +71,12 @@ class LiveView:
         self._set_frame(None)
 
     def settle(self) -> None:
-        """Have the picture and its numbers on the host: the device may be about to close.
+        """Copy the image and its numbers to the host: the device may be about to close.
 
         Other slices of it are drawn from there as long as nothing newer takes its place; that needs
         no memory but the picture's own.
         """
-        self._bring_home()
+        self._copy_to_host()
         if self.frame is not None:
             self._offer(self.frame)
 
@@ -91,7 +91,7 @@ class LiveView:
             self._offered = frame.snapshot
             self._channel.offer(frame)
 
-    def _bring_home(self) -> None:
+    def _copy_to_host(self) -> None:
         frame = self.frame
         if frame is None or isinstance(frame.snapshot, ArraySnapshot):
             return
@@ -127,7 +127,7 @@ class LiveView:
         return f"{step} · after #{moment.index}" if self.after else step
 
     def _told(self, update: Frame | Status) -> None:
-        """Bring news from the scheduler's thread to the window's."""
+        """Post an update from the scheduler's thread to the window's."""
         self._owner.scheduler.post(lambda: self._take(update))
 
     def _take(self, update: Frame | Status) -> None:
@@ -162,7 +162,7 @@ class LiveTensors:
     over, before its network or device is closed.
 
     Args:
-        budget: how far apart pictures lie; one of its own without.
+        budget: the interval between images; a new one if None.
     """
 
     def __init__(
@@ -199,7 +199,7 @@ class LiveTensors:
         self._apply()
 
     def ended(self, resting: Resting | None = None) -> None:
-        """The training is over; its tensors are those of `resting` now, where given."""
+        """The training is over; from now on tensors are read from `resting`, if given."""
         for view in self.views:
             view.settle()
         self.trainer = None
@@ -246,7 +246,7 @@ class LiveTensors:
         self.views = tuple(each for each in self.views if each is not view)
 
     def close(self) -> None:
-        """Let everything go; views that are left show nothing."""
+        """Release everything; views that are left show nothing."""
         views = self.views
         for view in views:
             view.close()

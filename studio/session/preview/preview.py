@@ -184,7 +184,7 @@ class NodePreviews:
         self._take_state()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop following the document."""
         self.follow(None)
         self._again.set_on(False)
 

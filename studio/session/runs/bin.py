@@ -25,8 +25,8 @@ class Binned:
     """A deleted run.
 
     Attributes:
-        path: where it lies now.
-        home: where it lay.
+        path: its folder in the bin.
+        home: its folder before it was deleted.
     """
 
     path: Path

@@ -249,7 +249,7 @@ class RunList:
         )  # fmt: skip
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop following the project's runs."""
         self._soon.cancel()
         for handle in (*self._emptying, *((self._live,) if self._live else ())):
             handle.cancel()

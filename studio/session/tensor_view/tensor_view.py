@@ -173,7 +173,7 @@ class TensorViewModel:
         return self._from_device and self.kind not in ("number", "bars")
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop following models."""
         if self._view is not None:
             self._view.close()
             self._view = None

@@ -52,7 +52,7 @@ def status_text(status: Status, *, older: bool = False) -> str:
 
 
 def aside_text(sheet_layout: SheetLayout | None, choice: Choice) -> str:
-    """What a picture of many elements to a cell has to say of itself."""
+    """The note on how many elements one cell of an image stands for."""
     if sheet_layout is None or sheet_layout.sheet.exact:
         return ""
     down, across = sheet_layout.sheet.block

@@ -101,7 +101,7 @@ class QtScheduler:
 
     def call_later(self, seconds: float, work: Work) -> Handle:
         """Run ``work`` once after a while; only to be called on the window's thread."""
-        # Some dozens are asked for each second: timers are used again, not made anew.
+        # Some dozens are asked for each second: timers are reused.
         clock = self._idle.pop() if self._idle else _Clock(self.home)
         timed = _Timed(self, clock, work)
         self._timed.add(timed)

@@ -33,7 +33,7 @@ class ScrubField(QLineEdit):
 
     Attributes:
         fits_typing: what is typed becomes the nearest value allowed; otherwise it is told as it
-            is, so that whoever hears it may refuse it.
+            is, so that a listener may refuse it.
     """
 
     committed = Signal(float)
@@ -77,7 +77,7 @@ class ScrubField(QLineEdit):
         return self._stepping
 
     def set_value(self, value: float) -> None:
-        """Show a number somebody else decided on; nothing is emitted, typing is not disturbed."""
+        """Show a number set elsewhere; nothing is emitted, typing is not disturbed."""
         self._value = value
         if self.isModified() or self._is_scrubbing or self.text() == self._written():
             return

@@ -133,7 +133,7 @@ class FormRow(QObject):
 
     def _submit(self, value: Plain, key: str) -> None:
         """Hand a value on; raises what refuses it."""
-        # The document may be back where it was before this is shown anew.
+        # The document may be back where it was before this is shown again.
         self.is_touched = True
         self._take(self.row.option.name, value, key)
         self.clear_error()

@@ -13,7 +13,7 @@ class RevertingLine(QLineEdit):
     _shown = ""
 
     def show_text(self, text: str) -> None:
-        """Show a text somebody else decided on."""
+        """Show a text set elsewhere."""
         self._shown = text
         if self.text() != text:
             self.setText(text)

@@ -33,7 +33,7 @@ class SideFades(QObject):
         if isinstance(area, QTableView):
             for told in ("sectionResized", "sectionMoved", "sectionCountChanged"):
                 getattr(area.horizontalHeader(), told).connect(self._show)
-        # The viewport is laid out anew by more than a change of the area's size.
+        # The viewport is laid out again by more than a change of the area's size.
         area.viewport().installEventFilter(self)
         self._show()
 

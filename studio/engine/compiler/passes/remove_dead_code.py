@@ -1,4 +1,4 @@
-"""Drops instructions whose results nobody wants."""
+"""Drops instructions whose results are not used."""
 
 from __future__ import annotations
 

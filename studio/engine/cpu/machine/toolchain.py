@@ -53,7 +53,7 @@ def compiled(function: F, *, fast: bool = True) -> F:
     try:
         made: F = numba.njit(function, cache=True, **options)
     except RuntimeError:
-        # The folder cannot be written: compile anew in every process.
+        # The folder cannot be written: compile in every process.
         made = numba.njit(function, **options)
     return made
 

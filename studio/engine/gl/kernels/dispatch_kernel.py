@@ -175,7 +175,7 @@ def _unwanted(op: BoundInstruction, name: str, one: DispatchSpec) -> bool:
 def _with_tail(
     op: BoundInstruction, accesses: list[Access], refs: list[Ref], tail: Epilogue
 ) -> tuple[list[Access], list[Ref], str]:
-    """The operands with those of the tail behind, and the tail's functions."""
+    """The operands followed by the tail's, and the tail's functions."""
     at = _place_of(tail.produced, accesses, refs)
     if at is None:
         raise BackendError(

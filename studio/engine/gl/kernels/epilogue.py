@@ -20,11 +20,11 @@ class Epilogue:
 
     Attributes:
         assignments: what follows the producer, in order.
-        produced: what the producer stores, and the first of them reads.
+        produced: the producer's result, an input of the first assignment.
         layout_of: how a storage lies.
         has_storage: False for registers.
-        sums: sums taken along of what is stored, four neighbours at once.
-        held_stores: stores whose reads a kernel may have done before the first of them; 0 for none.
+        sums: sums accumulated while storing, four elements at once.
+        held_stores: how many stores may come after all their loads; 0 for none.
     """
 
     assignments: tuple[Assignment, ...]
@@ -56,7 +56,7 @@ def epilogue_text(result: Access, tail: Epilogue, *, adds: bool = False) -> Epil
     Args:
         result: the producer's result as an operand; ``stored`` tells whether it is kept.
         tail: what to apply.
-        adds: whether the producer adds to what is there; the tail then goes on with the sum.
+        adds: whether the producer adds to what is there; the tail is applied to the sum.
     """
     produced = tail.produced
     text = ElementText(

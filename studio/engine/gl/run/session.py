@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.generic]
 
 _UNDERWAY = 4
-"""Tensors that may wait to be copied while the next is made."""
+"""Uploads that may be in flight."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class GlSession:
                 self.write(tensor.name, values.astype(tensor.dtype.np))
 
     def read(self, name: str) -> Future[Array]:
-        """The contents, dense and row-major, when the device has got there."""
+        """The contents, dense and row-major, once the device has finished preceding work."""
         try:
             held = self.held(name)
         except BackendError as error:

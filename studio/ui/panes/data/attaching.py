@@ -80,7 +80,7 @@ def attach(studio: Studio, *paths: Path, then: Callable[[], object] = lambda: No
 
 
 def dropped_paths(data: QMimeData) -> tuple[Path, ...]:
-    """The file or folder somebody drags, or the two files; none where it is anything else."""
+    """The dragged file or folder, or the two files; None for anything else."""
     urls = data.urls() if data.hasUrls() else []
     paths = tuple(Path(url.toLocalFile()) for url in urls if url.isLocalFile())
     is_data = all(path.suffix.lower() != ".glassbox" for path in paths)

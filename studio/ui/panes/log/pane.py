@@ -119,7 +119,7 @@ class LogPane(PaneFrame):
 
     def _show(self) -> None:
         bar = self._view.verticalScrollBar()
-        # Whoever scrolled up to read is left there.
+        # A view scrolled up for reading stays there.
         following = bar.value() >= bar.maximum() - theme.COMPACT_ROW
         shown = self._log.shown(self._filter)
         self._lines.take(shown)

@@ -39,7 +39,7 @@ def quiet_axis(side: str) -> Any:
 
 
 def untitled(axis: Any) -> None:
-    """Write no title, where it would be written anew with every change of the range."""
+    """Write no title, which would be rewritten with every change of the range."""
     axis.enableAutoSIPrefix(False)
 
 

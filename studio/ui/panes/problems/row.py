@@ -89,7 +89,7 @@ class ProblemRow(QWidget):
     def unfold(self, unfolded: bool) -> None:
         """Show all there is to say and the repairs, or only the sentence."""
         if unfolded and not self.chips:
-            # To look for repairs takes time, so nobody does before they are wanted.
+            # Finding repairs takes time, so they are found when they are wanted.
             for repair in self._problem.repairs[:_MOST_CHIPS]:
                 self._add_chip(repair)
         self._text.setVisible(not unfolded)

@@ -1,1 +1,1 @@
-"""The profiler: what a step takes, kernel by kernel, and what nobody accounts for."""
+"""The profiler: what a step takes, kernel by kernel, and the time no kernel accounts for."""

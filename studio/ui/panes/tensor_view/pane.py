@@ -199,7 +199,7 @@ class TensorViewPane(PaneFrame):
         self._show_choice()
 
     def close_view(self) -> None:
-        """Look no more, and give back what the device has lent."""
+        """Close the view and release what it holds on the device."""
         self._sheet.close_surface()
         self.view.close()
 
@@ -313,7 +313,7 @@ class TensorViewPane(PaneFrame):
         self.show_tensor(None)
 
     def _keep_up(self) -> None:
-        """What is shown may be called otherwise in this program, or be there no more."""
+        """The shown tensor may be renamed or gone in the new program."""
         entity, before, program = self.view.entity, self._tensor, self._program()
         if entity is None or program is None or entity in self._choices:
             return
@@ -323,13 +323,13 @@ class TensorViewPane(PaneFrame):
 
     @property
     def _is_typing(self) -> bool:
-        """Whether somebody is in the middle of a name."""
+        """Whether a name is being typed."""
         return self._typing.hasFocus() and self._typing.isModified()
 
     def _show_choice(self) -> None:
         key = "" if self.view.entity is None else self.view.entity.key
         place, shown = self._chooser.findText(key), self._typing.text()
-        # A name written anew loses what is selected of it, and what was typed.
+        # A name set again loses its selection, and what was typed.
         if self._is_typing or (shown == key and self._chooser.currentIndex() == place):
             return
         with QSignalBlocker(self._chooser):
@@ -402,7 +402,7 @@ class TensorViewPane(PaneFrame):
     # -- the device -----------------------------------------------------------------------------
 
     def _seen(self) -> None:
-        """At once: what lies on the device no longer must not be drawn from it."""
+        """Immediately: a snapshot no longer on the device must not be drawn from there."""
         self.view.draw_from_device(self._draws_from_device())
         self._sheet.forget_device()
 

@@ -27,7 +27,7 @@ _BASE = 6.0
 
 
 def ground(kind: Kind | None) -> QColor:
-    """What a view is painted on: cells lie on a ground that none of them has the colour of."""
+    """The background of a view, in a colour that no cell has."""
     return theme.colour("canvas" if kind in (None, "bars", "number") else "picture")
 
 
@@ -86,7 +86,7 @@ def _paint_mark(painter: QPainter, sheet_layout: SheetLayout, mark: Mark) -> Non
 
 
 def _paint_wedge(painter: QPainter, box: QRectF, kind: int) -> None:
-    """Infinity: a wedge towards its side, on a ground that it can be told from in every theme."""
+    """Infinity: a wedge towards its side, on a background with enough contrast in every theme."""
     painter.fillRect(box, special_colour(GROUND))
     tip, base = (box.top(), box.bottom()) if kind == PLUS else (box.bottom(), box.top())
     wedge = [QPointF(box.center().x(), tip), QPointF(box.left(), base), QPointF(box.right(), base)]

@@ -33,7 +33,7 @@ class SliceField(QLineEdit):
         self.returnPressed.connect(self._take)
 
     def refresh(self) -> None:
-        """Show the slice in force, unless somebody is typing."""
+        """Show the slice in force, unless one is being typed."""
         if not self.hasFocus() and self.text() != self._view.view_state.text:
             self.setText(self._view.view_state.text)
         wrong = bool(self._view.slice_error)

@@ -132,7 +132,7 @@ class TransportBar(QWidget):
             self._make_room()
 
     def _dress_train(self, word: str, role: str, reason: str) -> None:
-        """Change the looks of the button, only where they differ: it lays out the toolbar anew."""
+        """Restyle the button only on a change: it lays out the toolbar again."""
         looks = (word, role, reason)
         if looks == self._looks:
             return

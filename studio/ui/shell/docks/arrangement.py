@@ -52,7 +52,7 @@ def take(window: QMainWindow, state: QByteArray, version: int) -> bool:
     """Put bars and docks where a record has them; whether it could be read.
 
     Of a window that is hidden and will fill the screen Qt keeps what it was given, and lays that
-    out anew for some moments after it is shown, with docks in it that have gone elsewhere since:
+    out again for some moments after it is shown, with docks in it that have gone elsewhere since:
     that ends the process. So it does not learn here that the window will.
     """
     if window.isVisible() or not fills_screen(window):

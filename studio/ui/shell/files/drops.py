@@ -22,7 +22,7 @@ def paths_of(data: QMimeData) -> list[Path]:
 class DroppedData:
     """A data set that was dropped: attached, and given an input where the network has none.
 
-    It waits for the data to be read, so somebody has to keep it until then.
+    It waits for the data to be read, so the caller keeps a reference until then.
 
     Args:
         studio: the models of the window.

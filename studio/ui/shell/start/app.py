@@ -180,7 +180,7 @@ class Session:
 
         self.studio.notify(
             "Glassbox closed unexpectedly last time", "warning", ("Copy report", copy),
-            f"What is known of it is in {last}; it is sent to nobody.",
+            f"The report is in {last}; it is not sent anywhere.",
         )  # fmt: skip
 
     def close(self) -> None:

@@ -61,7 +61,7 @@ def check_window(
     if wanted not in _SCREENLESS:
         display = check_display(environment, x11=x11)
     if not display.ok and not environment.get("DISPLAY") and not wanted:
-        # Where there is no display at all, its libraries are nobody's concern.
+        # Without a display its libraries do not matter.
         return display
     needed = _QT_LIBRARIES + (_XCB_LIBRARIES if x11 and wanted not in _SCREENLESS else ())
     missing = [(name, package) for name, package in needed if not loads(name)]
