@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Iterator
@@ -45,13 +46,19 @@ class CalledFiles:
 
 @contextmanager
 def called_files() -> Iterator[CalledFiles]:
-    """See all calls of this thread, and of those that start inside."""
+    """See all calls of this thread, and of those that start inside.
+
+    Garbage of earlier tests is collected before, and none meanwhile: finalizers are calls too.
+    """
     found, before = CalledFiles(), sys.gettrace()
+    gc.collect()
+    gc.disable()
     sys.settrace(found._trace)
     threading.settrace(found._trace)
     try:
         yield found
     finally:
+        gc.enable()
         found.is_on = False
         threading.settrace(None)  # type: ignore[arg-type]
         sys.settrace(before)

@@ -177,7 +177,7 @@ def test_copied_rows_tell_at_which_step_a_tensor_was_looked_at(pane: TensorMapPa
     head, *lines = (line.split("\t") for line in pane.table.copied().splitlines())
     begin = head.index("Min")
     end = begin + 4
-    assert head[begin:end] == ["Min", "Max", "NaN", "Sampled at"]
+    assert head[begin:end] == ["Min", "Max", "NaN", "Step"]
     assert [line[begin:end] for line in lines[:3]] == [
         ["-1", "2", "0", "120"], ["", "", "4", "7"], ["", "", "", ""],
     ]  # fmt: skip

@@ -62,7 +62,7 @@ TENSOR_COLUMNS: tuple[TensorColumn, ...] = (
                  is_live=True),
     TensorColumn("nan", "NaN", "NaN values when last sampled.", 6, is_number=True,
                  is_live=True),
-    TensorColumn("step", "Sampled at", "Training step at which it was last sampled.", 8,
+    TensorColumn("step", "Step", "Training step at which it was last sampled.", 8,
                  is_number=True, is_live=True),
     TensorColumn("role", "Role", "Purpose of the tensor.", 11),
     TensorColumn("lifetime", "Needed", "First and last instruction that use it.", 11),
