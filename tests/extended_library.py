@@ -16,10 +16,19 @@ import numpy.typing as npt
 import pytest
 
 from studio import engine
+from studio.engine.autodiff.differentiate import differentiate
+from studio.engine.compiler.passes.set_first_gradients import set_first_gradients
+from studio.engine.compiler.verify import verify
 from studio.engine.core.discovery import all_or_none
+from studio.engine.core.tensor import Role
+from studio.engine.cpu.backend import CpuBackend
 from studio.engine.formats.npz import load_npz
 from studio.engine.gl.backend import GlBackend
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.line import format_line
 from studio.engine.isa.manual import manual
+from studio.engine.isa.ops.arithmetic import Add, Mul
+from studio.engine.isa.ops.reduce import ReduceSum
 from studio.engine.layers.catalog import all_layers
 from studio.engine.layers.initializers import Initializer, initializer
 from studio.engine.train.callbacks.callback import higher_is_better
@@ -209,6 +218,97 @@ def test_layer_metric_initialiser_and_callback(backend: str, points: Points) -> 
         assert np.isclose(found, np.exp(-np.abs(wanted - y)).mean(), rtol=1e-4)
         stop = made("StopBelow")(loss=1e9)
         assert len(model.fit(x, y, epochs=5, callbacks=[stop]).epoch) == 1
+
+
+def standardized(x: Floats) -> tuple[Floats, Floats]:
+    """Rows of mean 0 and variance 1, and their means before."""
+    mean = x.mean(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(np.square(x - mean).mean(axis=-1, keepdims=True) + 1e-3), mean[
+        ..., 0
+    ]
+
+
+@BACKENDS
+@pytest.mark.parametrize("used", ["y", "mean", "both"])
+def test_the_results_of_an_instruction_with_two(
+    backend: str, used: str, rng: np.random.Generator
+) -> None:
+    """Gradients against central differences in float64; the result not used has a ZERO."""
+    from studio.engine.layers.row_standardization import Standardize
+
+    build = ProgramBuilder("case", "train")
+    w = build.tensor("w", (2, 3, 5), role=Role.PARAM, trainable=True)
+    share = {"y": rng.normal(size=(2, 3, 5)), "mean": rng.normal(size=(2, 3))}
+    fed = {name: build.tensor(name, each.shape, role=Role.INPUT) for name, each in share.items()}
+    y, mean, scale = build.emit("forward", Standardize, x=w)
+    results = {"y": y, "mean": mean}
+    taken = list(share) if used == "both" else [used]
+    sums = []
+    for name in taken:
+        product = build.emit("loss", Mul, a=results[name], b=fed[name])[0]
+        sums.append(build.emit("loss", ReduceSum, x=product)[0])
+    if used == "both":
+        build.emit("loss", Add, x1=sums[0], x2=sums[1], alpha=1.0, beta=1.0)
+    program = set_first_gradients(differentiate(build.finish(tuple(fed.values()), (mean, scale))))
+    verify(program)
+    lines = [format_line(ins) for ins in program.section("backward")]
+    cleared = [results[name] for name in share if name not in taken]
+    assert [line for line in lines if line.startswith("ZERO")] == [
+        f"ZERO {r}.grad" for r in cleared
+    ]
+
+    def loss(x: Floats) -> float:
+        found = dict(zip(share, standardized(x), strict=True))
+        return sum(float((found[name] * share[name]).sum()) for name in taken)
+
+    x = rng.normal(size=(2, 3, 5)).astype("f")
+    runs = CpuBackend() if backend == "cpu" else GlBackend()
+    session = runs.open_session()
+    executable = runs.compile(program, session, 1)
+    try:
+        session.write("w", x)
+        for name, ref in fed.items():
+            executable.feed(ref.id, share[name].astype("f"))
+        executable.run()
+        found = executable.fetch(w.gradient).result(60)
+        shown = [executable.fetch(ref).result(60) for ref in (mean, scale)]
+    finally:
+        executable.close()
+        session.close()
+        runs.close()
+    assert np.allclose(shown[0], x.mean(axis=-1), atol=1e-6)
+    assert np.allclose(shown[1], 1 / np.sqrt(x.var(axis=-1) + 1e-3), rtol=1e-5)
+    for index in np.ndindex(x.shape):
+        step = np.zeros(x.shape)
+        step[index] = 1e-5
+        wanted = (loss(x + step) - loss(x - step)) / 2e-5
+        assert np.isclose(found[index], wanted, rtol=1e-4, atol=1e-5), index
+
+
+@BACKENDS
+def test_the_layer_with_kernels_of_its_own(backend: str, points: Points) -> None:
+    """A step of SGD through it: the layer in front changes as central differences say."""
+    x, y = points
+    network = engine.Sequential(
+        [engine.Input((3,)), engine.Dense(4), made("RowStandardization")(), engine.Dense(2)]
+    )
+    with engine.Model.of_graph(network.graph, backend=backend, seed=2) as model:
+        model.compile(engine.SGD(RATE), "mse")
+        before = [each.astype(float) for each in model.get_weights()]
+        model.fit(x, y, epochs=1, batch_size=ROWS, shuffle=False)
+        after = model.get_weights()
+
+    def loss(weights: list[Floats]) -> float:
+        w, b, v, c = weights
+        return float(np.square(standardized(x @ w + b)[0] @ v + c - y).mean())
+
+    for place, weight in enumerate(before):
+        for index in np.ndindex(weight.shape):
+            step = np.zeros(weight.shape)
+            step[index] = 1e-5
+            ends = [[*before[:place], weight + s * step, *before[place + 1 :]] for s in (1, -1)]
+            slope = (loss(ends[0]) - loss(ends[1])) / 2e-5
+            assert np.isclose(after[place][index], weight[index] - RATE * slope, atol=1e-5)
 
 
 def test_the_schedule() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 from studio.engine.autodiff.saved_statistics import WALKED, keep_statistics
 from studio.engine.core.dtypes import DType
@@ -24,7 +24,8 @@ def differentiate(
     The forward and loss sections are walked from last to first (reverse mode). Every instruction
     between a trainable parameter and the loss gets exactly one gradient instruction, which
     accumulates; a ZERO stands before the first accumulation into each storage and ``FILL loss.grad
-    1`` before everything. Gradients belong to the layers of their forward instructions.
+    1`` before everything. Of an instruction with several results some may not lead to the loss:
+    a ZERO gives those their gradient. Gradients belong to the layers of their forward instructions.
 
     The gradient of a trainable parameter that the loss does not depend on is set to zero, so that
     an update may always read it.
@@ -37,8 +38,9 @@ def differentiate(
             Without it every instruction that reaches the loss is differentiated in all its
             operands, as Dylann's listings have it.
 
-    Raises GradientError where there is no loss, or where an instruction on the way from a
-    parameter to the loss has no gradient; it names instruction and layer.
+    Raises GradientError where there is no loss, where an instruction on the way from a parameter to
+    the loss has no gradient, or where that way goes through a kept result; it names instruction and
+    layer.
     """
     if program.section("backward"):
         raise GradientError("the program has a backward section already", who=program.name)
@@ -72,7 +74,7 @@ class _ReverseWalk:
         return keep_statistics(finished, self.lines, self.grads)
 
     def _seed(self) -> None:
-        writer = next((i for i in reversed(self.lines) if self.loss in _results(i)), None)
+        writer = next((i for i in reversed(self.lines) if self.loss in _written(i)), None)
         if writer is None:
             raise GradientError(
                 f"no instruction writes {self.loss}, the tensor to differentiate",
@@ -83,7 +85,7 @@ class _ReverseWalk:
         self.reached.add(self.program.storage(gradient))
 
     def _step(self, index: int, ins: Instruction) -> None:
-        if not any(self._storage(ref) in self.reached for ref in _results(ins)):
+        if not any(self._storage(ref) in self.reached for ref in _written(ins)):
             return
         if ins.grad_class is None:
             self._refuse_if_needed(index, ins)
@@ -92,6 +94,7 @@ class _ReverseWalk:
         grad_ins = grad_of(ins, skip)
         if not grad_ins.targets():
             return
+        self._clear_results(index, ins)
         for _, ref in grad_ins.targets():
             storage = self.program.storage(ref)
             if storage not in self.reached:
@@ -99,6 +102,24 @@ class _ReverseWalk:
                 self.backward.append(Zero(y=Ref(storage.root, grad=True), owners=ins.owners))
         self.backward.append(grad_ins)
         self.grads[index] = grad_ins
+
+    def _clear_results(self, index: int, ins: Instruction) -> None:
+        """A zero gradient for every result that no loss depends on."""
+        results = ins.results()
+        for ref in _written(ins):
+            storage = self._storage(ref)
+            if ref not in results and storage in self.reached:
+                what = f"{ref} is kept for the gradient instruction and has no gradient itself"
+                self._refuse(index, ins, what, "compute it by other instructions")
+            if ref not in results or storage in self.reached:
+                continue
+            if not _differentiable(self.program, ref):
+                what = (
+                    f"its result {ref} is {self.program.type_of(ref).dtype.name}, has no gradient"
+                )
+                self._refuse(index, ins, what, "declare that result as kept")
+            self.reached.add(storage)
+            self.backward.append(Zero(y=Ref(storage.root, grad=True), owners=ins.owners))
 
     def _clear_unreached(self) -> None:
         for tensor in self.program.of_role(Role.PARAM):
@@ -125,16 +146,23 @@ class _ReverseWalk:
         return self.program.storage(ref.gradient)
 
     def _refuse_if_needed(self, index: int, ins: Instruction) -> None:
-        roots = {self.program.tensors.root(ref.id) for ref in _results(ins)}
-        if not roots & self.dependent:
-            return
+        roots = {self.program.tensors.root(ref.id) for ref in _written(ins)}
+        if roots & self.dependent:
+            self._refuse(
+                index,
+                ins,
+                "the instruction has no gradient",
+                "take it out of the way to the loss, or freeze the layers before it",
+            )
+
+    def _refuse(self, index: int, ins: Instruction, what: str, hint: str) -> NoReturn:
         layer = f"layer {ins.owners[0]!r}" if ins.owners else "no layer"
         raise GradientError(
-            f"the instruction has no gradient but lies between trainable parameters and the loss: "
+            f"{what} but lies between trainable parameters and the loss: "
             f"line {self._indices[index]}, {format_line(ins)}",
             who=ins.mnemonic,
             origin=layer,
-            hint="take it out of the way to the loss, or freeze the layers before it",
+            hint=hint,
         )
 
 
@@ -153,7 +181,7 @@ def grad_of(ins: Instruction, skip: Iterable[str] = ()) -> GradInstruction:
 def _loss_of(program: Program, loss: Ref | None) -> Ref:
     """The tensor to differentiate, checked to be one number."""
     if loss is None:
-        written = [ref for ins in program.section("loss") for ref in _results(ins)]
+        written = [ref for ins in program.section("loss") for ref in _written(ins)]
         if not written:
             raise GradientError(
                 "there is no loss to differentiate",
@@ -189,7 +217,7 @@ def _dependent_roots(
     found = set(sources)
     for ins in lines:
         if any(program.tensors.root(ref.id) in found for ref in _carrying_operands(ins)):
-            found.update(program.tensors.root(ref.id) for ref in _results(ins))
+            found.update(program.tensors.root(ref.id) for ref in _written(ins))
     return found
 
 
@@ -207,8 +235,8 @@ def _carrying_operands(ins: Instruction) -> tuple[Ref, ...]:
     )
 
 
-def _results(ins: Instruction) -> tuple[Ref, ...]:
-    """The data an instruction writes, without what it keeps for its gradient."""
+def _written(ins: Instruction) -> tuple[Ref, ...]:
+    """The data an instruction writes, with what it keeps for its gradient."""
     return tuple(
         ref for spec, ref in ins.named_operands() if spec.access is Access.WRITE and ref.present
     )

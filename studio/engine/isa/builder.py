@@ -81,25 +81,24 @@ class ProgramBuilder:
     ) -> tuple[Ref, ...]:
         """Append an instruction; written operands that are not given are made with inferred types.
 
+        ``name`` and ``port`` are those of the first result made; others are named by their fields.
         Returns the written operands. Shape errors come out with the owner's name in front.
         """
-        missing = [
-            f.name
-            for f in cls.operand_fields
-            if f.access is Access.WRITE and not f.optional and f.name not in fields
-        ]
+        written = [f for f in cls.operand_fields if f.access is Access.WRITE]
+        missing = [f.name for f in written if not f.optional and f.name not in fields]
         stand_in: dict[str, Any] = dict.fromkeys(missing, Ref(0))
         draft = cls(owners=self._owner, **fields, **stand_in)
-        types = self._infer(draft)
-        made = {
-            field_name: self.tensor(
-                name or f"{self._owner[0] if self._owner else cls.mnemonic.lower()}/{field_name}",
-                inferred.shape,
-                inferred.dtype,
-                port=port or "output",
+        types = dict(zip((f.name for f in written), self._infer(draft), strict=False))
+        owner = self._owner[0] if self._owner else cls.mnemonic.lower()
+        made: dict[str, Ref] = {}
+        for field_name in missing:
+            first = not made
+            made[field_name] = self.tensor(
+                (name if first else "") or f"{owner}/{field_name}",
+                types[field_name].shape,
+                types[field_name].dtype,
+                port=(port or "output") if first else field_name,
             )
-            for field_name, inferred in zip(missing, types, strict=False)
-        }
         ins = draft.replace(**made) if made else draft
         self._sections[section].append(ins)
         return tuple(

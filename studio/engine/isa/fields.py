@@ -31,7 +31,8 @@ class Operand:
     """One operand of an instruction class; on an instance it reads as a ``Ref``.
 
     ``since`` is the version of the file forms that has it; one newer than its class is optional.
-    ``partial`` allows a partial tensor.
+    ``partial`` allows a partial tensor. A ``kept`` result is read by the gradient instruction and
+    has no gradient of its own.
     """
 
     access: Access
@@ -42,6 +43,7 @@ class Operand:
     tail: bool = False
     since: int = 1
     partial: bool = False
+    kept: bool = False
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -75,9 +77,15 @@ def reads(doc: str, *, optional: bool = False, differentiable: bool = True) -> O
     return Operand(Access.READ, doc, optional, differentiable)
 
 
-def writes(doc: str, *, optional: bool = False, partial: bool = False) -> Operand:
-    """An operand whose data is overwritten entirely."""
-    return Operand(Access.WRITE, doc, optional, differentiable=False, partial=partial)
+def writes(
+    doc: str, *, optional: bool = False, partial: bool = False, kept: bool = False
+) -> Operand:
+    """An operand whose data is overwritten entirely.
+
+    A ``kept`` one is kept for the gradient instruction, which reads its data: statistics, indices.
+    It is a tensor like any other, but no gradient flows through it.
+    """
+    return Operand(Access.WRITE, doc, optional, differentiable=False, partial=partial, kept=kept)
 
 
 def side_input(doc: str, *, since: int = 1, partial: bool = False) -> Operand:

@@ -39,8 +39,8 @@ class Instruction:
     A subclass states ``code``, ``mnemonic`` and ``category`` on its class line and its operands and
     attributes as fields, in printing order. Its docstring is the manual entry: one line, then the
     formula, then behaviour at the edges. ``saves`` names the operands whose *data* the gradient
-    instruction reads; a class without ``saves`` has no gradient of its own. ``since`` is the
-    version of the file forms that has it.
+    instruction reads, besides the results that are declared ``kept``; a class without ``saves`` has
+    no gradient of its own. ``since`` is the version of the file forms that has it.
 
     An element-wise instruction states ``formula``, how an element of its one result follows from
     those of its operands, and ``slopes``, what each operand's gradient gets (of ``dy``, ``y``,
@@ -67,6 +67,7 @@ class Instruction:
     operand_fields: ClassVar[tuple[Operand, ...]] = ()
     attr_fields: ClassVar[tuple[Attr[Any], ...]] = ()
     _names: ClassVar[Mapping[Access, tuple[str, ...]]] = dict.fromkeys(Access, ())
+    _real: ClassVar[tuple[str, ...]] = ()
 
     __slots__ = ("_attrs", "_effects", "_operands", "owners")
 
@@ -107,9 +108,13 @@ class Instruction:
             saves = cls.meaning.saves
         if cls.meaning is not None and not _states(cls, "elementwise"):
             cls.elementwise = True
+        kept = tuple(f.name for f in cls.operand_fields if f.kept)
+        cls._real = tuple(name for name in cls._names[Access.WRITE] if name not in kept)
+        if kept and saves is None and not issubclass(cls, GradInstruction):
+            raise TypeError(f"{mnemonic}: {kept[0]} is kept for a gradient that it does not have")
         _register(cls)
         if saves is not None:
-            cls.grad_class = _make_grad_class(cls, saves)
+            cls.grad_class = _make_grad_class(cls, tuple(dict.fromkeys((*saves, *kept))))
 
     def __init__(self, *, owners: tuple[str, ...] = (), **fields: Any) -> None:
         operands = {
@@ -240,8 +245,16 @@ class Instruction:
 
     # -- meaning --------------------------------------------------------------------------------
 
+    def results(self) -> tuple[Ref, ...]:
+        """The written operands that may have a gradient: those present and not kept."""
+        operands = self._operands
+        return tuple([r for name in self._real for r in operands[name] if r.id >= 0])
+
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
-        """Types of the written operands, in order; raises ShapeError when the reads do not fit."""
+        """Types of the written operands, in declared order and with those that are absent.
+
+        Raises ShapeError when the reads do not fit.
+        """
         return ()
 
     def flops(self, of: TypeOf) -> int:
@@ -306,9 +319,10 @@ class Instruction:
 class GradInstruction(Instruction):
     """A gradient instruction: same operands and scalars as its forward instruction.
 
-    Reads the gradients of what the forward instruction wrote (and the data named in ``saves``) and
-    accumulates into the gradients of its differentiable operands. ``set`` lists operands whose
-    gradient is overwritten instead; ``skip`` lists those that are not computed.
+    Reads the gradients of the forward instruction's results (and the data named in ``saves``, with
+    the results that were kept) and accumulates into the gradients of its differentiable operands.
+    ``set`` lists operands whose gradient is overwritten instead; ``skip`` lists those that are not
+    computed.
     """
 
     forward: ClassVar[type[Instruction]]
@@ -333,8 +347,8 @@ class GradInstruction(Instruction):
         return name in self.value("set")
 
     def _found_effects(self) -> Effects:
-        """Reads dY and saved data; writes the gradients not skipped."""
-        reads = {r.gradient for r in self._touched(Access.WRITE)}
+        """Reads dY of every result and saved data; writes the gradients not skipped."""
+        reads = {r.gradient for r in self.results()}
         for name in self.saves:
             reads.update(r for r in self.refs(name) if r.present)
         reads.update(self.forward.saved_statistics(self))

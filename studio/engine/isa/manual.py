@@ -98,6 +98,7 @@ def entry_of(cls: type[Instruction]) -> ManualEntry:
                 f.name,
                 f.access.value
                 + (", optional" if f.optional else "")
+                + (", kept for the gradient" if f.kept else "")
                 + (", list" * f.variadic)
                 + (f", version {f.since}" if f in cls.newer_operands else ""),
                 f.doc,

@@ -71,9 +71,9 @@ def _check_types(program: Program, ins: Instruction, index: int) -> Iterator[Bre
     except StudioError as error:
         yield Breach("operands fit the instruction", error.message, index)
         return
-    written = [r for s, r in forward.named_operands() if s.access is Access.WRITE and r.present]
+    written = [r for s, r in forward.named_operands() if s.access is Access.WRITE]
     for ref, expected in zip(written, inferred, strict=False):
-        found = program.type_of(ref)
+        found = program.type_of(ref) if ref.present else expected
         if found != expected:
             yield Breach(f"results have the inferred type {expected}", f"{ref} is {found}", index)
     step = next((ref for spec, ref in ins.named_operands() if spec.name == "step"), ABSENT)
