@@ -11,7 +11,7 @@ from studio.engine.compiler.lower_data import OWNER as DATA
 from studio.engine.compiler.lower_data import DataSection, DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import CompileError
-from studio.engine.core.tensor import ABSENT, BATCH, Ref, Role, Shape
+from studio.engine.core.tensor import ABSENT, Ref, Role, Shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops import arithmetic, data
 from studio.engine.isa.ops import loss as loss_ops
@@ -52,7 +52,7 @@ def objective_of(
     """An objective from losses and metrics given as instances, names or JSON forms.
 
     Args:
-        outputs: names of the output layers.
+        outputs: names of the outputs, as `LayerGraph.output_names` has them.
         loss: one for all outputs, a list, or an object by output name.
         metrics: a list for all outputs, or an object with a list by output name.
         weights: factor of each output's loss.
@@ -106,7 +106,7 @@ def lower(
         raise CompileError("a loss is needed to train or evaluate", who=graph.name,
                            hint="choose one, such as sparse_categorical_crossentropy")  # fmt: skip
     graph.check()
-    names = [graph.nodes[port.node].layer.name for port in graph.outputs]
+    names = graph.output_names()
     objective = None if mode == "infer" else objective_of(names, loss, metrics, loss_weights)
     return _Lowering(graph, mode, objective, data).run()
 
@@ -120,12 +120,13 @@ class _Lowering:
         self.graph = graph
         self.mode = mode
         self.objective = objective
-        self.shapes = graph.shapes()
+        self.types = graph.types()
+        self.names = graph.output_names()
         self.spec = spec or self._plain_spec()
         self._check_spec()
         self.builder = ProgramBuilder(graph.name, mode)
         self.data = DataSection(self.builder, mode, self.spec)
-        self.values: dict[str, Ref] = {}
+        self.values: dict[Port, Ref] = {}
         self.labels: list[str] = []
 
     def run(self) -> Program:
@@ -133,13 +134,13 @@ class _Lowering:
         self._make_inputs()
         with self.builder.owned_by(DATA):
             for index, node in enumerate(self.graph.inputs):
-                self.data.feed_input(index, self.values[node.id], node.layer.name)
+                self.data.feed_input(index, self.values[Port(node.id)], node.layer.name)
             step = ABSENT if self.mode == "infer" else self.data.step()
         context = LayerContext(self.builder, self.mode == "train", step)
         for node in self.graph.order():
-            if node.id not in self.values:
+            if Port(node.id) not in self.values:
                 self._lower_node(context, node)
-        predictions = [self.values[port.node] for port in self.graph.outputs]
+        predictions = [self.values[port] for port in self.graph.outputs]
         outputs = list(predictions)
         if self.objective is not None:
             outputs.append(self._emit_objective(context, self.objective, predictions))
@@ -152,26 +153,42 @@ class _Lowering:
         for index, node in enumerate(self.graph.inputs):
             fed = self.data.is_fed_directly(index)
             with self.builder.owned_by(node.id, layer=node.id):
-                self.values[node.id] = self.builder.tensor(
+                self.values[Port(node.id)] = self.builder.tensor(
                     f"{node.layer.name}/output",
-                    (BATCH, *self.shapes[node.id]),
+                    *self.types[Port(node.id)],
                     role=Role.INPUT if fed else Role.ACTIVATION,
                     port="output",
                 )
 
     def _lower_node(self, context: LayerContext, node: Node) -> None:
-        inputs = [self.values[port.node] for port in node.inputs]
+        inputs = [self.values[port] for port in node.inputs]
         with context.inside(node.id, node.layer, crossed=self._is_crossed(node)):
-            self.values[node.id] = node.layer.lower(context, *inputs)
+            made = node.layer.lower(context, *inputs)
+        outputs = (made,) if isinstance(made, Ref) else made
+        for index, ref in enumerate(outputs):
+            port, found = Port(node.id, index), self.builder.type_of(ref)
+            if self.types.get(port) != found:
+                raise CompileError(
+                    f"output_types states {self.types.get(port, 'nothing')} for output {index}, "
+                    f"lower made {found}",
+                    who=node.layer.name,
+                )
+            self.values[port] = ref
+        if Port(node.id, len(outputs)) in self.types:
+            raise CompileError(
+                f"lower made {len(outputs)} outputs, output_types states more", who=node.layer.name
+            )
 
     def _is_crossed(self, node: Node) -> bool:
         """Whether the node's softmax may pass on the gradient its loss has already taken."""
         if self.objective is None or self.graph.outputs.count(Port(node.id)) != 1:
             return False
+        if Port(node.id, 1) in self.types:
+            return False
         if any(Port(node.id) in other.inputs for other in self.graph.nodes.values()):
             return False
         loss = self.objective.losses[self.graph.outputs.index(Port(node.id))]
-        rank = len(self.shapes[node.id]) + 1
+        rank = len(self.types[Port(node.id)].shape)
         return loss.joins_softmax and node.layer.ending(rank) == "softmax"
 
     def _emit_objective(
@@ -183,7 +200,7 @@ class _Lowering:
             with self.builder.owned_by(DATA):
                 targets.append(
                     self.data.feed_target(
-                        index, self.shapes[node.id], loss.indices, node.layer.name
+                        index, self.types[port].sample, loss.indices, node.layer.name
                     )
                 )
                 weights = self.data.weights(targets[-1])
@@ -192,17 +209,17 @@ class _Lowering:
                     loss.emit(
                         self.builder, predictions[index], targets[-1],
                         weights=weights, joined=self._is_crossed(node),
-                        name=self._loss_name(context, node),
+                        name=self._loss_name(context, index),
                     )
                 )  # fmt: skip
         total = self._emit_total(context, objective, terms)
         self._emit_metrics(objective, predictions, targets, terms, total)
         return total
 
-    def _loss_name(self, context: LayerContext, node: Node) -> str:
+    def _loss_name(self, context: LayerContext, index: int) -> str:
         """``loss/total`` where the loss of the only output is all there is."""
         if len(self.graph.outputs) > 1:
-            return f"loss/{node.layer.name}"
+            return f"loss/{self.names[index]}"
         weighted = self.objective is not None and self.objective.weights not in ((), (1.0,))
         return "loss/value" if context.penalties or weighted else "loss/total"
 
@@ -241,7 +258,7 @@ class _Lowering:
         total: Ref,
     ) -> None:
         several = len(self.graph.outputs) > 1
-        names = [self.graph.nodes[port.node].layer.name for port in self.graph.outputs]
+        names = self.names
         values = [total]
         self.labels = ["loss"]
         if several:
@@ -268,10 +285,11 @@ class _Lowering:
         """Float32 batches fed by the caller, with targets as the losses take them."""
         targets = []
         for index, port in enumerate(self.graph.outputs if self.objective else ()):
-            shape: Shape = self.shapes[port.node]
+            shape: Shape = self.types[port].sample
             indices = self.objective is not None and self.objective.losses[index].indices
             targets.append(Source(shape[:-1], DType.int32) if indices else Source(shape))
-        inputs = tuple(Source(self.shapes[node.id]) for node in self.graph.inputs)
+        types = (self.types[Port(node.id)] for node in self.graph.inputs)
+        inputs = tuple(Source(found.sample, found.dtype) for found in types)
         return DataSpec(inputs, tuple(targets), resident=False)
 
     def _check_spec(self) -> None:

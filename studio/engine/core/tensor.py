@@ -84,6 +84,25 @@ class TensorType(NamedTuple):
     shape: Shape
     dtype: DType = DType.float32
 
+    @classmethod
+    def of_batch(cls, sample: Shape, dtype: DType = DType.float32) -> TensorType:
+        """The type of a batch of samples of a shape."""
+        return cls((BATCH, *sample), dtype)
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether dimension 0 is the batch."""
+        return self.shape[:1] == (BATCH,)
+
+    @property
+    def sample(self) -> Shape:
+        """The shape without the batch."""
+        return self.shape[1:] if self.is_batch else self.shape
+
+    def with_sample(self, sample: Shape) -> TensorType:
+        """A type with another shape behind the batch; batch and dtype stay."""
+        return TensorType((BATCH, *sample) if self.is_batch else sample, self.dtype)
+
     def bind(self, batch: int, rows: int = 0) -> TensorType:
         """The same type with symbols replaced by numbers."""
         return TensorType(bind_shape(self.shape, batch, rows), self.dtype)

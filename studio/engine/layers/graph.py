@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
 from studio.engine.core.errors import GraphError, quoted
-from studio.engine.core.tensor import Shape
+from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.inputs import MAX_ELEMENTS, Input
 from studio.engine.layers.layer import Layer, check_name, shape_text
 
@@ -17,7 +18,7 @@ MAX_NODES = 10_000
 
 
 class Port(NamedTuple):
-    """An output of a node; every layer of today has one, numbered 0."""
+    """An output of a node; most layers have one, numbered 0."""
 
     node: str
     output: int = 0
@@ -127,13 +128,29 @@ class LayerGraph:
             raise self._loop_error({node.id for node in found})
         return tuple(found)
 
-    def shapes(self) -> dict[str, Shape]:
-        """Output shape of every node, without the batch; errors name the layer."""
-        shapes: dict[str, Shape] = {}
+    def types(self) -> dict[Port, TensorType]:
+        """Type of every output of every node, in running order; errors name the layer."""
+        types: dict[Port, TensorType] = {}
+        counts: dict[str, int] = {}
         for node in self.order():
-            given = tuple(shapes[port.node] for port in node.inputs)
-            shapes[node.id] = checked_shape(node.layer, *given)
-        return shapes
+            for port in node.inputs:
+                _check_output(port, counts[port.node], node.layer.name)
+            made = checked_types(node.layer, *(types[port] for port in node.inputs))
+            counts[node.id] = len(made)
+            types.update((Port(node.id, index), each) for index, each in enumerate(made))
+        return types
+
+    def shapes(self) -> dict[str, Shape]:
+        """Shape of the first output of every node, without the batch; errors name the layer."""
+        return {port.node: found.sample for port, found in self.types().items() if not port.output}
+
+    def output_names(self) -> tuple[str, ...]:
+        """A name for each output of the network: that of its layer, made unique by a number."""
+        names: list[str] = []
+        for port in self.outputs:
+            name = self.node(port.node).layer.name
+            names.append(free_name(f"{name}_{port.output}" if port.output else name, names))
+        return tuple(names)
 
     def check(self) -> None:
         """Everything a network must fulfil; GraphError or ShapeError naming the layer."""
@@ -151,18 +168,20 @@ class LayerGraph:
                     hint="rename one of them",
                 )  # fmt: skip
             seen.add(layer.name)
-        shapes = self.shapes()
-        self._check_shared(shapes)
+        types = self.types()
+        self._check_shared(types)
+        counts = Counter(port.node for port in types)
         for port in self.outputs:
-            if port.node not in self.nodes or port.output != 0:
+            if port.node not in self.nodes:
                 raise GraphError(f"output {quoted(port.node)} does not exist", who=self.name)
+            _check_output(port, counts[port.node], self.name)
 
     def parameter_shapes(self) -> dict[str, tuple[Shape, ...]]:
         """Input shapes of each layer at its first node, by layer name."""
-        shapes = self.shapes()
+        types = self.types()
         first: dict[str, tuple[Shape, ...]] = {}
         for node in self.order():
-            first.setdefault(node.layer.name, tuple(shapes[p.node] for p in node.inputs))
+            first.setdefault(node.layer.name, tuple(types[p].sample for p in node.inputs))
         return first
 
     def parameter_count(self) -> int:
@@ -184,16 +203,11 @@ class LayerGraph:
                     f"its input {quoted(port.node)} does not exist", who=node.layer.name,
                     hint="connect it to an existing layer",
                 )  # fmt: skip
-            if port.output != 0:
-                raise GraphError(
-                    f"{quoted(port.node)} has one output, number 0: got {port.output}",
-                    who=node.layer.name,
-                )
 
-    def _check_shared(self, shapes: Mapping[str, Shape]) -> None:
+    def _check_shared(self, types: Mapping[Port, TensorType]) -> None:
         first: dict[Layer, tuple[Shape, ...]] = {}
         for node in self.nodes.values():
-            given = tuple(shapes[port.node] for port in node.inputs)
+            given = tuple(types[port].sample for port in node.inputs)
             expected = first.setdefault(node.layer, given)
             if node.layer.parameters(*given) != node.layer.parameters(*expected):
                 raise GraphError(
@@ -219,18 +233,31 @@ class LayerGraph:
         )  # fmt: skip
 
 
-def checked_shape(layer: Layer, *given: Shape) -> Shape:
-    """Shape of the layer's output; ShapeError or GraphError when its inputs do not fit."""
-    layer.check_inputs(*given)
-    shape = layer.output_shape(*given)
-    if not isinstance(shape, tuple):
-        raise TypeError(f"expected a shape, got {quoted(shape)}")
-    if not 1 <= prod(shape) <= MAX_ELEMENTS:
-        raise GraphError(
-            f"expected an output of 1 to {MAX_ELEMENTS} elements, got {shape_text(shape)}",
-            who=layer.name,
-        )
-    return shape
+def checked_types(layer: Layer, *given: TensorType) -> tuple[TensorType, ...]:
+    """Types of the layer's outputs; ShapeError or GraphError when its inputs do not fit."""
+    layer.check_inputs(*(each.sample for each in given))
+    layer.check_dtypes(*given)
+    types = layer.output_types(*given)
+    if not isinstance(types, tuple) or not types:
+        raise TypeError(f"expected a tuple of types, got {quoted(types)}")
+    for index, made in enumerate(types):
+        if not isinstance(made, TensorType):
+            raise TypeError(f"expected a type for output {index}, got {quoted(made)}")
+        if not 1 <= prod(made.sample) <= MAX_ELEMENTS:
+            at = "" if len(types) == 1 else f" at output {index}"
+            raise GraphError(
+                f"expected an output of 1 to {MAX_ELEMENTS} elements, got "
+                f"{shape_text(made.sample)}{at}",
+                who=layer.who,
+            )
+    return types
+
+
+def _check_output(port: Port, count: int, who: str) -> None:
+    """GraphError, naming ``who`` asks for it, unless a node has that output."""
+    if not 0 <= port.output < count:
+        has = "one output, number 0" if count == 1 else f"{count} outputs, 0 to {count - 1}"
+        raise GraphError(f"{quoted(port.node)} has {has}: got {port.output}", who=who)
 
 
 def free_name(stem: str, taken: Collection[str]) -> str:

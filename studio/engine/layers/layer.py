@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from studio.engine.core import renamed
 from studio.engine.core.configured import Configured
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError, quoted
 from studio.engine.core.options import Plain
-from studio.engine.core.tensor import Ref, Shape
+from studio.engine.core.tensor import Ref, Shape, TensorType
 from studio.engine.layers.initializers import Initializer
 from studio.engine.layers.regularizers import Regularizer
 
@@ -89,11 +90,13 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
 
     A subclass is named as in Keras. It declares its options as fields, and implements
     `output_shape`, `parameters` and `lower`; the class attributes below say the rest. Its file in
-    this folder is found by itself. Shapes are without the batch dimension.
+    this folder is found by itself. Shapes are without the batch dimension. A layer with several
+    outputs, or one that changes the dtype, implements `output_types` instead of `output_shape`.
 
     Attributes:
         category: what it is for, one of ``CATEGORIES``; the palette groups by it.
         arity: fewest and most inputs, ``None`` for any number.
+        dtypes: element types its inputs may have.
         transposed: roles of parameters that are stored transposed to Keras' form.
         words: what users may type for it besides its name, the shortest first.
         followers: layers that usually come next, most usual first.
@@ -105,6 +108,7 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
 
     category: ClassVar[str] = ""
     arity: ClassVar[tuple[int, int | None]] = (1, 1)
+    dtypes: ClassVar[tuple[DType, ...]] = (DType.float32,)
     transposed: ClassVar[frozenset[str]] = frozenset()
     words: ClassVar[tuple[str, ...]] = ()
     followers: ClassVar[tuple[str, ...]] = ()
@@ -173,8 +177,11 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         made.trainable = self.trainable
         return made
 
-    def __call__(self, inputs: Symbol | Sequence[Symbol]) -> Symbol:
-        """The layer's output for another layer's output, or for several in a list."""
+    def __call__(self, inputs: Symbol | Sequence[Symbol]) -> Any:
+        """The layer's output for another layer's output, or for several in a list.
+
+        A `Symbol`; a list of them where the layer has several outputs, as in Keras.
+        """
         several: list[Any] = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
         if not several or not all(hasattr(each, "through") for each in several):
             raise ParameterError(
@@ -183,20 +190,35 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
                 hint="start with Input(shape) and call each layer on the output of "
                 "the previous one",
             )
-        found: Symbol = several[0].through(self, several)
-        return found
+        return several[0].through(self, several)
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """Shape of the output for inputs of ``shapes``; ShapeError when they do not fit."""
         return shapes[0]
+
+    def output_types(self, *types: TensorType) -> tuple[TensorType, ...]:
+        """Types of the outputs, one for each, for inputs of ``types``.
+
+        By default there is one output, of `output_shape`, with dtype and batch of the first input.
+
+        Raises:
+            ShapeError: the inputs do not fit.
+        """
+        shape = self.output_shape(*(given.sample for given in types))
+        if not isinstance(shape, tuple):
+            raise TypeError(f"expected a shape, got {quoted(shape)}")
+        return (types[0].with_sample(shape) if types else TensorType.of_batch(shape),)
 
     def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
         """The tensors the layer owns for inputs of ``shapes``, in the order they are numbered."""
         del shapes
         return ()
 
-    def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
-        """Emit the layer's instructions and return its output; inputs have been checked."""
+    def lower(self, context: LayerContext, *inputs: Ref) -> Ref | tuple[Ref, ...]:
+        """Emit the layer's instructions and return its output, or a tuple of its outputs.
+
+        Inputs have been checked. Outputs have the types that `output_types` states.
+        """
         raise TypeError(f"{type(self).__name__} defines no lowering")
 
     def ending(self, rank: int) -> str:
@@ -231,6 +253,18 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
                 hint="connect an output to each input, and no more",
             )
 
+    def check_dtypes(self, *types: TensorType) -> None:
+        """ShapeError unless the dtype of each input is one the layer takes."""
+        for index, given in enumerate(types):
+            if given.dtype not in self.dtypes:
+                at = "" if len(types) == 1 else f" at input {index + 1}"
+                raise ShapeError(
+                    f"expected values of {' or '.join(d.name for d in self.dtypes)}{at}, got "
+                    f"{given.dtype.name}",
+                    who=self.who,
+                    hint=_dtype_hint(given.dtype, self.dtypes),
+                )
+
     def require_rank(self, shape: Shape, *names: str) -> None:
         """ShapeError unless ``shape`` has one dimension for each of ``names``."""
         if len(shape) != len(names):
@@ -245,6 +279,12 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
 
     def __hash__(self) -> int:
         return id(self)
+
+
+def _dtype_hint(given: DType, taken: tuple[DType, ...]) -> str:
+    if DType.float32 in taken and given in (DType.int32, DType.uint8):
+        return "put Rescaling(1.0) in front, which turns whole numbers into float32"
+    return f"feed it {' or '.join(d.name for d in taken)}"
 
 
 def _rank_hint(shape: Shape, wanted: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, NoReturn
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.stand_ins import StandIn
 from studio.engine.core.tensor import Shape
@@ -15,6 +16,7 @@ class MissingLayer(StandIn, Layer, abstract=True):
 
     category = "missing"
     arity: ClassVar[tuple[int, int | None]] = (0, None)
+    dtypes: ClassVar[tuple[DType, ...]] = tuple(DType)
 
     def __init__(self, *, name: str = "", trainable: bool = True, **given: object) -> None:
         Layer.__init__(self, name=name, trainable=trainable, **given)

@@ -42,7 +42,7 @@ class NamedParameter(NamedTuple):
 
 def named_parameters(graph: LayerGraph) -> list[NamedParameter]:
     """Layer by layer in running order; of each those trained first, then running statistics."""
-    shapes = graph.shapes()
+    types = graph.types()
     found: list[NamedParameter] = []
     seen: set[Layer] = set()
     for node in graph.order():
@@ -53,7 +53,7 @@ def named_parameters(graph: LayerGraph) -> list[NamedParameter]:
             NamedParameter(
                 f"{node.layer.name}/{p.role}", node.layer, p, stream_of(f"{node.id}/{p.role}")
             )
-            for p in node.layer.parameters(*(shapes[port.node] for port in node.inputs))
+            for p in node.layer.parameters(*(types[port].sample for port in node.inputs))
         ]
         found += sorted(own, key=lambda each: each.parameter.state)
     return found

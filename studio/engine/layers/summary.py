@@ -4,19 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from studio.engine.core.dtypes import DType
+from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.graph import LayerGraph
 
 
 @dataclass(frozen=True)
 class SummaryRow:
-    """One use of a layer; a shared layer counts its parameters at its first use only."""
+    """One use of a layer; a shared layer counts its parameters at its first use only.
+
+    Attributes:
+        node: id of the use.
+        name: of the layer.
+        kind: class of the layer.
+        outputs: type of each output.
+        parameters: numbers the layer owns.
+        inputs: names of the layers that feed it.
+    """
 
     node: str
     name: str
     kind: str
-    output: tuple[int, ...]
+    outputs: tuple[TensorType, ...]
     parameters: int
     inputs: tuple[str, ...]
+
+    @property
+    def output(self) -> Shape:
+        """Shape of the first output, without the batch."""
+        return self.outputs[0].sample
 
 
 @dataclass(frozen=True)
@@ -38,9 +54,9 @@ class Summary:
         head = ("layer", "output", "parameters", "fed by")
         cells = [head]
         for row in self.rows:
-            shape = ", ".join(["N", *(str(d) for d in row.output)])
+            outputs = ", ".join(map(_type_text, row.outputs))
             cells.append(
-                (f"{row.name} ({row.kind})", f"[{shape}]", f"{row.parameters:,}",
+                (f"{row.name} ({row.kind})", outputs, f"{row.parameters:,}",
                  ", ".join(row.inputs))
             )  # fmt: skip
         widths = [max(len(line[column]) for line in cells) for column in range(4)]
@@ -53,14 +69,23 @@ class Summary:
         return "\n".join([self.title, rule, lines[0], rule, *lines[1:], rule, counts])
 
 
+def _type_text(found: TensorType) -> str:
+    """As ``[N, 8, 8, 1]``; the dtype in front where it is not float32."""
+    dtype = "" if found.dtype is DType.float32 else found.dtype.name
+    return f"{dtype}[{', '.join(['N', *map(str, found.sample)])}]"
+
+
 def summarize(graph: LayerGraph) -> Summary:
     """The summary of a graph; raises what its shape checks raise."""
-    shapes = graph.shapes()
+    types = graph.types()
+    made: dict[str, list[TensorType]] = {}
+    for port, type_ in types.items():
+        made.setdefault(port.node, []).append(type_)
     counted: set[str] = set()
     rows, trained, frozen = [], 0, 0
     for node in graph.order():
         layer = node.layer
-        found = layer.parameters(*(shapes[p.node] for p in node.inputs))
+        found = layer.parameters(*(types[p].sample for p in node.inputs))
         if layer.name in counted:
             found = ()
         counted.add(layer.name)
@@ -69,7 +94,7 @@ def summarize(graph: LayerGraph) -> Summary:
         trained, frozen = trained + learned, frozen + own - learned
         rows.append(
             SummaryRow(
-                node.id, layer.name, type(layer).__name__, shapes[node.id], own,
+                node.id, layer.name, type(layer).__name__, tuple(made[node.id]), own,
                 tuple(graph.nodes[p.node].layer.name for p in node.inputs),
             )
         )  # fmt: skip

@@ -5,46 +5,92 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GraphError
-from studio.engine.core.tensor import Shape
-from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.core.tensor import Shape, TensorType
+from studio.engine.layers.graph import LayerGraph, Port, checked_types
 from studio.engine.layers.inputs import Input as InputLayer
 from studio.engine.layers.layer import Layer
 
 _CREATED = itertools.count()
 
 
-class Symbol:
-    """One use of a layer: the layer, what feeds it, and the shape of its output.
+class Call:
+    """One use of a layer: the layer, what feeds it, and the types of its outputs.
+
+    Raises ShapeError or GraphError where the inputs do not fit.
 
     Attributes:
         layer: the layer used; used at several places it is shared, parameters included.
         inputs: what feeds it.
-        shape: shape of the output without the batch.
+        outputs: one symbol for each output of the layer.
+        created: place in the order of all calls.
     """
 
-    __slots__ = ("created", "inputs", "layer", "shape")
+    __slots__ = ("created", "inputs", "layer", "outputs")
 
     def __init__(self, layer: Layer, inputs: Sequence[Symbol] = ()) -> None:
-        shapes = tuple(each.shape for each in inputs)
-        layer.check_inputs(*shapes)
+        types = checked_types(layer, *(each.type for each in inputs))
         self.layer = layer
         self.inputs = tuple(inputs)
-        self.shape: Shape = layer.output_shape(*shapes)
+        self.outputs = tuple(Symbol(self, index, found) for index, found in enumerate(types))
         self.created = next(_CREATED)
 
-    def through(self, layer: Layer, inputs: Sequence[Symbol]) -> Symbol:
-        """The output of ``layer`` fed by ``inputs``; ShapeError where they do not fit."""
-        return Symbol(layer, inputs)
+
+class Symbol:
+    """One output of one use of a layer.
+
+    Attributes:
+        call: the use of the layer.
+        output: which of the layer's outputs it is, counted from 0.
+        type: shape with the batch, and dtype.
+    """
+
+    __slots__ = ("call", "output", "type")
+
+    def __init__(self, call: Call, output: int, type_: TensorType) -> None:
+        self.call = call
+        self.output = output
+        self.type = type_
+
+    @property
+    def layer(self) -> Layer:
+        """The layer whose output it is."""
+        return self.call.layer
+
+    @property
+    def inputs(self) -> tuple[Symbol, ...]:
+        """What feeds the layer."""
+        return self.call.inputs
+
+    @property
+    def shape(self) -> Shape:
+        """Shape without the batch."""
+        return self.type.sample
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.type.dtype
+
+    def through(self, layer: Layer, inputs: Sequence[Symbol]) -> Symbol | list[Symbol]:
+        """The output of ``layer`` fed by ``inputs``, or a list of its outputs if it has several.
+
+        ShapeError where the inputs do not fit.
+        """
+        outputs = Call(layer, inputs).outputs
+        return outputs[0] if len(outputs) == 1 else list(outputs)
 
     def __repr__(self) -> str:
+        dtype = "" if self.dtype is DType.float32 else self.dtype.name
+        which = f"output {self.output}" if len(self.call.outputs) > 1 else "output"
         shape = ", ".join(["N", *(str(d) for d in self.shape)])
-        return f"<output [{shape}] of {self.layer.who}>"
+        return f"<{which} {dtype}[{shape}] of {self.layer.who}>"
 
 
 def input_symbol(shape: Sequence[int], name: str = "") -> Symbol:
     """Where samples of a shape (without the batch) enter a network."""
-    return Symbol(InputLayer(tuple(shape), name=name))
+    return Call(InputLayer(tuple(shape), name=name)).outputs[0]
 
 
 def graph_of(inputs: Sequence[Symbol], outputs: Sequence[Symbol], name: str) -> LayerGraph:
@@ -54,20 +100,24 @@ def graph_of(inputs: Sequence[Symbol], outputs: Sequence[Symbol], name: str) -> 
         GraphError: an output depends on an input that was not named, or on none.
     """
     graph = LayerGraph(name)
-    ports: dict[Symbol, Port] = {}
+    nodes: dict[Call, str] = {}
+
+    def port(symbol: Symbol) -> Port:
+        return Port(nodes[symbol.call], symbol.output)
+
     for symbol in inputs:
-        ports[symbol] = graph.add(symbol.layer)
-    for symbol in _reached(outputs):
-        if symbol in ports:
+        nodes[symbol.call] = graph.add(symbol.layer).node
+    for call in _reached(outputs):
+        if call in nodes:
             continue
-        if not symbol.inputs:
+        if not call.inputs:
             raise GraphError(
-                f"the outputs depend on {symbol.layer.who!r}, which is not among the inputs",
+                f"the outputs depend on {call.layer.who!r}, which is not among the inputs",
                 who=name,
                 hint="name it as an input of the model",
             )
-        ports[symbol] = graph.add(symbol.layer, *(ports[each] for each in symbol.inputs))
-    graph.outputs = tuple(ports[symbol] for symbol in outputs)
+        nodes[call] = graph.add(call.layer, *map(port, call.inputs)).node
+    graph.outputs = tuple(map(port, outputs))
     graph.check()
     return graph
 
@@ -77,27 +127,27 @@ def replay(graph: LayerGraph, inputs: Sequence[Symbol]) -> tuple[Symbol, ...]:
     entries = graph.inputs
     if len(entries) != len(inputs):
         raise GraphError(f"expected {len(entries)} inputs, got {len(inputs)}", who=graph.name)
-    found: dict[str, Symbol] = {}
+    types = graph.types()
+    found: dict[Port, Symbol] = {}
     for node, symbol in zip(entries, inputs, strict=True):
-        if graph.shapes()[node.id] != symbol.shape:
-            raise GraphError(
-                f"expected an input {list(graph.shapes()[node.id])}, got {list(symbol.shape)}",
-                who=graph.name,
-            )
-        found[node.id] = symbol
+        wanted = types[Port(node.id)]
+        if wanted != symbol.type:
+            raise GraphError(f"expected an input {wanted}, got {symbol.type}", who=graph.name)
+        found[Port(node.id)] = symbol
     for node in graph.order():
-        if node.id not in found:
-            found[node.id] = Symbol(node.layer, [found[port.node] for port in node.inputs])
-    return tuple(found[port.node] for port in graph.outputs)
+        if Port(node.id) not in found:
+            call = Call(node.layer, [found[port] for port in node.inputs])
+            found.update((Port(node.id, made.output), made) for made in call.outputs)
+    return tuple(found[port] for port in graph.outputs)
 
 
-def _reached(outputs: Sequence[Symbol]) -> list[Symbol]:
+def _reached(outputs: Sequence[Symbol]) -> list[Call]:
     """Everything the outputs depend on, in order of creation."""
-    found: set[Symbol] = set()
-    waiting = list(outputs)
+    found: set[Call] = set()
+    waiting = [symbol.call for symbol in outputs]
     while waiting:
-        symbol = waiting.pop()
-        if symbol not in found:
-            found.add(symbol)
-            waiting.extend(symbol.inputs)
-    return sorted(found, key=lambda symbol: symbol.created)
+        call = waiting.pop()
+        if call not in found:
+            found.add(call)
+            waiting.extend(symbol.call for symbol in call.inputs)
+    return sorted(found, key=lambda call: call.created)

@@ -190,7 +190,7 @@ class Model:
         """
         if loss is None:
             raise ParameterError("loss: expected a loss, got none", who=self.name)
-        names = [self.graph.nodes[port.node].layer.name for port in self.graph.outputs]
+        names = self.graph.output_names()
         found = objective_of(names, loss, metrics, loss_weights)
         self._optimizer = Optimizer.resolve(optimizer)
         self._losses = found.losses

@@ -62,10 +62,11 @@ def target_arrays(values: object, graph: LayerGraph, losses: Sequence[Loss]) -> 
         raise DataError(
             f"expected {len(graph.outputs)} target arrays, got {len(listed)}", who=graph.name
         )
+    types = graph.types()
     found: list[Array] = []
     for value, port, loss in zip(listed, graph.outputs, losses, strict=True):
         array = stored_array(value, "targets")
-        shape = graph.shapes()[port.node]
+        shape = types[port].sample
         if array.ndim == 0:
             raise DataError("targets need one entry per sample", who="targets")
         whole = array.dtype.kind != "f"
@@ -128,7 +129,7 @@ def class_factors(
     """The factor of each class out of a table by index, 1 where it is silent (Keras)."""
     if table is None:
         return ()
-    width = graph.shapes()[graph.outputs[0].node][-1]
+    width = graph.types()[graph.outputs[0]].sample[-1]
     names = tuple(str(index) for index in range(max(width, 2)))
     labels = np.zeros(0, np.int32) if samples.targets[0].ndim > 1 else samples.targets[0]
     return class_table({int(key): weight for key, weight in table.items()}, labels, names)

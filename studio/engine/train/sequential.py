@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.layers.inputs import Input as InputLayer
 from studio.engine.layers.layer import Layer
-from studio.engine.layers.symbol import Symbol, graph_of
+from studio.engine.layers.symbol import Call, Symbol, graph_of
 from studio.engine.train.model import Model
 
 
@@ -34,7 +34,7 @@ class Sequential(Model):
         first = layers[0]
         start = first if isinstance(first, Symbol) else None
         if isinstance(first, InputLayer):
-            start = Symbol(first)
+            start = Call(first).outputs[0]
         if start is None or start.inputs:
             raise GraphError("the first layer must be Input with the shape of one sample", who=name)
         at = start
@@ -42,4 +42,10 @@ class Sequential(Model):
             if not isinstance(layer, Layer):
                 raise ParameterError(f"expected a layer, got {str(layer)[:60]}", who=name)
             at = layer(at)
+            if not isinstance(at, Symbol):
+                raise GraphError(
+                    f"the layer has {len(at)} outputs, and layers of a row have one",
+                    who=layer.who,
+                    hint="use Model with inputs and outputs",
+                )
         self._begin(graph_of([start], [at], name), backend, seed)

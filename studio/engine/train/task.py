@@ -195,8 +195,9 @@ def samples_of(dataset: Dataset) -> Samples:
 
 def default_loss(graph: LayerGraph, classification: bool) -> Loss:
     """The loss that fits data and last layer; see `fitting_loss`."""
-    node = graph.node(graph.outputs[0].node)
-    return fitting_loss(node.layer, graph.shapes()[node.id], classification)
+    port = graph.outputs[0]
+    layer = graph.node(port.node).layer
+    return fitting_loss(layer, graph.types()[port].sample, classification)
 
 
 def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from studio.engine.core.errors import GraphError, InternalError, StudioError
-from studio.engine.core.tensor import Shape
-from studio.engine.layers.graph import checked_shape
+from studio.engine.core.tensor import Shape, TensorType
+from studio.engine.layers.graph import checked_types
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import absent_plugin, arity, is_known, layer_of
 from studio.session.document.state import CanvasNode, DocumentState
@@ -27,14 +27,19 @@ class Outcome:
     """What a layer makes of its inputs.
 
     Attributes:
-        shape: of its output without the batch; None when its rule fails.
+        types: of its outputs; empty when its rule fails.
         parameters: numbers it owns; None when its rule fails.
         error: why its rule fails.
     """
 
-    shape: Shape | None = None
+    types: tuple[TensorType, ...] = ()
     parameters: int | None = None
     error: StudioError | None = None
+
+    @property
+    def shape(self) -> Shape | None:
+        """Shape of the first output without the batch; None when its rule fails."""
+        return self.types[0].sample if self.types else None
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,11 @@ class Flow:
         found = self.outcomes.get(node_id)
         return None if found is None else found.shape
 
+    def types(self, node_ids: Iterable[str]) -> tuple[TensorType, ...]:
+        """Types of what leaves layers or dots, as far as they are known."""
+        known = (self.outcomes.get(node_id) for node_id in node_ids)
+        return tuple(found.types[0] for found in known if found is not None and found.types)
+
 
 def flow_of(state: DocumentState) -> Flow:
     """Running order and outcomes; worked out once for each state."""
@@ -68,12 +78,13 @@ def flow_of(state: DocumentState) -> Flow:
 
 
 @lru_cache(maxsize=50_000)
-def outcome(type_name: str, config: FrozenConfig, shapes: tuple[Shape, ...]) -> Outcome:
-    """What a layer makes of inputs of these shapes."""
+def outcome(type_name: str, config: FrozenConfig, given: tuple[TensorType, ...]) -> Outcome:
+    """What a layer makes of inputs of these types."""
     layer = layer_of(type_name, config)
     try:
-        shape = checked_shape(layer, *shapes)
-        return Outcome(shape, sum(p.size for p in layer.parameters(*shapes)))
+        types = checked_types(layer, *given)
+        parameters = layer.parameters(*(each.sample for each in given))
+        return Outcome(types, sum(p.size for p in parameters))
     except StudioError as error:
         return Outcome(error=error)
     except Exception as error:
@@ -83,14 +94,14 @@ def outcome(type_name: str, config: FrozenConfig, shapes: tuple[Shape, ...]) -> 
         return Outcome(error=found)
 
 
-def refusal(node: CanvasNode, shapes: tuple[Shape, ...]) -> StudioError | None:
-    """Why a node refuses inputs of these shapes; None where it takes them.
+def refusal(node: CanvasNode, given: tuple[TensorType, ...]) -> StudioError | None:
+    """Why a node refuses inputs of these types; None where it takes them.
 
     A layer whose plugin is absent takes any: its rule is not known.
     """
     if not node.is_layer or node.bypassed or absent_plugin(node.type_name):
         return None
-    return outcome(node.type_name, node.config, shapes).error
+    return outcome(node.type_name, node.config, given).error
 
 
 def running_order(nodes: Mapping[str, CanvasNode]) -> tuple[str, ...]:
@@ -175,9 +186,9 @@ def _holders(
 def _outcome_at(node: CanvasNode, outcomes: Mapping[str, Outcome]) -> Outcome | None:
     """The outcome of a node whose inputs are known; None where a wire is missing."""
     taken = node.inputs[:1] if node.bypassed else node.inputs
-    shapes = tuple(shape for s in taken if (shape := outcomes[s].shape) is not None)
+    given = tuple(types[0] for s in taken if (types := outcomes[s].types))
     if node.kind == "dot" or node.bypassed:
-        return Outcome(shapes[0], 0) if shapes else None
-    if not is_known(node.type_name) or len(shapes) < arity(node)[0]:
+        return Outcome(given[:1], 0) if given else None
+    if not is_known(node.type_name) or len(given) < arity(node)[0]:
         return None
-    return outcome(node.type_name, node.config, shapes)
+    return outcome(node.type_name, node.config, given)

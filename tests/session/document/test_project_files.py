@@ -225,6 +225,7 @@ WRONG = {
     "loop": (lambda n: n[1].update(inputs=["conv2"]), "form a loop"),
     "two of a name": (lambda n: n[2]["config"].update(name="conv1"), "are called 'conv1'"),
     "too many wires": (lambda n: n[2].update(inputs=["conv1", "input"]), "takes 1 wires"),
+    "second output": (lambda n: n[2].update(inputs=[["conv1", 1]]), "leaves output 1 of 'conv1'"),
 }
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import NamedTuple
 
 from studio.engine.core.options import Plain
-from studio.engine.core.tensor import Shape
+from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.activations import FUNCTIONS
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.session.document.adding.connection_history import ConnectionHistory
@@ -203,35 +203,36 @@ def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
     if place.before:
         if high == 0 or (place.wire is not None and low > 1):
             return None
-        shape = flow_of(state).shape(place.before)
-        if shape is None:
+        types = flow_of(state).types([place.before])
+        if not types:
             return Offer(entry, "in 1", None)
-        made = _shape_of(entry, shape)
+        made = _type_of(entry, types)
         if made is None or (place.wire is not None and not _fits_behind(state, made, place.wire)):
             return None
         # What is joined to one thing may be joined to others of any shape.
-        return Offer(entry, "in 1", made if low <= 1 else None)
+        return Offer(entry, "in 1", made.sample if low <= 1 else None)
     if place.target:
         return _offer_in_front(state, entry, place)
-    return Offer(entry, "", _shape_of(entry, None))
+    made = _type_of(entry)
+    return Offer(entry, "", None if made is None else made.sample)
 
 
 def _offer_in_front(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
     """The entry as what feeds an input; its own inputs are not known yet."""
-    made = _shape_of(entry, None)
+    made = _type_of(entry)
     if made is None:
         return Offer(entry, "out", None)
     wire = Wire("", place.target, place.slot if place.slot is not None else 0)
-    return Offer(entry, "out", made) if _fits_behind(state, made, wire) else None
+    return Offer(entry, "out", made.sample) if _fits_behind(state, made, wire) else None
 
 
-def _shape_of(entry: Entry, shape: Shape | None) -> Shape | None:
-    """What an entry makes of an input of a shape; None if it refuses, or needs one and has none."""
+def _type_of(entry: Entry, given: tuple[TensorType, ...] = ()) -> TensorType | None:
+    """What an entry makes of an input of a type; None if it refuses, or needs one and has none."""
     low = layer_class(entry.type_name).arity[0]
-    if shape is None and low:
+    if not given and low:
         return None
-    given = (shape,) * low if shape is not None else ()
-    return outcome(entry.type_name, _starting(entry), given).shape
+    types = outcome(entry.type_name, _starting(entry), given * low).types
+    return types[0] if types else None
 
 
 def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
@@ -241,25 +242,24 @@ def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
         return "it has no inputs"
     if place.wire is not None and low > 1:
         return "it needs several inputs"
-    shape = flow_of(state).shape(place.before) if place.before else None
-    if shape is not None:
-        refused = outcome(entry.type_name, _starting(entry), (shape,) * low).error
+    given = flow_of(state).types([place.before]) if place.before else ()
+    if given:
+        refused = outcome(entry.type_name, _starting(entry), given * low).error
         if refused is not None:
             return refused.message
     return "the next layer cannot take its output"
 
 
-def _fits_behind(state: DocumentState, shape: Shape, wire: Wire) -> bool:
-    """Whether what a wire leads to takes a shape in place of what it gets now."""
+def _fits_behind(state: DocumentState, made: TensorType, wire: Wire) -> bool:
+    """Whether what a wire leads to takes a type in place of what it gets now."""
     node = state.nodes[wire.target]
     if node.kind == "dot":
         return True
     flow = flow_of(state)
     sources = list(node.inputs)
     sources[wire.slot : wire.slot + 1] = [""]
-    shapes = [shape if not s else flow.shape(s) for s in sources]
-    known = tuple(s for s in shapes if s is not None)
-    if len(known) < max(len(shapes), arity(node)[0]):
+    known = tuple(each for s in sources for each in (flow.types([s]) if s else (made,)))
+    if len(known) < max(len(sources), arity(node)[0]):
         return True
     return refusal(node, known) is None
 

@@ -107,11 +107,11 @@ def _offer_to_move(
         if to in node.inputs:
             return LinkOffer(reason=f"{state.nodes[to].name!r} already feeds {node.name!r}")
         sources = (*node.inputs[: wire.slot], to, *node.inputs[wire.slot + 1 :])
-        shapes = tuple(shape for each in sources if (shape := flow.shape(each)) is not None)
-        passes = len(shapes) < len(sources)
+        given = flow.types(sources)
+        passes = len(given) < len(sources)
         # What comes from behind the wires changes with them.
         passes = passes or any(each in behind for each in sources)
-        error = None if passes else refusal(node, shapes)
+        error = None if passes else refusal(node, given)
         if error is not None:
             return LinkOffer(reason=f"{node.name!r}: {error.message}")
     return LinkOffer(0)

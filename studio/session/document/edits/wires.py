@@ -151,11 +151,10 @@ def _check_shapes(state: DocumentState, node: CanvasNode) -> None:
     """ShapeClash when all inputs of ``node`` are known and its rule refuses them."""
     if not node.is_layer:
         return
-    flow = flow_of(state)
-    shapes = tuple(shape for s in node.inputs if (shape := flow.shape(s)) is not None)
-    if len(shapes) < len(node.inputs) or len(shapes) < arity(node)[0]:
+    given = flow_of(state).types(node.inputs)
+    if len(given) < len(node.inputs) or len(given) < arity(node)[0]:
         return
-    error = refusal(node, shapes)
+    error = refusal(node, given)
     if error is not None:
         raise ShapeClash(error.message, who=error.who, hint=error.hint)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.errors import FormatError, StudioError, quoted
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.layers.layer import Layer
@@ -107,6 +107,13 @@ def _check(state: DocumentState) -> None:
 def _canvas_nodes(graph: LayerGraph, project: Project) -> list[CanvasNode]:
     owners: dict[Layer, str] = {}
     made = []
+    ports = [port for node in graph.nodes.values() for port in node.inputs]
+    for port in (*ports, *graph.outputs):
+        if port.output:
+            raise FormatError(
+                f"a link leaves output {port.output} of {quoted(port.node)}, and the canvas only "
+                "knows first outputs", who=graph.name, hint="open the project from Python",
+            )  # fmt: skip
     for node in graph.nodes.values():
         owner = owners.setdefault(node.layer, node.id)
         x, y = project.layout.get(node.id, (0.0, 0.0))

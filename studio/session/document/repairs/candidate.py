@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from studio.engine.core.options import Plain
-from studio.engine.core.tensor import Shape
+from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.layer import Layer
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.insertion import add_on_wire
@@ -85,6 +85,10 @@ class Broken:
     def shapes(self) -> tuple[Shape, ...]:
         """What comes into the layer of the problem."""
         return tuple(s for i in self.node.inputs if (s := self.flow.shape(i)) is not None)
+
+    def types(self) -> tuple[TensorType, ...]:
+        """Types of what comes into the layer of the problem."""
+        return self.flow.types(self.node.inputs)
 
     def path_up(self, start: str) -> list[CanvasNode]:
         """Layers upstream along first inputs, from ``start`` on, as far as there is one input."""

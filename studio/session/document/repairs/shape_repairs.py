@@ -116,12 +116,12 @@ def reshape_repairs(broken: Broken) -> Iterator[Candidate]:
 
 def size_repairs(broken: Broken) -> Iterator[Candidate]:
     """The output would have more elements than a tensor may."""
-    values, node, shapes = broken.layer.option_values, broken.node, broken.shapes()
+    values, node, given = broken.layer.option_values, broken.node, broken.types()
     for name in ("units", "filters", "depth_multiplier"):
         wide = values.get(name)
         largest = 1 << wide.bit_length() >> 1 if isinstance(wide, int) else 0
         while largest:
-            if outcome(node.type_name, node.config.replaced(**{name: largest}), shapes).shape:
+            if outcome(node.type_name, node.config.replaced(**{name: largest}), given).types:
                 yield set_option(node, {name: largest})
                 break
             largest //= 2
