@@ -27,7 +27,7 @@ from benchmarks.ours import network_of, ready_to_train
 from benchmarks.timing import machine
 from benchmarks.workloads import WORKLOADS, Workload
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.choices.table import Table, keep_rows
+from studio.engine.gl.choices.measured_choices import MeasuredChoices, keep_rows
 from studio.engine.gl.kernels.specs import SHIPPED
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.tuning.findings import Tuning
@@ -60,7 +60,7 @@ def choose_kernels(backend: Backend, work: Workload, batch: int, seconds: float)
     with network:
         mode = "train" if work.optimizer else "infer"
         found = tune_kernels(device, [(network.program(mode), batch)], seconds)
-    device.choose_by(Table(found.rows))
+    device.choose_by(MeasuredChoices(found.rows))
     return f"{len(found.rows)} of {len(found.findings)} choices of kernels measured to be better"
 
 
@@ -138,7 +138,7 @@ def compare(
     with ready(work, batch, backend) as steps:
         shipped = steps.executable
         found = tune_kernels(backend, [(shipped.program, batch)], seconds())
-        backend.choose_by(Table(found.rows))
+        backend.choose_by(MeasuredChoices(found.rows))
         with steps.again(backend) as tuned:
             losses, tuned_losses = steps.losses(shipped), steps.losses(tuned)
             before, after = in_turn(shipped, tuned, software=backend.info.is_software)

@@ -37,7 +37,7 @@ def child(project: Path, dirs: Path) -> None:
     from PySide6.QtCore import QEvent, QObject, QTimer
 
     from studio.engine.core.app_dirs import AppDirs
-    from studio.ui.shell.start.app import Session, make_application
+    from studio.ui.shell.start.app import StudioApp, make_application
     from studio.ui.shell.start.launch import LaunchOptions
     from studio.ui.shell.start.shared_context import prepare_sharing
 
@@ -48,7 +48,7 @@ def child(project: Path, dirs: Path) -> None:
     prepare_sharing()
     app = make_application()
     note("application")
-    session = Session(app, LaunchOptions(project=project, theme="dark"), AppDirs.below(dirs))
+    session = StudioApp(app, LaunchOptions(project=project, theme="dark"), AppDirs.below(dirs))
     note("window made")
     session.begin()
     note("project open")

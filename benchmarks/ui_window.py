@@ -18,7 +18,7 @@ from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
-from studio.ui.shell.start.app import Session, make_application
+from studio.ui.shell.start.app import StudioApp, make_application
 from studio.ui.shell.start.launch import LaunchOptions
 from studio.ui.shell.start.shared_context import prepare_sharing
 from studio.widgets.event_loop.watchdog import Watchdog
@@ -61,7 +61,7 @@ class OpenWindow:
             prepare_sharing()
             app = make_application()
         options = LaunchOptions(project=path, theme="dark")
-        self._session = Session(app, options, AppDirs.below(dirs))  # type: ignore[arg-type]
+        self._session = StudioApp(app, options, AppDirs.below(dirs))  # type: ignore[arg-type]
         self.studio = self._session.studio
         self.studio.preferences.set("backend", backend)
         self._session.begin()

@@ -26,7 +26,7 @@ from studio.session.compile.compilation import Compilation
 from studio.session.compile.problems import ProblemItem, ProblemList, Repair, of_error
 from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
-from studio.session.core.actions import ActionRegistry, ActionTable, AnyAction
+from studio.session.core.action_table import ActionRegistry, ActionTable, AnyAction
 from studio.session.core.preferences import Preferences
 from studio.session.core.recent import RecentFiles
 from studio.session.core.scheduling import Scheduler

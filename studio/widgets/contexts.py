@@ -8,7 +8,7 @@ import shiboken6
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.signal import Signal
-from studio.session.core.actions import Context
+from studio.session.core.action_table import Context
 
 registered: Signal[[Context, QWidget]] = Signal()
 """Emitted when a widget joins a context."""

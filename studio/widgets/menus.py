@@ -8,7 +8,7 @@ from typing import TypeAlias
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
-from studio.session.core.actions import ActionRegistry
+from studio.session.core.action_table import ActionRegistry
 from studio.widgets import icons
 from studio.widgets.keys import shown_keys
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.choices.table import FILE_NAME, Measured, keep_rows
+from studio.engine.gl.choices.measured_choices import FILE_NAME, Measured, keep_rows
 from studio.samples import sample_root
 from tests.engine.gl.tuning.tuned_lines import tile_of
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QMainWindow, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.canvas.view import CanvasView
-from studio.session.core.actions import AnyAction
+from studio.session.core.action_table import AnyAction
 from studio.session.studio import Studio
 from studio.ui.shell.commands.qt_actions import WindowActions
 from studio.widgets import theme

@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 
 from studio.graph_editor.canvas.actions import ACTIONS
-from studio.session.core.actions import CONTEXTS, MENUS, ActionRegistry
+from studio.session.core.action_table import CONTEXTS, MENUS, ActionRegistry
 
 EXPECTED = {
     "edit.undo": ("Ctrl+Z",), "edit.redo": ("Ctrl+Shift+Z", "Ctrl+Y"), "edit.copy": ("Ctrl+C",),

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QLineEdit
 
-from studio.session.core.actions import Action, ActionTable
+from studio.session.core.action_table import Action, ActionTable
 from tests.graph_editor.hands import CTRL, Hands
 from tests.graph_editor.text_fields import K, beside, open_find, open_rename, open_search
 from tests.session.document.networks import chain

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.tensor import Ref
-from studio.instruction_view.tensor_map import table as tensor_table
+from studio.instruction_view.tensor_map import tensor_table
 from studio.instruction_view.tensor_map.pane import TensorMapPane
 from studio.session.core import entities
 from studio.session.listing.tensor_map.columns import (

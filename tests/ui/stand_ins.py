@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.session.core.actions import Action, ActionTable
+from studio.session.core.action_table import Action, ActionTable
 
 
 def shows(action_id: str, shown: list[str]) -> ActionTable[None]:

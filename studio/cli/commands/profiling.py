@@ -12,7 +12,7 @@ from studio.cli import console
 from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.profiler.events import Profile
-from studio.engine.profiler.table import COLUMNS, NUMBERS, PEAK_COLUMNS, kernel_cells
+from studio.engine.profiler.text_table import COLUMNS, NUMBERS, PEAK_COLUMNS, kernel_cells
 from studio.engine.profiler.totals import (
     KernelTotal,
     Peaks,

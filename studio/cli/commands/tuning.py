@@ -12,8 +12,8 @@ from rich.markup import escape
 from studio.cli import console
 from studio.cli.options import BackendOption, JsonOption, open_project
 from studio.engine.core.errors import ParameterError
-from studio.engine.gl.choices.table import forget as forget_table
-from studio.engine.gl.choices.table import keep_rows, require_path, table_path
+from studio.engine.gl.choices.measured_choices import forget as forget_table
+from studio.engine.gl.choices.measured_choices import keep_rows, require_path, table_path
 from studio.engine.gl.tuning.findings import Finding, Tuning
 from studio.engine.gl.tuning.tuner import tune_kernels
 from studio.engine.isa.program import Program

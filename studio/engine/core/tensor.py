@@ -69,7 +69,7 @@ class Role(Enum):
 
     @property
     def persistent(self) -> bool:
-        """True when a Session keeps the storage between runs, under the tensor's name."""
+        """True when a backend session keeps the storage between runs, under the tensor's name."""
         return self in _PERSISTENT
 
 

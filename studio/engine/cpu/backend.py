@@ -20,8 +20,7 @@ from studio.engine.cpu.run.placement import allocation_order
 from studio.engine.cpu.run.session import CpuSession
 from studio.engine.isa.program import Program
 from studio.engine.profiler.thread_clock import ThreadClock
-from studio.engine.runtime.backend import MemoryReport
-from studio.engine.runtime.backend import Session as AnySession
+from studio.engine.runtime.backend import BackendSession, MemoryReport
 from studio.engine.runtime.requirements import bound_rows, check_batch, refuse_oversized
 
 
@@ -80,7 +79,7 @@ class CpuBackend:
     def compile(
         self,
         program: Program,
-        session: AnySession,
+        session: BackendSession,
         batch: int,
         progress: Callable[[int, int], None] | None = None,
     ) -> CpuExecutable:

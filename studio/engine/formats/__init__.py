@@ -1,1 +1,4 @@
-"""Readers and writers of containers: zip, NumPy, safetensors, GBI; exports are in `interop`."""
+"""File containers: how bytes are laid out in JSON, zip, NumPy, safetensors and GBI files.
+
+What a file of a model contains, and under which names, is in `studio.engine.interop`.
+"""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakSet
 
 from studio.engine.compiler.target import GL, GL_SOFTWARE
-from studio.engine.gl.choices.table import load_choices
+from studio.engine.gl.choices.measured_choices import load_choices
 from studio.engine.gl.device.binary_cache import BinaryCache, default_folder
 from studio.engine.gl.device.buffer_pool import BufferPool
 from studio.engine.gl.device.engine_thread import EngineThread

@@ -1,1 +1,5 @@
-"""What files of models mean: a class for each form that can be exported or imported."""
+"""Files of models: which weights or program each format holds, under which names and layouts.
+
+One class per format that can be exported or imported. How the bytes are laid out is in
+`studio.engine.formats`.
+"""

@@ -9,7 +9,7 @@ from studio.engine.core.options import integer, number, optional_number
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.isa.ops import activation as act
 from studio.engine.isa.ops import move
-from studio.engine.layers.activations import activation
+from studio.engine.layers.activation_catalog import activation
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.layer import Layer
 

@@ -12,7 +12,7 @@ from studio.engine.core.tensor import ABSENT, Ref, Role, Shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.softmax import Softmax, SoftmaxCE, SoftmaxLog
-from studio.engine.layers.activations import FUNCTIONS, absent_activation
+from studio.engine.layers.activation_catalog import FUNCTIONS, absent_activation
 from studio.engine.layers.initializers import Initializer
 from studio.engine.layers.layer import Layer
 from studio.engine.layers.regularizers import Regularizer

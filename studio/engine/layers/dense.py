@@ -8,7 +8,7 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import flag, integer
 from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.isa.ops.linear import Linear
-from studio.engine.layers.activations import activation
+from studio.engine.layers.activation_catalog import activation
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.initializers import initializer, kernel_initializer
 from studio.engine.layers.layer import Layer, Parameter

@@ -20,12 +20,12 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Ending:
-    """What a network ends in, for the choice of a loss that suits it.
+class OutputSpec:
+    """The output of a network, to choose a loss that suits it.
 
     Attributes:
         shape: of the output, without the batch.
-        function: the activation it ends in; ``softmax`` only over the last dimension.
+        function: its activation; ``softmax`` only over the last dimension.
         classes: whether the targets are classes; otherwise they are numbers.
     """
 
@@ -61,7 +61,7 @@ class Loss(Configured, family="loss", package="studio.engine.optim"):
         return not (cls.function or cls.needs_classes or cls.indices)
 
     @classmethod
-    def suited(cls, ending: Ending) -> Loss | None:
+    def suited(cls, ending: OutputSpec) -> Loss | None:
         """The loss to use by default behind an ending; None where another one suits better."""
         del ending
         return None
@@ -216,7 +216,7 @@ class SparseCategoricalCrossentropy(
     indices = True
 
     @classmethod
-    def suited(cls, ending: Ending) -> Loss | None:
+    def suited(cls, ending: OutputSpec) -> Loss | None:
         """For classes with an output each; on logits unless the network ends in softmax."""
         if not ending.classes or ending.shape == (1,):
             return None
@@ -233,7 +233,7 @@ class BinaryCrossentropy(Loss, aliases=("binary_crossentropy", "binary_cross_ent
     label_smoothing = _label_smoothing("Fraction by which targets move towards 0.5.")
 
     @classmethod
-    def suited(cls, ending: Ending) -> Loss | None:
+    def suited(cls, ending: OutputSpec) -> Loss | None:
         """For two classes with one output; on logits unless the network ends in sigmoid."""
         if not ending.classes or ending.shape != (1,):
             return None
@@ -278,7 +278,7 @@ class MeanSquaredError(Loss, aliases=("mse", "mean_squared_error")):
         return {"dylann_sum": self.sum_halves}
 
     @classmethod
-    def suited(cls, ending: Ending) -> Loss | None:
+    def suited(cls, ending: OutputSpec) -> Loss | None:
         """For numbers."""
         return None if ending.classes else cls()
 

@@ -33,7 +33,7 @@ def _epsilon() -> Option[float]:
 
 
 @dataclass(frozen=True)
-class Rule:
+class UpdateRule:
     """What an optimiser does with one parameter.
 
     Attributes:
@@ -95,7 +95,7 @@ class Optimizer(Configured, family="optimizer", package="studio.engine.optim"):
         places = {name: place for place, name in enumerate(usual)}
         return tuple(sorted(cls.options, key=lambda o: places.get(o.name, len(places))))
 
-    def rule(self) -> Rule:
+    def rule(self) -> UpdateRule:
         """The update instruction, its slots and attributes."""
         raise TypeError(f"{type(self).__name__} defines no rule")
 
@@ -113,11 +113,11 @@ class SGD(Optimizer, aliases=("sgd",)):
     nesterov = flag("Nesterov momentum.")
     form = choice("Formula of the momentum.", "keras", "average")
 
-    def rule(self) -> Rule:
+    def rule(self) -> UpdateRule:
         """UPDATE_SGD, or UPDATE_MOMENTUM with slot m."""
         if self.momentum == 0.0:
-            return Rule(update.UpdateSGD)
-        return Rule(
+            return UpdateRule(update.UpdateSGD)
+        return UpdateRule(
             update.UpdateMomentum,
             {"m": ""},
             {"momentum": self.momentum, "nesterov": self.nesterov, "form": self.form},
@@ -137,14 +137,14 @@ class RMSprop(Optimizer, aliases=("rmsprop",)):
     centered = flag("Subtract the square of the mean gradient.")
     epsilon_outside = flag("Add epsilon to the root instead of under it (Dylann, PyTorch).")
 
-    def rule(self) -> Rule:
+    def rule(self) -> UpdateRule:
         """UPDATE_RMSPROP with slot v, and m and a where used."""
         slots = {"v": ""}
         if self.momentum:
             slots["m"] = ""
         if self.centered:
             slots["a"] = ""
-        return Rule(
+        return UpdateRule(
             update.UpdateRMSProp,
             slots,
             {
@@ -172,10 +172,10 @@ class Adam(Optimizer, aliases=("adam",)):
     amsgrad = flag("Keep the largest mean square (Reddi et al. 2018).")
     epsilon_at = choice("Where epsilon is added.", "end", "hat")
 
-    def rule(self) -> Rule:
+    def rule(self) -> UpdateRule:
         """UPDATE_ADAM with slots m and v, and vmax for AMSGrad."""
         slots = {"m": "", "v": "", **({"vmax": ""} if self.amsgrad else {})}
-        return Rule(
+        return UpdateRule(
             update.UpdateAdam,
             slots,
             {
@@ -207,10 +207,10 @@ class Adagrad(Optimizer, aliases=("adagrad",)):
     epsilon = _epsilon()
     epsilon_outside = flag("Add epsilon to the root instead of under it (PyTorch).")
 
-    def rule(self) -> Rule:
+    def rule(self) -> UpdateRule:
         """UPDATE_ADAGRAD with slot a."""
         start = self.initial_accumulator_value
-        return Rule(
+        return UpdateRule(
             update.UpdateAdagrad,
             {"a": f"constant({start!r})" if start else ""},
             {"eps": self.epsilon, "eps_outside": self.epsilon_outside},
@@ -229,9 +229,9 @@ class Adadelta(Optimizer, aliases=("adadelta",)):
     epsilon = _epsilon()
     previous_mean = flag("Divide by the mean square of the previous steps.")
 
-    def rule(self) -> Rule:
+    def rule(self) -> UpdateRule:
         """UPDATE_ADADELTA with slots a and u."""
-        return Rule(
+        return UpdateRule(
             update.UpdateAdadelta,
             {"a": "", "u": ""},
             {"rho": self.rho, "eps": self.epsilon, "old": self.previous_mean},
@@ -247,9 +247,9 @@ class Adamax(Optimizer, aliases=("adamax",)):
     beta_2 = number("Decay of the maximum.", 0.999, low=0.0, high=1.0)
     epsilon = _epsilon()
 
-    def rule(self) -> Rule:
+    def rule(self) -> UpdateRule:
         """UPDATE_ADAMAX with slots m and u."""
-        return Rule(
+        return UpdateRule(
             update.UpdateAdamax,
             {"m": "", "u": ""},
             {"beta1": self.beta_1, "beta2": self.beta_2, "eps": self.epsilon},

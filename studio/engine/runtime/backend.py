@@ -44,7 +44,7 @@ class MemoryReport:
     misses: int = 0
 
 
-class Session(Protocol):
+class BackendSession(Protocol):
     """Persistent tensors by name, shared by all executables bound to it.
 
     Calls are ordered: a write or read takes its place behind the work queued before it.
@@ -207,14 +207,14 @@ class Backend(Protocol):
         """What passes may know about this kind of device."""
         ...
 
-    def open_session(self) -> Session:
+    def open_session(self) -> BackendSession:
         """A session with nothing in it."""
         ...
 
     def compile(
         self,
         program: Program,
-        session: Session,
+        session: BackendSession,
         batch: int,
         progress: Callable[[int, int], None] | None = None,
     ) -> Executable:

@@ -21,8 +21,8 @@ class Position:
     index: int
 
 
-class Mark(Protocol):
-    """A point behind queued work."""
+class Fence(Protocol):
+    """A point in a queue of work that can be waited for."""
 
     def wait(self) -> None:
         """Return when the device has got there."""
@@ -34,16 +34,16 @@ class Executor:
 
     Args:
         entries: what one run calls, in order.
-        mark: makes a mark behind what was queued; ``None`` where entries run when called.
+        fence: makes a fence after what was queued; ``None`` if entries run when called.
     """
 
     def __init__(
-        self, entries: Sequence[Callable[[], object]], mark: Callable[[], Mark] | None = None
+        self, entries: Sequence[Callable[[], object]], fence: Callable[[], Fence] | None = None
     ) -> None:
         self._entries = tuple(entries)
         self._calls = self._entries
-        self._mark = mark
-        self._marks: deque[Mark] = deque()
+        self._fence = fence
+        self._fences: deque[Fence] = deque()
         self._position = Position(0, 0)
 
     @property
@@ -54,7 +54,7 @@ class Executor:
     @property
     def in_flight(self) -> int:
         """Runs queued and not known to be finished."""
-        return len(self._marks)
+        return len(self._fences)
 
     def hook(self, behind: Mapping[int, Callable[[], object]]) -> None:
         """Call these behind the entries of those numbers, instead of any given before.
@@ -91,10 +91,10 @@ class Executor:
             calls[index]()
             stopped = stopped or (stop is not None and stop())
         self._position = Position(step + 1, 0)
-        if self._mark is not None:
-            self._marks.append(self._mark())
-            while len(self._marks) > IN_FLIGHT:
-                self._marks.popleft().wait()
+        if self._fence is not None:
+            self._fences.append(self._fence())
+            while len(self._fences) > IN_FLIGHT:
+                self._fences.popleft().wait()
         return stopped
 
     def run_to(self, index: int) -> Position:
@@ -120,8 +120,8 @@ class Executor:
 
     def finish(self) -> None:
         """Wait for everything queued."""
-        while self._marks:
-            self._marks.popleft().wait()
+        while self._fences:
+            self._fences.popleft().wait()
 
 
 def _both(first: Callable[[], object], second: Callable[[], object]) -> Callable[[], object]:

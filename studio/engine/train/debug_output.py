@@ -152,7 +152,7 @@ class _LoggingExecutable:
 
 def _kernel_table(profile: Profile) -> str:
     """The kernels of a step in the order of the program."""
-    from studio.engine.profiler.table import kernel_lines
+    from studio.engine.profiler.text_table import kernel_lines
     from studio.engine.profiler.totals import kernel_totals
 
     totals = sorted(kernel_totals(profile), key=lambda total: total.index)

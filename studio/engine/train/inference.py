@@ -13,7 +13,7 @@ from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.tensor import Ref, Tensor, shape_text
 from studio.engine.isa.program import Program
-from studio.engine.runtime.backend import Backend, Executable, Session
+from studio.engine.runtime.backend import Backend, BackendSession, Executable
 from studio.engine.runtime.free_memory import require_memory
 from studio.engine.runtime.peaks import is_gpu
 from studio.engine.runtime.requirements import persistent_tensors
@@ -40,7 +40,7 @@ class Inference:
         session: holds its parameters; stays the caller's.
     """
 
-    def __init__(self, backend: Backend, program: Program, session: Session) -> None:
+    def __init__(self, backend: Backend, program: Program, session: BackendSession) -> None:
         self.program = program
         self._backend = backend
         self._session = session

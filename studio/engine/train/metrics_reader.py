@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.isa.program import Program
-from studio.engine.runtime.backend import Session
+from studio.engine.runtime.backend import BackendSession
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Numbers: TypeAlias = npt.NDArray[np.float32]
@@ -49,7 +49,7 @@ class MetricsReader:
 
     def __init__(
         self,
-        session: Session,
+        session: BackendSession,
         program: Program,
         group: str,
         heard: Callable[[int, Numbers], object] | None = None,

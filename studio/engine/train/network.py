@@ -15,7 +15,7 @@ from studio.engine.core.errors import CheckpointError, MemoryShortageError, quot
 from studio.engine.core.tensor import Ref, Role, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.layers.initializers import initial_values, starts_at_zero
-from studio.engine.runtime.backend import Backend, Executable, Session
+from studio.engine.runtime.backend import Backend, BackendSession, Executable
 from studio.engine.runtime.free_memory import free_memory, reserve_of, shortage_text
 from studio.engine.runtime.peaks import is_gpu
 from studio.engine.train.debug_output import told_steps
@@ -52,7 +52,7 @@ class Network:
         self.task = task
         self.backend = backend
         self.programs = Programs(task)
-        self.session: Session = backend.open_session()
+        self.session: BackendSession = backend.open_session()
         self._progress = progress
         self._executables: dict[tuple[str, int], Executable] = {}
         self.live = LiveTaps(self)

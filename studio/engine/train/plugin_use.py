@@ -10,7 +10,7 @@ from studio.engine.core.configured import Configured
 from studio.engine.core.errors import FormatError, ParameterError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.core.stand_ins import StandIn, stand_in
-from studio.engine.layers.activations import (
+from studio.engine.layers.activation_catalog import (
     FUNCTIONS,
     absent_activation,
     activation_of_alias,

@@ -9,7 +9,7 @@ from studio.engine.isa.program import Program
 from studio.engine.optim.emit_updates import RATES_NAME
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.optim.schedules import Schedule
-from studio.engine.runtime.backend import Session
+from studio.engine.runtime.backend import BackendSession
 
 
 class RateTable:
@@ -18,7 +18,7 @@ class RateTable:
     A change takes effect at the next step, since a write stands behind the steps queued before it.
     """
 
-    def __init__(self, session: Session, program: Program, optimizer: Optimizer) -> None:
+    def __init__(self, session: BackendSession, program: Program, optimizer: Optimizer) -> None:
         self._session = session
         self._own = optimizer.learning_rate
         self.slots = program.tensors.named(RATES_NAME).shape[0]

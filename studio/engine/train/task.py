@@ -15,7 +15,7 @@ from studio.engine.core.errors import DataError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.layer import Layer
-from studio.engine.optim.losses import Ending, Loss
+from studio.engine.optim.losses import Loss, OutputSpec
 from studio.engine.optim.metrics import Accuracy
 from studio.engine.train.data.batches import class_weights
 from studio.engine.train.data.dataset import Dataset
@@ -206,7 +206,7 @@ def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:
     Squared error for numbers. For classes cross-entropy: binary where there is one output, and on
     logits where the last layer does not make shares of its own.
     """
-    ending = Ending(shape, layer.ending(len(shape) + 1), classification)
+    ending = OutputSpec(shape, layer.ending(len(shape) + 1), classification)
     suited = (cls.suited(ending) for cls in Loss.members.values() if issubclass(cls, Loss))
     return next(loss for loss in suited if loss is not None)
 

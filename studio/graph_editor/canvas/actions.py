@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from studio.session.core.actions import Action, ActionTable
+from studio.session.core.action_table import Action, ActionTable
 from studio.session.document.cards.geometry import GRID
 from studio.session.document.checks import possible
 from studio.session.document.edits.arranging import Edge, distribute, straighten
 from studio.session.document.edits.layers import bypass, collapse, freeze, pin
-from studio.session.document.finding.walking import Direction
+from studio.session.document.finding.keyboard_navigation import Direction
 
 if TYPE_CHECKING:
     from studio.graph_editor.canvas.commands import CanvasCommands

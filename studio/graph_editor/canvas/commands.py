@@ -22,7 +22,7 @@ from studio.session.document.edits.places import move_by
 from studio.session.document.edits.removal import delete_counted
 from studio.session.document.edits.wires import cut_wires
 from studio.session.document.files.clipboard import MIME, copy_text, paste_mapped
-from studio.session.document.finding.walking import Direction, first_layer, walk
+from studio.session.document.finding.keyboard_navigation import Direction, first_layer, next_node
 from studio.session.document.flow import downstream
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 from studio.session.notices.settling import UNDO
@@ -173,7 +173,7 @@ class CanvasCommands:
         context, state = self.context, self.context.document.state
         primary = context.bus.drawn.primary
         at = primary.key if primary is not None and primary.key in state.nodes else ""
-        found = walk(state, at, side) if at else first_layer(state)
+        found = next_node(state, at, side) if at else first_layer(state)
         if found:
             mode: Literal["add", "replace"] = "add" if extend else "replace"
             context.bus.select([entities.node(found)], source=CANVAS, mode=mode)

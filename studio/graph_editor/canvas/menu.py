@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint
 
 from studio.graph_editor.editing.picking import Target
-from studio.session.core.actions import ActionRegistry
+from studio.session.core.action_table import ActionRegistry
 from studio.widgets.menus import Entry, menu_of
 
 _ADD: tuple[Entry, ...] = ("canvas.quick_add", "edit.paste", "graph.note")

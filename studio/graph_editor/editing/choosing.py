@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from PySide6.QtCore import QPointF
 
 from studio.engine.core.errors import StudioError
-from studio.session.document.adding.preview import Ghost, first_message, preview_edit
+from studio.session.document.adding.preview import AddPreview, first_message, preview_edit
 from studio.session.document.adding.quick_add import (
     Offer,
     Place,
@@ -233,7 +233,7 @@ class SwitchChooser:
 
 def effect_text(before: DocumentState, after: DocumentState) -> str:
     """What a change does to the whole network, in a few words; empty where that is not known."""
-    found: Ghost = preview_edit(before, after)
+    found: AddPreview = preview_edit(before, after)
     return found.text
 
 

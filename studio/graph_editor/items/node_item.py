@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from studio.graph_editor.items import node_paint
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CanvasItem
-from studio.graph_editor.items.letters import Letters, draw_letters
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_picture import PictureOf, no_picture
 from studio.graph_editor.items.node_text import card_texts, far_text
+from studio.graph_editor.items.text_runs import TextRun, draw_text_runs
 from studio.session.document.cards.card import NodeCard
 from studio.session.document.cards.ports import input_place, output_place
 
@@ -31,8 +31,8 @@ class NodeItem(CanvasItem):
     ) -> None:
         super().__init__(card, colours)
         self._picture_of = picture_of
-        self._texts: tuple[Letters, ...] | None = None
-        self._far: tuple[Letters, ...] | None = None
+        self._texts: tuple[TextRun, ...] | None = None
+        self._far: tuple[TextRun, ...] | None = None
         self._spots: dict[PortKey, QPointF] | None = None
 
     def card_changed(self) -> None:
@@ -72,7 +72,7 @@ class NodeItem(CanvasItem):
             if self._far is None:
                 self._far = far_text(self.card, self.colours, self.area.height())
             node_paint.paint_far(painter, self.card, self.area, self.colours)
-            draw_letters(painter, self._far)
+            draw_text_runs(painter, self._far)
         else:
             node_paint.paint_block(painter, self.card, self.area, self.colours)
         node_paint.paint_plain_outline(
@@ -85,7 +85,7 @@ class NodeItem(CanvasItem):
         if self._texts is None:
             self._texts = card_texts(card, colours, self.area.height())
         node_paint.paint_body(painter, card, self.area, self.spots(), colours)
-        draw_letters(painter, self._texts)
+        draw_text_runs(painter, self._texts)
         if card.node.preview in ("thumbnail", "full") and not card.node.collapsed:
             picture = self._picture_of(card.node.id)
             node_paint.paint_picture(painter, card, self.area, colours, picture)

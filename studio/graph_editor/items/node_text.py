@@ -6,12 +6,12 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFont
 
 from studio.graph_editor.items.colours import CanvasColours
-from studio.graph_editor.items.letters import (
-    Letters,
+from studio.graph_editor.items.text_runs import (
     PlacedText,
+    TextRun,
     cut_text,
-    letters_of,
     text_height,
+    text_runs,
     text_width,
 )
 from studio.session.document.cards.card import NodeCard
@@ -41,7 +41,7 @@ FAR_LOW = 90.0
 """Below this height the sign stands beside the name and not above it."""
 
 
-def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Letters, ...]:
+def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[TextRun, ...]:
     """Everything written on a layer that is seen from near."""
     room = NODE_WIDTH - TEXT_LEFT - 24
     signs = card.node.frozen + card.node.pinned
@@ -51,7 +51,7 @@ def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[L
     if card.node.collapsed:
         line = cut_text(card.title, title_font, room - 18 * signs)
         top = (COLLAPSED_HEIGHT - text_height(title_font)) / 2 + 1
-        return letters_of([PlacedText(QPointF(TEXT_LEFT, top), line, title_font, title_colour)])
+        return text_runs([PlacedText(QPointF(TEXT_LEFT, top), line, title_font, title_colour)])
     title = cut_text(card.title, title_font, room)
     subtitle = cut_text(card.subtitle, small_font, room + 12 - 16 * signs)
     found = [
@@ -61,10 +61,10 @@ def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[L
     ]
     if card.node.preview != "off":
         found += _footer(card, colours, height)
-    return letters_of(found)
+    return text_runs(found)
 
 
-def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Letters, ...]:
+def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[TextRun, ...]:
     """The title in letters that can be read from afar."""
     font = QFont(colours.title_font)
     font.setPixelSize(_FAR_PIXELS)
@@ -73,7 +73,7 @@ def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Let
     left = (NODE_WIDTH - text_width(text, font)) / 2
     place = QPointF(left, (height - text_height(font)) / 2)
     colour = colours.text2 if card.node.bypassed else colours.text
-    return letters_of([PlacedText(place, text, font, colour)])
+    return text_runs([PlacedText(place, text, font, colour)])
 
 
 def _lines(card: NodeCard, colours: CanvasColours) -> list[PlacedText]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from studio.session.core.actions import Action, ActionTable
+from studio.session.core.action_table import Action, ActionTable
 from studio.session.listing.arrangement import Grouping, Level
 from studio.session.listing.colouring import ColourBy
 

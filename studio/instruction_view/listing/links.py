@@ -24,7 +24,7 @@ from studio.session.listing.rows import ProgramRows
 
 SOURCE = "listing"
 
-Mark: TypeAlias = Literal["primary", "member"]
+RowMark: TypeAlias = Literal["primary", "member"]
 
 
 class ListingLinks:
@@ -48,7 +48,7 @@ class ListingLinks:
         self._bus = bus
         self._provenance = provenance
         self._selection = bus.selection
-        self._rows: Mapping[int, Mark] = {}
+        self._rows: Mapping[int, RowMark] = {}
         self._kernels: frozenset[str] = frozenset()
         self._owners: frozenset[str] = frozenset()
         self._primary = -1
@@ -97,7 +97,7 @@ class ListingLinks:
         self._primary = row
         self.marked.emit(False)
 
-    def mark_of(self, line: Line) -> Mark | None:
+    def mark_of(self, line: Line) -> RowMark | None:
         """How a line is marked."""
         if line.kind == "heading":
             return self._heading_mark(line)
@@ -226,14 +226,14 @@ class ListingLinks:
             line.key for entity in chosen for line in provenance.related(entity, "instruction")
         )
         indices = (provenance.index_of(key) for key in found)
-        members: dict[int, Mark] = {i: "member" for i in indices if i is not None}
+        members: dict[int, RowMark] = {i: "member" for i in indices if i is not None}
         self._primary = self._primary_of(selection, provenance, members)
         if self._primary >= 0:
             members[self._primary] = "primary"
         self._rows = members
 
     def _primary_of(
-        self, selection: Selection, provenance: Provenance, members: Mapping[int, Mark]
+        self, selection: Selection, provenance: Provenance, members: Mapping[int, RowMark]
     ) -> int:
         """The row that stands for the primary thing: that of the path, if it is one of them."""
         if selection.primary is None:
@@ -245,7 +245,7 @@ class ListingLinks:
             return row
         return min(members, default=-1)
 
-    def _heading_mark(self, line: Line) -> Mark | None:
+    def _heading_mark(self, line: Line) -> RowMark | None:
         if line.key.startswith("layer:") and line.title in self._owners:
             return "primary"
         rows = self._listing.rows

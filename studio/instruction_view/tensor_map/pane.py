@@ -20,7 +20,7 @@ from studio.engine.runtime.live_statistics import Statistics
 from studio.instruction_view.tensor_map.links import TensorLinks
 from studio.instruction_view.tensor_map.memory_view import MemoryView
 from studio.instruction_view.tensor_map.role_legend import RoleLegend
-from studio.instruction_view.tensor_map.table import TensorTable
+from studio.instruction_view.tensor_map.tensor_table import TensorTable
 from studio.instruction_view.tips import register_tip
 from studio.session.listing.tensor_map.columns import Extremes
 from studio.session.listing.tensor_map.rows import TensorRole, TensorRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from studio.session.compile.problems import ProblemItem
-from studio.session.core.actions import Action, ActionTable
+from studio.session.core.action_table import Action, ActionTable
 
 if TYPE_CHECKING:
     from studio.session.studio import Studio

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from studio.session.profiling.table import KernelRow, matches
+from studio.session.profiling.kernel_rows import KernelRow, matches
 
 Value: TypeAlias = "str | float | int | None"
 Form: TypeAlias = Literal["text", "count", "time_us", "time_ms", "share", "bytes", "number", "line"]

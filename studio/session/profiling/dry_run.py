@@ -78,7 +78,7 @@ def _watched_steps(
     with Trainer(task, backend) as trainer:
         compiling = _compiling(handle)
         trainer.compiling.connect(compiling)
-        ending = _Ending(trainer, handle, RISES_IN if is_gpu(backend) else 0.0)
+        ending = _StopWhenMeasured(trainer, handle, RISES_IN if is_gpu(backend) else 0.0)
         sampler = StepSampler(backend.clocks(), interval=0.01, share=0.25, told=ending.window_ended)
         trainer.watch_steps(sampler)
         trainer.run()
@@ -89,7 +89,7 @@ def _watched_steps(
     return Subject.of(backend, program, "dry run", sees_studio=False), tuple(windows)
 
 
-class _Ending:
+class _StopWhenMeasured:
     """Ends a dry run when it has seen enough; called on the training thread.
 
     Args:

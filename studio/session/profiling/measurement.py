@@ -20,8 +20,8 @@ from studio.session.compile.provenance import Provenance
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
 from studio.session.core.entities import Entity
+from studio.session.profiling.kernel_rows import Grouping, KernelRow, KernelTimes
 from studio.session.profiling.step_bar import StepBar, step_bar
-from studio.session.profiling.table import Grouping, KernelRow, KernelTimes
 
 Origin: TypeAlias = Literal["training", "dry run"]
 _Work: TypeAlias = tuple[str, tuple[TensorType, ...]]

@@ -23,10 +23,10 @@ from studio.session.core.scheduling import Handle, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.profiling.columns import csv_text
 from studio.session.profiling.dry_run import DryRun, dry_run
+from studio.session.profiling.kernel_rows import Grouping, KernelRow
 from studio.session.profiling.measurement import Measurement, Subject
 from studio.session.profiling.peaks import PeakStore
 from studio.session.profiling.step_bar import StepBar
-from studio.session.profiling.table import Grouping, KernelRow
 
 REFRESH_SECONDS = 0.5
 SETTLE_SECONDS = 1.5

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from studio.engine.profiler.totals import Peaks
-from studio.session.profiling.table import KernelRow
+from studio.session.profiling.kernel_rows import KernelRow
 
 
 @dataclass(frozen=True)

@@ -43,8 +43,8 @@ MOST_MARKS = 20_000
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A cell that is no ordinary number.
+class CellMark:
+    """A cell that is drawn with a sign: NaN, infinite or out of range.
 
     Attributes:
         row: of the picture.
@@ -87,7 +87,7 @@ class Picture:
         """Columns of cells, gaps included."""
         return int(self.pixels.shape[1])
 
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[CellMark]:
         """Cells to mark one by one; none where there are too many or they are too small."""
         if self.sheet_layout.cell < MARK_CELL:
             return []
@@ -95,7 +95,9 @@ class Picture:
         if len(rows) > MOST_MARKS:
             return []
         kinds = self.kinds[rows, columns]
-        return [Mark(int(r), int(c), int(k)) for r, c, k in zip(rows, columns, kinds, strict=True)]
+        return [
+            CellMark(int(r), int(c), int(k)) for r, c, k in zip(rows, columns, kinds, strict=True)
+        ]
 
     @property
     def has_numbers(self) -> bool:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication
 
 from studio.engine.interop.reading import import_endings
-from studio.session.core.actions import Action, ActionTable
+from studio.session.core.action_table import Action, ActionTable
 from studio.session.export.exporting import search_words
 from studio.ui.shell.commands import command_palette, go_to
 from studio.ui.shell.dialogs import about, help_viewer, key_sheet

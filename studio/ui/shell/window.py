@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.signal import Signal
-from studio.session.core.actions import AnyAction
+from studio.session.core.action_table import AnyAction
 from studio.session.document.document import Document
 from studio.session.studio import Studio
 from studio.ui.panes.export.exports import Exports

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QWidget
 
 from studio.engine.core.options import AnyOption, Plain
-from studio.engine.layers.activations import absent_activation
+from studio.engine.layers.activation_catalog import absent_activation
 from studio.widgets.forms.editor import MIXED, Editor, choice_box
 from studio.widgets.forms.reverting_line import RevertingLine
 

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.session.core.actions import Context
+from studio.session.core.action_table import Context
 from studio.widgets import contexts, theme
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import Index, RecordModel

@@ -12,7 +12,7 @@ from studio.engine.core.near_names import did_you_mean, near_names
 from studio.engine.isa import ops
 from studio.engine.isa.line import parse_line
 from studio.engine.isa.manual import entry
-from studio.engine.layers.activations import parse_activation
+from studio.engine.layers.activation_catalog import parse_activation
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.initializers import parse_initializer
 from studio.engine.layers.layer import Layer

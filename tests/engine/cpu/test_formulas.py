@@ -25,7 +25,7 @@ from studio.engine.isa.fields import number
 from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
 from studio.engine.isa.meaning import Activation
 from studio.engine.isa.ops.data import StepWord
-from studio.engine.layers.activations import FUNCTIONS, parse_activation
+from studio.engine.layers.activation_catalog import FUNCTIONS, parse_activation
 from tests.engine.conformance.case import Case, Given
 from tests.engine.conformance.harness import build, gradients, results, target_names
 from tests.engine.registered import registered_meanwhile

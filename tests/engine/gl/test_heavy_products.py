@@ -10,9 +10,9 @@ import pytest
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.kernels.matmul import direct_weights
-from studio.engine.gl.kernels.matmul.products import affordable
 from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.products import direct_weights
+from studio.engine.gl.kernels.products.dense_products import affordable
 from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.record.device_work import DeviceWork

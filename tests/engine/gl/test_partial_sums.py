@@ -513,7 +513,7 @@ def test_parts_are_seen_as_they_are_and_join_to_the_sums(backend: GlBackend, bat
     assert profiled == ["CONV2D+COLUMN_STATS", "BATCHNORM2D"]
     checked = executable.check(keep={stats.ref})[stats.ref]
     exact = executable.fetch(made).result(60).astype(np.float64).reshape(-1, 8)
-    (cut,) = executable._storages.cuts.values()
+    (cut,) = executable._storages.row_splits.values()
     executable.close()
     session.close()
     rows = len(exact)
@@ -548,7 +548,7 @@ def test_parts_take_no_more_room_than_the_plan_gives_them(
     for entry in entries(program):
         planner.plan(entry)
     room = storage_bytes(program, storage, batch, 0, GL)
-    assert 2 * planner.cuts[storage].parts * filters * 4 <= room
+    assert 2 * planner.row_splits[storage].parts * filters * 4 <= room
     assert room <= 2 * GL.partial_sums * 4
 
 
@@ -572,4 +572,4 @@ def test_sums_by_themselves_take_no_more_room_either(
         storage = program.storage(ref)
         room = storage_bytes(program, storage, batch, 0, target)
         assert StorageBinding(ref, Use.WRITE) in one.bindings
-        assert 2 * planner.cuts[storage].parts * columns * 4 <= room
+        assert 2 * planner.row_splits[storage].parts * columns * 4 <= room

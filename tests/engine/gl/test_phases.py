@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.kernels.families.conv import VARIANTS
-from studio.engine.gl.kernels.matmul import products
-from studio.engine.gl.kernels.matmul.phases import axis_phases
+from studio.engine.gl.kernels.products import dense_products
+from studio.engine.gl.kernels.products.phases import axis_phases
 from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps
 from studio.engine.gl.kernels.tiles import MOST_JOINED, TILES
 from tests.engine.gl.naive import Window, close, conv, conv_gradients, draw
@@ -115,7 +115,7 @@ def test_gradients_of_inputs_by_tiles(backend: GlBackend, variant: str, name: st
 def test_parts_of_the_depth_are_added_up_by_the_last_group(backend: GlBackend, name: str) -> None:
     line, expected = gradient_of(name)
     tile = next(t for t in TILES if t.name == "64x16")
-    with patch.object(products, "best_tile", lambda *_, **__: (tile, 64)):
+    with patch.object(dense_products, "best_tile", lambda *_, **__: (tile, 64)):
         op = BoundInstruction(line.program, line.instruction, line.batch, line.batch, DeviceCaps())
         tiled = next(v for v in VARIANTS["GRADS_CONV2D"] if v.name == "tiles")
         (found,) = tiled.plan(op)

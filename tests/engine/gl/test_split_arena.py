@@ -12,8 +12,8 @@ from studio.engine.compiler.target import GL
 from studio.engine.core.errors import BackendError, NumericError
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices.measured_choices import Measured, MeasuredChoices
 from studio.engine.gl.choices.signatures import product_signature
-from studio.engine.gl.choices.table import Measured, Table
 from studio.engine.gl.kernels.specs import SHIPPED
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.run.storages import Storages
@@ -217,7 +217,7 @@ def test_other_kernels_are_held_against_steps_in_several_buffers(backend: GlBack
     sign = product_signature(op_of(line), product)
     tile, _ = other_tiles(backend, product)
     row = Measured(tile, 1, 1.0, 2.0)
-    backend.choose_by(Table({sign: row}))
+    backend.choose_by(MeasuredChoices({sign: row}))
     whole = run_line(backend, line, "y")["y"]
     limit(backend, 600 * 64 * 4)
     parts = run_line(backend, line, "y")["y"]

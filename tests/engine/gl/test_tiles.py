@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.matmul.products import affordable, shared_bytes
 from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.products.dense_products import affordable, shared_bytes
 from studio.engine.gl.kernels.tiles import TILES, best_tile, hardware_cost
 
 MEASURED = {

@@ -9,8 +9,8 @@ import pytest
 
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices.measured_choices import Measured
 from studio.engine.gl.choices.signatures import product_signature
-from studio.engine.gl.choices.table import Measured
 from studio.engine.gl.kernels.specs import SHIPPED
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.gl.tuning import whole_steps

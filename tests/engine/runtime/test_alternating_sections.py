@@ -14,7 +14,7 @@ from studio.engine.gl.backend import GlBackend
 from studio.engine.isa.program import Program
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import SGD
-from studio.engine.runtime.backend import Backend, Executable, Session
+from studio.engine.runtime.backend import Backend, BackendSession, Executable
 from studio.engine.runtime.entries import entries
 from tests.engine.compiler.networks import NETWORKS, mixed_program
 from tests.engine.cpu.programs import normal
@@ -29,7 +29,7 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     made.close()
 
 
-def compiled(backend: Backend, program: Program) -> tuple[Session, Executable]:
+def compiled(backend: Backend, program: Program) -> tuple[BackendSession, Executable]:
     session = backend.open_session()
     executable = backend.compile(program, session, BATCH)
     for tensor in program.of_role(Role.PARAM, Role.STATE):
@@ -41,7 +41,7 @@ def compiled(backend: Backend, program: Program) -> tuple[Session, Executable]:
     return session, executable
 
 
-def results(session: Session, executable: Executable) -> dict[str, bytes]:
+def results(session: BackendSession, executable: Executable) -> dict[str, bytes]:
     program = executable.program
     outputs = {program.tensors[i].name: program.tensors[i].ref for i in program.outputs}
     fetched = {name: executable.fetch(ref).result().tobytes() for name, ref in outputs.items()}

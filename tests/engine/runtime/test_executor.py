@@ -75,21 +75,21 @@ def test_a_failing_entry_leaves_the_pause_point_on_itself() -> None:
     assert executor.position == Position(0, 1)
 
 
-class Mark:
+class Fence:
     """Counts how often it was waited for."""
 
     waited = 0
 
     def wait(self) -> None:
-        Mark.waited += 1
+        Fence.waited += 1
 
 
 def test_only_a_few_runs_are_in_flight() -> None:
-    Mark.waited = 0
-    executor = Executor(Log(1).entries, Mark)
+    Fence.waited = 0
+    executor = Executor(Log(1).entries, Fence)
     executor.run(10)
     assert executor.in_flight == IN_FLIGHT
-    assert Mark.waited == 10 - IN_FLIGHT
+    assert Fence.waited == 10 - IN_FLIGHT
     executor.finish()
     assert executor.in_flight == 0
-    assert Mark.waited == 10
+    assert Fence.waited == 10

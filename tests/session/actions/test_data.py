@@ -11,7 +11,7 @@ import pytest
 from studio.engine.core.errors import StudioError
 from studio.session.actions import data as data_actions
 from studio.session.actions import export as export_actions
-from studio.session.core.actions import ActionRegistry
+from studio.session.core.action_table import ActionRegistry
 from studio.session.data.data import DataModel
 from studio.session.document.edits.layers import add_layer
 from studio.session.export.exporting import ExportModel, form_named

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from studio.session.actions.training import ACTIONS
-from studio.session.core.actions import ActionRegistry
+from studio.session.core.action_table import ActionRegistry
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data
 from studio.session.evaluation.evaluation import EvaluationModel

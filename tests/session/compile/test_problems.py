@@ -11,7 +11,7 @@ from studio.session.actions.problems import ACTIONS
 from studio.session.compile.problems import ProblemItem, ProblemList, Repair
 from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
-from studio.session.core.actions import ActionRegistry
+from studio.session.core.action_table import ActionRegistry
 from studio.session.document.document import Document
 from studio.session.document.edits.layers import add_layer, set_option
 from studio.session.document.edits.removal import delete

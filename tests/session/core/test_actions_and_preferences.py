@@ -9,7 +9,7 @@ import pytest
 
 from studio.engine.core.errors import GraphError, ParameterError, StudioError
 from studio.engine.core.signal import Signal
-from studio.session.core.actions import UNAVAILABLE, Action, ActionRegistry, ActionTable
+from studio.session.core.action_table import UNAVAILABLE, Action, ActionRegistry, ActionTable
 from studio.session.core.preferences import PREFERENCES, Preferences
 
 TABLE: ActionTable[list[str]] = ActionTable(

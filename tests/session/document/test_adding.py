@@ -13,7 +13,7 @@ from studio.engine.layers.catalog import all_layers
 from studio.session.document.adding.connection_history import DECAY, FORGOTTEN, ConnectionHistory
 from studio.session.document.adding.net_text import NetError, is_net, parse_net
 from studio.session.document.adding.palette import MOST_RECENT, Palette
-from studio.session.document.adding.preview import Ghost, preview_chain, preview_edit
+from studio.session.document.adding.preview import AddPreview, preview_chain, preview_edit
 from studio.session.document.adding.quick_add import Place, QuickAdd, entries, no_match_text
 from studio.session.document.edits import layers
 from studio.session.document.edits.chains import NewLayer, add_chain
@@ -404,7 +404,7 @@ def test_the_ghost_on_a_wire_says_what_the_whole_network_gains():
 
 
 def test_the_ghost_says_what_would_not_fit():
-    def ghost(type_name: str, after: str = "", wire: Wire | None = None) -> Ghost:
+    def ghost(type_name: str, after: str = "", wire: Wire | None = None) -> AddPreview:
         return preview_chain(chain(), [NewLayer(type_name, {})], after, wire=wire)
 
     assert "height, width, channels" in ghost("Conv2D", "flatten").message
@@ -433,8 +433,8 @@ def test_an_edit_can_be_weighed_before_it_is_made():
     assert preview_edit(state, state).text == "+0 parameters"
     merged = connect(layers.add_layer(residual(), "Add", after="add"), "input", "add_1")
     assert preview_edit(residual(), merged).difference == 0
-    assert Ghost(parameters=1).text == "+1 parameter"
-    assert Ghost().text == ""
+    assert AddPreview(parameters=1).text == "+1 parameter"
+    assert AddPreview().text == ""
 
 
 def test_edits_refused_anywhere_are_errors_of_the_studio():

@@ -1,4 +1,4 @@
-"""The outline, finding, walking with the arrow keys, and the map in the corner."""
+"""The outline, finding, moving with the arrow keys, and the map in the corner."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from studio.session.document.document import Document
 from studio.session.document.edits import comments, layers, places
 from studio.session.document.edits.layers import bypass
 from studio.session.document.edits.wires import add_dot
+from studio.session.document.finding.keyboard_navigation import first_layer, next_node
 from studio.session.document.finding.minimap import MARGIN, graph_map
 from studio.session.document.finding.outline import accessible_text, find_layers, outline
-from studio.session.document.finding.walking import first_layer, walk
 from studio.session.document.report import Report
 from studio.session.document.state import DocumentState, Wire
 from tests.session.document.networks import chain, net, residual
@@ -75,45 +75,45 @@ def test_a_layer_is_one_sentence_for_the_ear():
 
 def test_left_and_right_follow_the_wires():
     state, seen = chain(), ["input"]
-    while found := walk(state, seen[-1], "right"):
+    while found := next_node(state, seen[-1], "right"):
         seen.append(found)
     assert seen == list(chain().nodes)
-    assert [walk(state, i, "left") for i in seen] == ["", *seen[:-1]]
-    assert walk(state, "gone", "left") == ""
+    assert [next_node(state, i, "left") for i in seen] == ["", *seen[:-1]]
+    assert next_node(state, "gone", "left") == ""
 
 
-def test_walking_passes_dots():
+def test_arrow_keys_passes_dots():
     state = add_dot(chain(), Wire("conv2d", "re_lu", 0), 0.0, 0.0)
     state = add_dot(state, Wire("dot", "re_lu", 0), 0.0, 0.0)
-    assert walk(state, "conv2d", "right") == "re_lu"
-    assert walk(state, "re_lu", "left") == "conv2d"
+    assert next_node(state, "conv2d", "right") == "re_lu"
+    assert next_node(state, "re_lu", "left") == "conv2d"
 
 
 def test_of_several_the_nearest_in_height_is_next():
     state = places.move(residual(), {"add": (900.0, -300.0), "conv2d": (232.0, 0.0)})
-    assert walk(state, "input", "right") == "conv2d"
+    assert next_node(state, "input", "right") == "conv2d"
     state = places.move(state, {"conv2d": (232.0, 900.0)})
-    assert walk(state, "input", "right") == "add"
+    assert next_node(state, "input", "right") == "add"
 
 
 def test_up_and_down_go_among_siblings():
     state = chain()
     for y in (200.0, 400.0):
         state = layers.add_layer(state, "Dropout", after="input", at=(232.0, y))
-    assert walk(state, "conv2d", "down") == "dropout"
-    assert walk(state, "dropout", "down") == "dropout_1"
-    assert walk(state, "dropout_1", "up") == "dropout"
-    assert walk(state, "dropout", "up") == "conv2d"
-    assert walk(state, "dropout_1", "down") == ""
+    assert next_node(state, "conv2d", "down") == "dropout"
+    assert next_node(state, "dropout", "down") == "dropout_1"
+    assert next_node(state, "dropout_1", "up") == "dropout"
+    assert next_node(state, "dropout", "up") == "conv2d"
+    assert next_node(state, "dropout_1", "down") == ""
 
 
 def test_without_siblings_the_nearest_above_or_below_is_next():
     state = layers.add_layer(chain(), "Dropout", at=(500.0, 300.0))
-    assert walk(state, "re_lu", "down") == "dropout"
-    assert walk(state, "dropout", "up") == "re_lu"
+    assert next_node(state, "re_lu", "down") == "dropout"
+    assert next_node(state, "dropout", "up") == "re_lu"
 
 
-def test_walking_begins_at_the_first_layer():
+def test_arrow_keys_begins_at_the_first_layer():
     assert first_layer(chain()) == "input"
     assert first_layer(DocumentState()) == ""
 

@@ -61,7 +61,7 @@ def test_a_dry_run_leaves_out_what_runs_while_the_clock_rises(
     monkeypatch.setattr(profiling_dry_run, "time", clock)
     control = SimpleNamespace(stop=lambda: stopped.append(ended))
     handle = SimpleNamespace(cancelled=False, progress=lambda *_: None)
-    ending = profiling_dry_run._Ending(
+    ending = profiling_dry_run._StopWhenMeasured(
         SimpleNamespace(control=control),  # type: ignore[arg-type]
         handle,  # type: ignore[arg-type]
         rises_in,

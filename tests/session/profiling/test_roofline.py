@@ -6,6 +6,7 @@ import pytest
 
 from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.totals import Peaks
+from studio.session.profiling.kernel_rows import KernelTimes
 from studio.session.profiling.roofline import (
     Range,
     RooflinePoint,
@@ -15,7 +16,6 @@ from studio.session.profiling.roofline import (
     ridge,
     roof,
 )
-from studio.session.profiling.table import KernelTimes
 
 PEAKS = Peaks(gflops=200.0, gbytes=10.0)
 

@@ -46,6 +46,6 @@ def test_a_percentile_hides_the_fast_kernels(percentile: int, kept: int) -> None
 
 
 def _rows() -> tuple:
-    from tests.session.profiling.test_table import PEAKS, collected
+    from tests.session.profiling.test_kernel_rows import PEAKS, collected
 
     return collected([[80.0, 20.0, 30.0, 100.0, 5.0]]).rows(peaks=PEAKS)

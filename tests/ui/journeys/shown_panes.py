@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.instruction_view.listing.view import ListingView
-from studio.instruction_view.tensor_map.table import TensorTable
+from studio.instruction_view.tensor_map.tensor_table import TensorTable
 from studio.ui.panes.data.pane import DataPane
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.ui.panes.testing.answer_view import AnswerView

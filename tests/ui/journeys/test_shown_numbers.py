@@ -29,7 +29,7 @@ from studio.ui.panes.plots.metric_plot import MetricPlot
 from studio.ui.panes.plots.pane import PlotsPane
 from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.pane import ProfilerPane
-from studio.ui.panes.runs.table import RunTable
+from studio.ui.panes.runs.run_table import RunTable
 from studio.ui.panes.transport.progress import ProgressView
 from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.labels.elided_label import ElidedLabel

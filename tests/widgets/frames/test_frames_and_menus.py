@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.session.core.actions import Action, ActionRegistry, ActionTable
+from studio.session.core.action_table import Action, ActionRegistry, ActionTable
 from studio.session.core.theme import Theme
 from studio.widgets import contexts
 from studio.widgets.frames.empty_state import EmptyState

@@ -107,7 +107,7 @@ def _back_registers(parts: Sequence[Instruction], views: Views) -> None:
 
 
 @dataclass(frozen=True)
-class _Cut:
+class _Chunks:
     """How the index space is cut: flat runs of elements, or runs of rows."""
 
     space: Shape
@@ -149,14 +149,14 @@ class _Cut:
         return found
 
 
-def _cut(space: Shape, arrays: Sequence[Anything], stretch: int, light: bool) -> _Cut:
+def _cut(space: Shape, arrays: Sequence[Anything], stretch: int, light: bool) -> _Chunks:
     length = prod(space)
     if space and all(a.size == 1 or (a.shape == space and a.flags.c_contiguous) for a in arrays):
-        return _Cut(space, True, length, min(stretch, max(length, 1)), light)
+        return _Chunks(space, True, length, min(stretch, max(length, 1)), light)
     if not space:
-        return _Cut(space, False, 1, 1, light)
+        return _Chunks(space, False, 1, 1, light)
     rows = max(1, stretch // max(prod(space[1:]), 1))
-    return _Cut(space, False, space[0], min(rows, max(space[0], 1)), light)
+    return _Chunks(space, False, space[0], min(rows, max(space[0], 1)), light)
 
 
 def _long_stretch(space: Shape, views: Views) -> int:

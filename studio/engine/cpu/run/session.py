@@ -68,7 +68,7 @@ class CpuSession:
         """Grows whenever a storage is replaced; executables then bind again."""
 
     def ensure(self, tensors: Iterable[Tensor], rows: int = 0) -> None:
-        """Allocate what is missing, zero-filled; see ``Session.ensure``."""
+        """Allocate what is missing, zero-filled; see ``BackendSession.ensure``."""
         with self._lock:
             self._require_open()
             wanted = [t for t in tensors if self._is_missing(t, rows)]
@@ -128,7 +128,7 @@ class CpuSession:
         return found
 
     def write(self, name: str, values: Array, row: int = 0) -> None:
-        """Copy values in, from ``row`` on; see ``Session.write``."""
+        """Copy values in, from ``row`` on; see ``BackendSession.write``."""
         with self._lock:
             array = self.held(name).array
             given = checked_rows(name, values, array.shape, self.held(name).tensor.dtype, row)
@@ -138,7 +138,7 @@ class CpuSession:
                 np.copyto(array[row : row + len(given)], given)
 
     def write_all(self, values: Iterable[tuple[str, Array]]) -> None:
-        """Copy whole tensors in; see ``Session.write_all``."""
+        """Copy whole tensors in; see ``BackendSession.write_all``."""
         for name, given in values:
             with self._lock:
                 held = self.held(name)

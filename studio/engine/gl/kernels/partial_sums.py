@@ -1,7 +1,7 @@
-"""Sums over columns that a kernel takes along of what it stores: COLUMN_STATS, COLUMN_PRODUCTS.
+"""Sums over columns that a kernel makes of what it stores: COLUMN_STATS, COLUMN_PRODUCTS.
 
-They stand behind the kernel's instruction in its group. The kernel has every element at hand: each
-work group leaves the sums of its own rows as one part, and the normalisation joins the parts.
+They follow the kernel's instruction in its fused group. Each work group writes the sums of its own
+rows as one part; the kernel of the normalisation adds the parts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from studio.engine.isa.ops.norm import ColumnProducts, ColumnSums
 
 
 @dataclass(frozen=True)
-class Cut:
-    """How the rows behind a partial tensor are cut up; one part has them all.
+class RowSplit:
+    """How the rows of a partial tensor are split; a single part has all rows.
 
     Attributes:
         parts: how many.
-        rows: neighbouring rows a part takes in turn with the others.
+        rows: neighbouring rows per part; parts take turns.
     """
 
     parts: int = 1
@@ -33,7 +33,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class PartGrid:
-    """How a kernel that can take sums along lies over the rows and columns of its result.
+    """How the work groups of a kernel that also sums cover the rows and columns of its result.
 
     Attributes:
         rows: neighbouring rows of a work group, a part; the last may have fewer.
@@ -43,14 +43,14 @@ class PartGrid:
     rows: int
     span: int
 
-    def cut(self, rows: int) -> Cut:
-        """How so many rows are cut up."""
-        return Cut(-(-rows // self.rows), self.rows)
+    def row_split(self, rows: int) -> RowSplit:
+        """How ``rows`` rows are split."""
+        return RowSplit(-(-rows // self.rows), self.rows)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums of columns that are wanted of what a kernel stores.
+    """Sums of columns that a kernel has to make of what it stores.
 
     Attributes:
         source: the storage summed.
@@ -124,16 +124,16 @@ def takeable(
     read = {*sums.read}
     return (
         sums.source in touched
-        and _fits(sums, grid.cut(sums.rows))
+        and _fits(sums, grid.row_split(sums.rows))
         and not touched & read
         and all(layout_of(ref).vector_rows for ref in (*touched, *read))
     )
 
 
-def _fits(sums: Sums, cut: Cut) -> bool:
+def _fits(sums: Sums, split: RowSplit) -> bool:
     """Whether there is room for the parts; a tensor that is not partial is one."""
-    few = cut.parts * sums.columns <= GL.partial_sums and cut.rows >= GL.partial_rows
-    return few if sums.partial else cut.parts == 1
+    few = split.parts * sums.columns <= GL.partial_sums and split.rows >= GL.partial_rows
+    return few if sums.partial else split.parts == 1
 
 
 def sums_text(number: int, sums: Sums, rank: int, layout_of: Callable[[Ref], Layout]) -> SumsText:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from studio.engine.core.tensor import Ref, Shape, Tensor, bind_shape
-from studio.engine.gl.kernels.partial_sums import Cut, PartGrid
+from studio.engine.gl.kernels.partial_sums import PartGrid, RowSplit
 from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.shader.dispatch import Groups
@@ -83,7 +83,7 @@ class DispatchSpec:
             storage buffers as the device offers.
         sum_grid: the grid in which it can also sum the columns of what it stores.
         sums: a partial tensor's storage, which stands in the place of scratch storage.
-        cut: how the rows behind the partial tensor it makes are cut up.
+        row_split: how the rows of the partial tensor it writes are split.
         slack: levels it may be scheduled later, since its result is read late.
         held_stores: stores of ``y`` (or ``dx``) whose reads its text does before the first of
             them, by ``hold_y4`` and ``store_y4_held`` where ``Y_HOLDS`` is defined.
@@ -107,7 +107,7 @@ class DispatchSpec:
     saves_dispatch: bool = False
     sum_grid: PartGrid | None = None
     sums: StorageBinding | None = None
-    cut: Cut | None = None
+    row_split: RowSplit | None = None
     slack: int = 0
     held_stores: int = 0
     partial: bool = False
@@ -126,7 +126,7 @@ class BoundInstruction:
         rows: rows of the resident data set.
         caps: capabilities of the device.
         layouts: layouts found before, for this program and these rows; new ones are added.
-        cuts: how the rows behind partial tensors are cut up, as far as they are planned.
+        row_splits: how the rows of partial tensors are split, as far as they are planned.
         tail_storages: storages that what follows in its group brings to its kernel.
     """
 
@@ -138,7 +138,7 @@ class BoundInstruction:
         rows: int,
         caps: DeviceCaps,
         layouts: dict[Ref, Layout] | None = None,
-        cuts: Mapping[Storage, Cut] | None = None,
+        row_splits: Mapping[Storage, RowSplit] | None = None,
         tail_storages: int = 0,
     ) -> None:
         self.program = program
@@ -147,7 +147,7 @@ class BoundInstruction:
         self.rows = rows
         self.caps = caps
         self._layouts = {} if layouts is None else layouts
-        self._cuts = {} if cuts is None else cuts
+        self._row_splits = {} if row_splits is None else row_splits
         self._fields = {spec.name: spec for spec in ins.operand_fields}
         targets = ins.targets() if isinstance(ins, GradInstruction) else ()
         self._wanted = frozenset(name for name, _ in targets)
@@ -193,9 +193,9 @@ class BoundInstruction:
             self._layouts[ref] = found
         return found
 
-    def cut(self, name: str) -> Cut:
-        """How the rows behind an operand that may be partial are cut up."""
-        return self._cuts.get(self.program.storage(self.ref(name)), Cut())
+    def row_split(self, name: str) -> RowSplit:
+        """How the rows of an operand that may be partial are split."""
+        return self._row_splits.get(self.program.storage(self.ref(name)), RowSplit())
 
     def wants(self, operand: str) -> bool:
         """Whether a gradient instruction computes the gradient of that operand."""

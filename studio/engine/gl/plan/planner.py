@@ -11,7 +11,7 @@ from studio.engine.gl.kernels.dispatch_kernel import plan_dispatch
 from studio.engine.gl.kernels.element_kernel import LARGE, element_kernel
 from studio.engine.gl.kernels.epilogue import Epilogue
 from studio.engine.gl.kernels.families import choose
-from studio.engine.gl.kernels.partial_sums import Cut, Sums, takeable
+from studio.engine.gl.kernels.partial_sums import RowSplit, Sums, takeable
 from studio.engine.gl.kernels.reduce_kernel import plan_reduction
 from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps, DispatchSpec, Variant
 from studio.engine.gl.kernels.update_kernel import Place, plan_updates
@@ -40,7 +40,7 @@ class Planner:
         inner: gradients that live inside one fused kernel and have no storage.
         wanted: variant to take by mnemonic, where a measurement chose one.
         layouts: those of the program's storages that were asked for.
-        cuts: how the rows behind partial tensors are cut up, by the entries planned so far.
+        row_splits: how the rows of partial tensors are split, by the entries planned so far.
     """
 
     program: Program
@@ -51,7 +51,7 @@ class Planner:
     inner: frozenset[Storage] = frozenset()
     wanted: Mapping[str, str] = field(default_factory=dict)
     layouts: dict[Ref, Layout] = field(default_factory=dict)
-    cuts: dict[Storage, Cut] = field(default_factory=dict)
+    row_splits: dict[Storage, RowSplit] = field(default_factory=dict)
 
     def plan_all(
         self, found: Sequence[Entry], hear: Callable[[PlannedDispatch], object] = lambda _: None
@@ -150,7 +150,7 @@ class Planner:
             self.rows,
             self.caps,
             self.layouts,
-            self.cuts,
+            self.row_splits,
             tail_storages,
         )
 
@@ -181,8 +181,8 @@ class Planner:
             tail, taken = self._taking(op, dispatches, tail, [self._sums(one) for one in sums])
         planned = [plan_dispatch(op, one, variant.name, tail) for one in dispatches]
         for one in dispatches:
-            if one.cut is not None:
-                self.cuts[self.program.storage(op.ref("y"))] = one.cut
+            if one.row_split is not None:
+                self.row_splits[self.program.storage(op.ref("y"))] = one.row_split
         left = (one for one in sums if one.ref("y") not in {found.result for found in taken})
         return [*planned, *(single for one in left for single in self._dispatches(self.op(one)))]
 
@@ -212,7 +212,9 @@ class Planner:
                 found.append(one)
         if not found:
             return plain, []
-        self.cuts.update((self.program.storage(one.result), grid.cut(one.rows)) for one in found)
+        self.row_splits.update(
+            (self.program.storage(one.result), grid.row_split(one.rows)) for one in found
+        )
         return replace(tail, sums=tuple(found)), found
 
     def _touched(self, tail: Epilogue) -> set[Ref]:

@@ -210,7 +210,7 @@ class GlExecutable:
             storages.place,
             storages.inner,
             wanted,
-            cuts=storages.cuts,
+            row_splits=storages.row_splits,
         )
 
     def _record(self, progress: Progress | None = None) -> None:

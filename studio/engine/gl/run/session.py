@@ -49,7 +49,7 @@ class Held:
 
 
 class GlSession:
-    """Keeps tensors between runs; see ``runtime.backend.Session``.
+    """Keeps tensors between runs; see ``runtime.backend.BackendSession``.
 
     Args:
         work: the device.
@@ -116,7 +116,7 @@ class GlSession:
         self._engine.call(self._upload, name, data, row * per_row)
 
     def write_all(self, values: Iterable[tuple[str, Array]]) -> None:
-        """Copy whole tensors in, each while the next are made; see ``Session.write_all``.
+        """Copy whole tensors in, each while the next are made; see ``BackendSession.write_all``.
 
         Raises:
             BackendError: no such tensor, or the values do not fit.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from studio.engine.compiler.target import Target
     from studio.engine.gl.device.buffer_pool import BufferPool
     from studio.engine.gl.device.buffers import PoolBuffer, Slice
-    from studio.engine.gl.kernels.partial_sums import Cut
+    from studio.engine.gl.kernels.partial_sums import RowSplit
     from studio.engine.gl.run.session import GlSession
     from studio.engine.isa.program import Storage
 
@@ -34,7 +34,7 @@ class Storages:
         keep_all: give every storage room of its own, so that all can be looked at.
 
     Attributes:
-        cuts: how the rows behind partial tensors are cut up; the planner fills it in.
+        row_splits: how the rows of partial tensors are split; the planner fills it in.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Storages:
         self.program = program
         self.plan: MemoryPlan = plan_memory(program, batch, rows, target, keep_all=keep_all)
         self.inner = frozenset() if keep_all else inner_gradients(program)
-        self.cuts: dict[Storage, Cut] = {}
+        self.row_splits: dict[Storage, RowSplit] = {}
         self._session = session
         self._pool = pool
         self._symbols = (batch, rows)
@@ -74,10 +74,12 @@ class Storages:
     def descriptor(self, ref: Ref) -> ShapeDescriptor:
         """Layout of an operand in its storage; a partial tensor has its parts as dimension 1."""
         tensor = self.program.tensor(ref)
-        cut = self.cuts.get(self.program.storage(ref))
-        if cut is None or not tensor.partial:
+        split = self.row_splits.get(self.program.storage(ref))
+        if split is None or not tensor.partial:
             return tensor.descriptor(*self._symbols)
-        return ShapeDescriptor.plain(tensor.dtype, (tensor.shape[0], cut.parts, *tensor.shape[1:]))
+        return ShapeDescriptor.plain(
+            tensor.dtype, (tensor.shape[0], split.parts, *tensor.shape[1:])
+        )
 
     def where(self, ref: Ref) -> Slice:
         """The range of an operand's storage.

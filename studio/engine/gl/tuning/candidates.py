@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from studio.engine.gl.choices.table import tile_variant
+from studio.engine.gl.choices.measured_choices import tile_variant
 from studio.engine.gl.kernels.families import all_variants, choose
 from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.specs import BoundInstruction, DeviceCaps, Variant
@@ -20,7 +20,7 @@ from studio.engine.gl.kernels.tiles import (
 )
 from studio.engine.gl.plan.scratch import ROOM
 
-Cut = tuple[Tile, int]
+TileChoice = tuple[Tile, int]
 """A tile, and into how many parts the depth is cut."""
 
 PROMISING = 3.0
@@ -51,19 +51,21 @@ def _is_for_others(variant: Variant, caps: DeviceCaps) -> bool:
     return there > here if caps.is_software else here > there
 
 
-def shipped_cut(product: Product, tiles: Sequence[Tile], *, software: bool) -> Cut:
+def shipped_tile(product: Product, tiles: Sequence[Tile], *, software: bool) -> TileChoice:
     """What the shipped table chooses among the tiles."""
     size = (product.rows, product.cols, product.depth, product.batches)
     return best_tile(*size, tiles, software=software)
 
 
-def first_cuts(product: Product, tiles: Sequence[Tile], *, software: bool) -> tuple[Cut, ...]:
+def first_tiles(
+    product: Product, tiles: Sequence[Tile], *, software: bool
+) -> tuple[TileChoice, ...]:
     """Every tile that is not hopeless, cut as is expected to suit it; the shipped choice first."""
     cost = software_cost if software else hardware_cost
     size = (product.rows, product.cols, product.depth, product.batches)
-    default = shipped_cut(product, tiles, software=software)
+    default = shipped_tile(product, tiles, software=software)
     most = PROMISING * cost(*size, *default)
-    others = (shipped_cut(product, (tile,), software=software) for tile in tiles)
+    others = (shipped_tile(product, (tile,), software=software) for tile in tiles)
     return (
         default,
         *(
@@ -75,12 +77,12 @@ def first_cuts(product: Product, tiles: Sequence[Tile], *, software: bool) -> tu
 
 
 def finer_and_coarser(
-    product: Product, cut: Cut, default: Cut, *, software: bool
-) -> tuple[Iterator[Cut], Iterator[Cut]]:
+    product: Product, cut: TileChoice, default: TileChoice, *, software: bool
+) -> tuple[Iterator[TileChoice], Iterator[TileChoice]]:
     """Cuts of the same tile into twice, four times, … as many parts, and into half, a quarter, …"""
     tile, parts = cut
 
-    def finer() -> Iterator[Cut]:
+    def finer() -> Iterator[TileChoice]:
         more = 2 * parts
         while more <= MOST_PARTS[software] and product.depth // more >= SLIM_PART[software]:
             if not _fits(product, (tile, more), default):
@@ -88,7 +90,7 @@ def finer_and_coarser(
             yield tile, more
             more *= 2
 
-    def coarser() -> Iterator[Cut]:
+    def coarser() -> Iterator[TileChoice]:
         fewer = parts // 2
         while fewer >= 1:
             yield tile, fewer
@@ -97,7 +99,7 @@ def finer_and_coarser(
     return finer(), coarser()
 
 
-def _fits(product: Product, cut: Cut, default: Cut) -> bool:
+def _fits(product: Product, cut: TileChoice, default: TileChoice) -> bool:
     """Whether the parts take no more room than the shipped choice or the usual scratch storage."""
     room = 4 * product.rows * product.cols * product.batches
     return cut[1] == 1 or room * cut[1] <= max(ROOM, room * default[1])

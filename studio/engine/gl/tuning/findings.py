@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from studio.engine.gl.choices.table import Measured
+from studio.engine.gl.choices.measured_choices import Measured
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from studio.engine.compiler.lifetimes import inner_gradients
 from studio.engine.core.errors import BackendError, ShaderError
+from studio.engine.gl.choices.measured_choices import Measured, tile_variant
 from studio.engine.gl.choices.signatures import op_signature
-from studio.engine.gl.choices.table import Measured, tile_variant
 from studio.engine.gl.device.entry_points import ContextLostError
 from studio.engine.gl.device.timers import step_timer
 from studio.engine.gl.kernels.families import all_variants, choose
@@ -19,9 +19,9 @@ from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.tiles import Tile
 from studio.engine.gl.shader.assignments import has_formula
 from studio.engine.gl.tuning.candidates import (
-    Cut,
+    TileChoice,
     finer_and_coarser,
-    first_cuts,
+    first_tiles,
     other_variants,
 )
 from studio.engine.gl.tuning.findings import Finding, Tuning
@@ -256,16 +256,16 @@ class _Tuner:
     ) -> None:
         """Try every tile, and other cuts of the depth with the best of them."""
         chosen, search = self._trial.tiles, _Search()
-        by_name: dict[Named, Cut] = {}
+        by_name: dict[Named, TileChoice] = {}
 
-        def attempt(cut: Cut) -> float:
+        def attempt(cut: TileChoice) -> float:
             name = _named(cut)
             if name not in by_name:
                 by_name[name] = chosen[sign] = cut
                 self._attempt(trials, search, name)
             return search.seconds.get(name, INFINITE)
 
-        cuts = first_cuts(product, tiles, software=self._software)
+        cuts = first_tiles(product, tiles, software=self._software)
         default = cuts[0]
         self._compile_ahead(trials, sign, cuts)
         leaders = sorted(cuts, key=attempt)[:_BEST_TILES]
@@ -319,7 +319,7 @@ class _Tuner:
             if sign not in self._findings and len(asked[1]) > 1
         ]
 
-    def _compile_ahead(self, trials: EntryTrials, sign: str, cuts: Sequence[Cut]) -> None:
+    def _compile_ahead(self, trials: EntryTrials, sign: str, cuts: Sequence[TileChoice]) -> None:
         """Compile the candidates together."""
         sources: list[KernelSource] = []
         for cut in cuts:
@@ -396,7 +396,7 @@ def _name_of(entry: Entry) -> str:
     return f"{entry.mnemonic} {', '.join(entry.owners)}"
 
 
-def _named(cut: Cut) -> Named:
+def _named(cut: TileChoice) -> Named:
     return tile_variant(cut[0]), cut[1]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import ROWS
-from studio.engine.gl.choices.table import Rows, Table
+from studio.engine.gl.choices.measured_choices import MeasuredChoices, Rows
 from studio.engine.gl.device.entry_points import ContextLostError
 from studio.engine.gl.kernels.product import Product
 from studio.engine.gl.kernels.specs import SHIPPED, BoundInstruction, Choices
@@ -38,7 +38,7 @@ WARM_SECONDS = {True: 0.0, False: 0.5}
 _MOST_STEPS = 1 << 16
 
 
-class _Watched(Table):
+class _Watched(MeasuredChoices):
     """A table that remembers which of its rows were asked for.
 
     Args:

@@ -1,4 +1,4 @@
-"""What a layer would do at a place before it is there: its shape and parameters, for the ghost."""
+"""What adding a layer would change, before it is added: shapes and numbers of parameters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from studio.session.document.state import DocumentState, Wire
 
 
 @dataclass(frozen=True)
-class Ghost:
-    """What would come of adding something.
+class AddPreview:
+    """What adding something would change.
 
     Attributes:
-        shape: of what leaves it; None where that is not known.
-        parameters: numbers it would own; None where that is not known.
-        difference: change of the whole network's numbers; None while either total is unknown.
+        shape: its output shape; None if unknown.
+        parameters: how many it would have; None if unknown.
+        difference: change of the network's number of parameters; None if either is unknown.
         message: why it does not fit there; empty when it does.
     """
 
@@ -31,7 +31,7 @@ class Ghost:
 
     @property
     def text(self) -> str:
-        """The change in words, as ``+2,320 parameters``; empty where it is not known."""
+        """The change in words, such as ``+2,320 parameters``; empty if unknown."""
         if self.difference is None:
             return "" if self.parameters is None else _signed(self.parameters)
         return _signed(self.difference)
@@ -43,12 +43,12 @@ def preview_chain(
     after: str = "",
     *,
     wire: Wire | None = None,
-) -> Ghost:
+) -> AddPreview:
     """What a chain would give: shape of its end, parameters of all of it."""
     try:
         added = add_chain(state, layers, after=after, wire=wire, at=(0.0, 0.0))
     except StudioError as error:
-        return Ghost(message=error.message)
+        return AddPreview(message=error.message)
     flow = flow_of(added.state)
     message = first_message(flow, added.ids)
     parameters = [_parameters(flow, node_id) for node_id in added.ids]
@@ -60,7 +60,7 @@ def preview_chain(
         if target is not None and target.error and before is not None and not before.error:
             name = state.nodes[wire.target].name
             message = f"{name} would no longer fit: {target.error.message}"
-    return Ghost(
+    return AddPreview(
         shape,
         sum(known) if len(known) == len(parameters) else None,
         _difference(state, added.state) if wire is not None else None,
@@ -77,14 +77,14 @@ def first_message(flow: Flow, ids: Sequence[str]) -> str:
     return ""
 
 
-def preview_edit(before: DocumentState, after: DocumentState) -> Ghost:
+def preview_edit(before: DocumentState, after: DocumentState) -> AddPreview:
     """The change of the whole network's numbers between two states."""
     fed = resolve(after).fed
     if any(node.is_layer and node.id not in before.nodes and node.id not in fed
            for node in after.nodes.values()):  # fmt: skip
         # Nothing reaches what is new: its numbers are not known, which is not none.
-        return Ghost()
-    return Ghost(difference=_difference(before, after))
+        return AddPreview()
+    return AddPreview(difference=_difference(before, after))
 
 
 def total_parameters(state: DocumentState) -> int | None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from studio.engine.core.options import Plain
 from studio.engine.core.tensor import Shape, TensorType
-from studio.engine.layers.activations import FUNCTIONS
+from studio.engine.layers.activation_catalog import FUNCTIONS
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.session.document.adding.connection_history import ConnectionHistory
 from studio.session.document.adding.net_text import is_net, parse_net

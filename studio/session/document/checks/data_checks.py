@@ -21,7 +21,7 @@ from studio.session.document.state import DocumentState
 
 
 @dataclass(frozen=True)
-class _Ending:
+class _TrainedOutput:
     """The network's output and what it is trained with."""
 
     node: str
@@ -92,7 +92,7 @@ def output_problems(
     if missing_settings(settings):
         return
     loss = settings.loss or fitting_loss(layer, shape, facts.classes > 0)
-    ending = _Ending(node_id, layer, shape, loss, settings.loss is not None, settings, facts)
+    ending = _TrainedOutput(node_id, layer, shape, loss, settings.loss is not None, settings, facts)
     sized = list(_class_sizes(ending) if facts.classes else _target_sizes(ending))
     yield from sized
     if any(problem.severity == "error" for problem in sized):
@@ -107,7 +107,7 @@ def output_problems(
         )  # fmt: skip
 
 
-def _class_sizes(end: _Ending) -> Iterator[Problem]:
+def _class_sizes(end: _TrainedOutput) -> Iterator[Problem]:
     classes, shown = end.facts.classes, shape_text(end.shape)
     if len(end.shape) != 1:
         yield Problem(
@@ -127,14 +127,14 @@ def _class_sizes(end: _Ending) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _classes(end: _Ending, message: str) -> Problem:
+def _classes(end: _TrainedOutput, message: str) -> Problem:
     return Problem(
         "output.classes", "error", end.node, message,
         f"give the last layer {end.facts.classes} units",
     )  # fmt: skip
 
 
-def _target_sizes(end: _Ending) -> Iterator[Problem]:
+def _target_sizes(end: _TrainedOutput) -> Iterator[Problem]:
     wanted = (end.facts.targets,)
     if end.shape != wanted:
         yield Problem(
@@ -147,7 +147,7 @@ def _target_sizes(end: _Ending) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _loss_problems(end: _Ending) -> Iterator[Problem]:
+def _loss_problems(end: _TrainedOutput) -> Iterator[Problem]:
     if end.function == "softmax" and end.width == 1:
         yield Problem(
             "output.softmax_of_one", "warning", end.node,
@@ -165,7 +165,7 @@ def _loss_problems(end: _Ending) -> Iterator[Problem]:
         yield from _logits(end, end.loss.function)
 
 
-def _logits(end: _Ending, function: str) -> Iterator[Problem]:
+def _logits(end: _TrainedOutput, function: str) -> Iterator[Problem]:
     """Whether the loss expects what the layer gives: logits, or what ``function`` makes of them."""
     name, takes_logits = type(end.loss).__name__, end.loss.takes_logits
     if (end.function == function) != takes_logits:
@@ -184,7 +184,7 @@ def _logits(end: _Ending, function: str) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _metric_problems(end: _Ending) -> Iterator[Problem]:
+def _metric_problems(end: _TrainedOutput) -> Iterator[Problem]:
     """Metrics compare predictions with targets in the form the loss takes them."""
     indices = end.loss.indices
     for metric in end.settings.metrics or _default_metrics(end):
@@ -199,5 +199,5 @@ def _metric_problems(end: _Ending) -> Iterator[Problem]:
             )  # fmt: skip
 
 
-def _default_metrics(end: _Ending) -> tuple[Metric, ...]:
+def _default_metrics(end: _TrainedOutput) -> tuple[Metric, ...]:
     return (Metric.resolve("accuracy"),) if end.facts.classes else ()

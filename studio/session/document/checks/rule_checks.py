@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import InternalError, StudioError
 from studio.engine.core.tensor import Shape
-from studio.engine.layers.activations import absent_activation
+from studio.engine.layers.activation_catalog import absent_activation
 from studio.engine.layers.inputs import MAX_ELEMENTS
 from studio.engine.layers.layer import Layer
 from studio.engine.train.plugin_use import activations_in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.engine.layers.activations import FUNCTIONS, activation_of_alias
+from studio.engine.layers.activation_catalog import FUNCTIONS, activation_of_alias
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.session.document.layer_types import is_known
 

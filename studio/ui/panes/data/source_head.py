@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVB
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
-from studio.session.core.actions import ActionRegistry
+from studio.session.core.action_table import ActionRegistry
 from studio.session.data.data import DataModel
 from studio.session.data.sources import OFFERED
 from studio.session.data.summary import DataSummary

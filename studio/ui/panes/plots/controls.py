@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.session.core.actions import ActionRegistry
+from studio.session.core.action_table import ActionRegistry
 from studio.session.plots.axes import AXES, AXIS_TEXT
 from studio.session.plots.smoothing import position_of, weight_at
 from studio.session.runs.curves_display import CurvesDisplay

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from studio.session.profiling.columns import COLUMNS
-from studio.session.profiling.table import KernelRow
+from studio.session.profiling.kernel_rows import KernelRow
 from studio.ui.panes.profiler.kernel_table import shown_text
 from studio.widgets import binding, theme
 from studio.widgets.labels.tool_button import tool_button

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QMenu, QStyle, QStyleOptionView
 from studio.session.core.record_order import sortable
 from studio.session.profiling.columns import BY_ID, COLUMNS, Form
 from studio.session.profiling.columns import Column as KernelColumn
-from studio.session.profiling.table import KernelRow
+from studio.session.profiling.kernel_rows import KernelRow
 from studio.widgets import binding, numbers, theme
 from studio.widgets.frames.side_fades import SideFades
 from studio.widgets.record_table.column_widths import fit_column

@@ -28,9 +28,9 @@ from studio.engine.profiler.totals import Peaks
 from studio.session.actions.profiling import NOTHING_MEASURED
 from studio.session.compile.selection import Selection
 from studio.session.profiling.columns import RowFilter
+from studio.session.profiling.kernel_rows import GROUPINGS, Grouping, KernelRow
 from studio.session.profiling.profiling import ProfilingModel
 from studio.session.profiling.step_bar import StepBar
-from studio.session.profiling.table import GROUPINGS, Grouping, KernelRow
 from studio.session.studio import Studio
 from studio.session.training.training import TrainingModel
 from studio.ui.panes.profiler.actions import ACTIONS

@@ -10,6 +10,7 @@ from PySide6.QtGui import QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPe
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.profiler.totals import Peaks
+from studio.session.profiling.kernel_rows import KernelRow
 from studio.session.profiling.roofline import (
     Range,
     RooflinePoint,
@@ -19,7 +20,6 @@ from studio.session.profiling.roofline import (
     ridge,
     roof,
 )
-from studio.session.profiling.table import KernelRow
 from studio.widgets import binding, theme
 
 _LEFT, _TOP, _RIGHT, _BOTTOM = 44, 12, 12, 36

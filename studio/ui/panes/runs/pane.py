@@ -30,7 +30,7 @@ from studio.session.runs.records import RunRecord
 from studio.session.studio import Studio
 from studio.ui.panes.runs.differences_view import DifferencesView
 from studio.ui.panes.runs.notes_view import NotesView
-from studio.ui.panes.runs.table import RunTable
+from studio.ui.panes.runs.run_table import RunTable
 from studio.widgets import binding, icons, numbers
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame, separator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from studio.session.core.actions import Action, ActionTable, Context
+from studio.session.core.action_table import Action, ActionTable, Context
 
 if TYPE_CHECKING:
     from studio.ui.panes.tensor_view.pane import TensorViewPane

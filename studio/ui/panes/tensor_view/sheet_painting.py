@@ -19,7 +19,7 @@ from studio.session.tensor_view.colours import (
     palette,
 )
 from studio.session.tensor_view.layout import Kind, SheetLayout
-from studio.session.tensor_view.picture import Bar, Mark, Picture, short_number
+from studio.session.tensor_view.picture import Bar, CellMark, Picture, short_number
 from studio.widgets import theme
 
 _BASE = 6.0
@@ -67,7 +67,7 @@ def paint_cells(painter: QPainter, picture: Picture) -> None:
         _paint_numbers(painter, picture)
 
 
-def _paint_mark(painter: QPainter, sheet_layout: SheetLayout, mark: Mark) -> None:
+def _paint_mark(painter: QPainter, sheet_layout: SheetLayout, mark: CellMark) -> None:
     cell = sheet_layout.cell
     box = QRectF(
         sheet_layout.left + mark.column * cell, sheet_layout.top + mark.row * cell, cell, cell

@@ -13,7 +13,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.session.core.actions import ActionRegistry, AnyAction
+from studio.session.core.action_table import ActionRegistry, AnyAction
 from studio.ui.shell.commands import fuzzy
 from studio.ui.shell.commands.finder import Finder, Found
 from studio.widgets.keys import shown_keys

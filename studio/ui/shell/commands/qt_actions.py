@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
 
-from studio.session.core.actions import MENUS, ActionRegistry, AnyAction, Context
+from studio.session.core.action_table import MENUS, ActionRegistry, AnyAction, Context
 from studio.widgets import binding, contexts, icons
 from studio.widgets.keys import with_keys
 

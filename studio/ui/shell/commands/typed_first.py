@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QApplication, QMainWindow
 
-from studio.session.core.actions import AnyAction
+from studio.session.core.action_table import AnyAction
 from studio.session.studio import Studio
 from studio.widgets import binding
 from studio.widgets.fields.scrub_field import ScrubField

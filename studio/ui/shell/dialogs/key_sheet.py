@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.session.core.actions import ActionRegistry, AnyAction, Context
+from studio.session.core.action_table import ActionRegistry, AnyAction, Context
 from studio.ui.shell.commands import fuzzy
 from studio.widgets import contexts, theme
 from studio.widgets.keys import shown_keys

@@ -13,7 +13,7 @@ from studio.widgets.icon_files import is_icon
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from studio.session.core.actions import ActionTable
+    from studio.session.core.action_table import ActionTable
     from studio.session.studio import Studio
 
 Side: TypeAlias = Literal["left", "right", "bottom"]

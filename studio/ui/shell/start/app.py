@@ -59,7 +59,7 @@ def run(options: LaunchOptions) -> int:
         app = make_application()
         reports = CrashReports(dirs.state / "crashes")
         crashes = reports.begin()
-        session = Session(app, options, dirs, trial)
+        session = StudioApp(app, options, dirs, trial)
         session.begin()
         session.tell_crashes(crashes)
         code = app.exec()
@@ -101,8 +101,8 @@ def make_application() -> QApplication:
     return app
 
 
-class Session:
-    """One start of the studio, from the models to the window.
+class StudioApp:
+    """The running application: it makes the models and the window, and opens the project.
 
     Args:
         app: the application.

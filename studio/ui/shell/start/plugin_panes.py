@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from studio.engine.core.errors import in_one_line
 from studio.engine.plugins.loading import list_problem, plugin_states
 from studio.engine.plugins.plugin import Plugin, plugin_modules
-from studio.session.core.actions import ActionRegistry, ActionTable
+from studio.session.core.action_table import ActionRegistry, ActionTable
 from studio.session.studio import Studio
 from studio.ui.shell.actions import OF_WINDOW
 from studio.ui.shell.docks.panes import CANVAS, PANES, PATH_BAR, PaneSpec, action_tables

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.choices.table import table_path
+from studio.engine.gl.choices.measured_choices import table_path
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from studio.engine.gl.choices.signatures import op_signature, product_signature
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
-from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_cuts
+from studio.engine.gl.tuning.candidates import PROMISING, finer_and_coarser, first_tiles
 from tests.engine.gl.naive import draw
 from tests.engine.gl.one_line import OneLine
 from tests.engine.gl.tuning.tuned_lines import linear, op_of, products_of
@@ -35,7 +35,7 @@ def test_candidates_begin_with_the_shipped_one_and_never_repeat(software: bool) 
     tiles = REGISTER_TILES if software else TILES
     (product,) = products_of(op_of(linear(rows=64, inner=4096, out=64)[0]))
     shipped = best_tile(64, 64, 4096, 1, tiles, software=software)
-    cuts = first_cuts(product, tiles, software=software)
+    cuts = first_tiles(product, tiles, software=software)
     assert cuts[0] == shipped
     assert 1 < len(cuts) == len({tile for tile, _ in cuts})
     assert PROMISING > 1

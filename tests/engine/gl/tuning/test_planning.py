@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.choices.measured_choices import Measured, MeasuredChoices, keep_rows
 from studio.engine.gl.choices.signatures import op_signature, product_signature
-from studio.engine.gl.choices.table import Measured, Table, keep_rows
 from studio.engine.gl.kernels.specs import SHIPPED
 from tests.engine.gl.naive import close, draw
 from tests.engine.gl.one_line import OneLine, run_line
@@ -45,7 +45,7 @@ def test_planner_takes_the_measured_tile_and_cut(
 
     shipped = texts()
     tile, _ = other_tiles(backend, product)
-    backend.choose_by(Table({sign: Measured(tile, parts, 1.0, 2.0)}))
+    backend.choose_by(MeasuredChoices({sign: Measured(tile, parts, 1.0, 2.0)}))
     tuned = texts()
     assert tile_of(shipped[0]) != tile_of(tuned[0]) == tile
     check_parts(backend, tuned, parts)
@@ -73,10 +73,10 @@ def test_planner_takes_the_measured_variant_where_it_applies(backend: GlBackend)
 
     shipped = variant()
     for name, taken in (("simple", "simple"), ("nothing of that name", shipped)):
-        backend.choose_by(Table({sign: Measured(name, 0, 1.0, 2.0)}))
+        backend.choose_by(MeasuredChoices({sign: Measured(name, 0, 1.0, 2.0)}))
         assert variant() == taken
     assert shipped != "simple"
-    backend.choose_by(Table({sign: Measured("simple", 0, 1.0, 2.0)}))
+    backend.choose_by(MeasuredChoices({sign: Measured("simple", 0, 1.0, 2.0)}))
     backend.prefer({"MAXPOOL2D": shipped})
     assert variant() == shipped, "what is asked for by name outranks what was measured"
     session.close()
@@ -100,7 +100,7 @@ def test_backend_begins_with_what_was_kept_for_its_device(
         keep_rows(backend.fingerprint, {sign: row})
         backend.close()
         backend = GlBackend()
-        assert backend.choices == Table({sign: row}).name
+        assert backend.choices == MeasuredChoices({sign: row}).name
         session = backend.open_session()
         executable = backend.compile(line.program, session, line.batch)
         ((_, (one,)),) = executable.planned

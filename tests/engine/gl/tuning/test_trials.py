@@ -12,12 +12,12 @@ from studio.engine.compiler.passes.fuse_statistics import fuse_statistics
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import BATCH
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.choices import table as tables
+from studio.engine.gl.choices import measured_choices
+from studio.engine.gl.choices.measured_choices import Measured, MeasuredChoices
 from studio.engine.gl.choices.signatures import op_signature
-from studio.engine.gl.choices.table import Measured, Table
 from studio.engine.gl.device.timers import TimestampTimer
 from studio.engine.gl.kernels.families import all_variants, choose
-from studio.engine.gl.kernels.matmul.products import product_dispatches
+from studio.engine.gl.kernels.products.dense_products import product_dispatches
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.kernels.tiles import REGISTER_TILES
 from studio.engine.gl.tuning import trials
@@ -53,7 +53,7 @@ def test_tuning_tries_tiles_and_keeps_only_what_is_faster(backend: GlBackend) ->
     assert heard == [(0, 1, "LINEAR ")]
     assert found.left == 0
     assert found.clock == ("wall clock" if backend.info.is_software else "gpu timestamps")
-    backend.choose_by(Table(found.rows))
+    backend.choose_by(MeasuredChoices(found.rows))
     close(run_line(backend, line, "y")["y"], expected)
 
 
@@ -69,7 +69,7 @@ def test_gradients_are_tuned_product_by_product(backend: GlBackend) -> None:
     assert not any(one.refused for one in found.findings), "adding kernels begin alike"
     tile = "registers_4x4" if backend.info.is_software else "tiles_32x64"
     rows = {one.signature: Measured(tile, 1, 1.0, 2.0) for one in found.findings}
-    backend.choose_by(Table(rows))
+    backend.choose_by(MeasuredChoices(rows))
     answer = run_line(backend, line, "dw", "dx", "db")
     close(answer["dw"], old["w"] + dy.T @ x)
     close(answer["dx"], dy @ w)
@@ -85,7 +85,7 @@ def test_tail_of_a_group_is_tried_and_run_with_its_producer(backend: GlBackend, 
     (one,) = tune_kernels(backend, [(line.program, line.batch)], 60).findings
     assert one.refused == ()
     tile, _ = other_tiles(backend, product)
-    backend.choose_by(Table({one.signature: Measured(tile, parts, 1.0, 2.0)}))
+    backend.choose_by(MeasuredChoices({one.signature: Measured(tile, parts, 1.0, 2.0)}))
     session = backend.open_session()
     executable = backend.compile(line.program, session, line.batch)
     ((_, planned),) = executable.planned
@@ -124,7 +124,7 @@ def test_candidate_with_other_results_is_left_out(
     assert first.startswith("forgetful: its results are not those")
     assert second.startswith("unreadable: ")
     assert instruction.signature not in found.rows
-    backend.choose_by(Table(found.rows))
+    backend.choose_by(MeasuredChoices(found.rows))
     close(run_line(backend, line, "y")["y"], expected)
 
 
@@ -133,7 +133,7 @@ def test_what_cannot_run_alone_is_named(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_: object) -> None:
-        raise tables.BackendError("memory is short")
+        raise measured_choices.BackendError("memory is short")
 
     line, _ = linear()
     monkeypatch.setattr(trials.EntryTrials, "seconds", refused)
@@ -210,7 +210,7 @@ def test_tiles_of_shared_memory_are_tuned_too(backend: GlBackend) -> None:
     assert one.shipped[0].startswith("tiles_")
     assert one.tried >= 3
     assert one.refused == ()
-    backend.choose_by(Table(found.rows))
+    backend.choose_by(MeasuredChoices(found.rows))
     close(run_line(backend, line, "y")["y"], expected)
 
 

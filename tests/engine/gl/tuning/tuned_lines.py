@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.choices.table import tile_variant
+from studio.engine.gl.choices.measured_choices import tile_variant
 from studio.engine.gl.kernels.families import all_variants
-from studio.engine.gl.kernels.matmul.products import affordable
 from studio.engine.gl.kernels.product import Product
+from studio.engine.gl.kernels.products.dense_products import affordable
 from studio.engine.gl.kernels.specs import BoundInstruction, Choices, DeviceCaps
 from studio.engine.gl.kernels.tiles import REGISTER_TILES, TILES, best_tile
 from studio.engine.gl.record.device_work import DeviceWork

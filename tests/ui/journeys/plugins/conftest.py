@@ -23,7 +23,7 @@ from studio.engine.train.plugin_use import FAMILIES
 from studio.graph_editor.panes.palette import PalettePane
 from studio.session.document.adding import quick_add
 from studio.session.document.layer_types import layer_of
-from studio.ui.shell.start.app import Session
+from studio.ui.shell.start.app import StudioApp
 from studio.ui.shell.start.launch import LaunchOptions
 from tests.graph_editor.hands import Carrier, Hands
 from tests.ui.journeys.person import Person
@@ -107,7 +107,7 @@ def start(
     """Starts the studio in this process, in place of the one started before."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     interval = sys.getswitchinterval()
-    made: list[Session] = []
+    made: list[StudioApp] = []
 
     def end() -> None:
         session = made.pop()
@@ -125,7 +125,7 @@ def start(
     def begin(**options: object) -> Person:
         if made:
             end()
-        session = Session(qapp, LaunchOptions(**{"theme": "dark", **options}), dirs)
+        session = StudioApp(qapp, LaunchOptions(**{"theme": "dark", **options}), dirs)
         made.append(session)
         session.studio.preferences.set("backend", "cpu")
         # Its log of stalls would hide what a failed test says.

@@ -28,7 +28,7 @@ def make(studio, parent=None):
     from PySide6.QtWidgets import QLabel
     return QLabel("here I am", parent)
 
-from studio.session.core.actions import Action, ActionTable
+from studio.session.core.action_table import Action, ActionTable
 ACTIONS = ActionTable(900, Action("mine.save", "Save mine", "Saves.", ("Ctrl+S",), run=print))
 
 def window_panes():

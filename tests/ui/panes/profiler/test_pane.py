@@ -29,7 +29,7 @@ from studio.session.core import entities
 from studio.session.document.edits.layers import set_option
 from studio.session.document.edits.sections import set_training
 from studio.session.profiling.columns import COLUMNS
-from studio.session.profiling.table import KernelTimes
+from studio.session.profiling.kernel_rows import KernelTimes
 from studio.session.studio import Studio
 from studio.ui.panes.profiler.kernel_card import KernelCard
 from studio.ui.panes.profiler.kernel_table import shown_text

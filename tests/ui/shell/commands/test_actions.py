@@ -10,7 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.session.core.actions import MENUS, ActionRegistry
+from studio.session.core.action_table import MENUS, ActionRegistry
 from studio.ui.shell.actions import ACTIONS
 from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
 from studio.ui.shell.window import MainWindow

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from studio.session.core import entities
-from studio.session.core.actions import Action, ActionRegistry, ActionTable
+from studio.session.core.action_table import Action, ActionRegistry, ActionTable
 from studio.ui.shell.commands import fuzzy
 from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
 from studio.ui.shell.commands.finder import Finder

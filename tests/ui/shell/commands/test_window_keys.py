@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu
 from pytestqt.qtbot import QtBot
 
-from studio.session.core.actions import ActionRegistry
+from studio.session.core.action_table import ActionRegistry
 from studio.session.core.entities import Entity
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import press

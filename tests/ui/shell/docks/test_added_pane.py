@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.app_dirs import AppDirs
 from studio.session import actions
-from studio.session.core.actions import UNAVAILABLE
+from studio.session.core.action_table import UNAVAILABLE
 from studio.session.studio import Studio
 from studio.ui.shell.commands.command_palette import CommandHistory, search_commands
 from studio.ui.shell.dialogs.help_viewer import HelpViewer
@@ -57,7 +57,7 @@ class LayerCount:
         return len(list(self._studio.document.state.layers()))
 """
 ACTIONS = """
-from studio.session.core.actions import Action, ActionTable
+from studio.session.core.action_table import Action, ActionTable
 
 ACTIONS = ActionTable(
     500,
@@ -292,7 +292,7 @@ def test_a_module_of_actions_beside_the_models_is_found(
     folder = tmp_path / "more"
     folder.mkdir()
     (folder / "greeting.py").write_text(
-        "from studio.session.core.actions import Action, ActionTable\n"
+        "from studio.session.core.action_table import Action, ActionTable\n"
         "ACTIONS = ActionTable(500, Action('greeting.say', 'Greet', 'Say hello.',\n"
         "    run=lambda studio: studio.notify('hello')))\n"
     )

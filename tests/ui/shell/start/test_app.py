@@ -19,7 +19,7 @@ from studio.engine.core.app_dirs import AppDirs
 from studio.engine.train.project import Project
 from studio.session.core.preferences import Preferences
 from studio.ui.shell.start import app
-from studio.ui.shell.start.app import Session, choose_scale
+from studio.ui.shell.start.app import StudioApp, choose_scale
 from studio.ui.shell.start.launch import LaunchOptions
 from studio.ui.shell.start.scale import ScaleQuestion
 from studio.widgets import theme
@@ -35,15 +35,15 @@ def dirs(tmp_path: Path) -> AppDirs:
 @pytest.fixture
 def start(
     qtbot: QtBot, qapp: QApplication, dirs: AppDirs, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., Session]]:
+) -> Iterator[Callable[..., StudioApp]]:
     """Starts the studio in this process."""
     monkeypatch.setattr(sys, "excepthook", sys.excepthook)
     interval = sys.getswitchinterval()
-    made: list[Session] = []
+    made: list[StudioApp] = []
 
-    def begin(**options: object) -> Session:
+    def begin(**options: object) -> StudioApp:
         chosen = LaunchOptions(**options)
-        session = Session(qapp, chosen, dirs, choose_scale(chosen, dirs))
+        session = StudioApp(qapp, chosen, dirs, choose_scale(chosen, dirs))
         made.append(session)
         session.begin()
         qtbot.waitUntil(lambda: session.window.is_ready, timeout=20_000)
@@ -60,28 +60,28 @@ def start(
     sys.setswitchinterval(interval)
 
 
-def test_a_project_is_opened_and_shown(start: Callable[..., Session], project: Path) -> None:
+def test_a_project_is_opened_and_shown(start: Callable[..., StudioApp], project: Path) -> None:
     session = start(project=project)
     assert not session.window.is_welcoming
     assert session.studio.document.path == project
 
 
 def test_a_project_that_cannot_be_read_leaves_the_welcome_page(
-    start: Callable[..., Session], tmp_path: Path
+    start: Callable[..., StudioApp], tmp_path: Path
 ) -> None:
     session = start(project=tmp_path / "missing.glassbox")
     assert session.window.is_welcoming
     assert session.studio.notices.all[-1].severity == "error"
 
 
-def test_a_theme_for_one_start_is_not_kept(start: Callable[..., Session], dirs: AppDirs) -> None:
+def test_a_theme_for_one_start_is_not_kept(start: Callable[..., StudioApp], dirs: AppDirs) -> None:
     session = start(theme="light")
     assert theme.current().mode == "light"
     session.studio.preferences.set("minimap", False)
     assert Preferences(dirs.config / "preferences.json").text("theme") == "system"
 
 
-def test_preferences_are_in_force_at_once(start: Callable[..., Session]) -> None:
+def test_preferences_are_in_force_at_once(start: Callable[..., StudioApp]) -> None:
     session = start()
     preferences = session.studio.preferences
     preferences.set("theme", "light")
@@ -97,7 +97,7 @@ def test_preferences_are_in_force_at_once(start: Callable[..., Session]) -> None
 
 
 def test_the_last_project_opens_where_that_is_wanted(
-    start: Callable[..., Session], dirs: AppDirs, project: Path
+    start: Callable[..., StudioApp], dirs: AppDirs, project: Path
 ) -> None:
     Preferences(dirs.config / "preferences.json").set("restore_session", True)
     first = start(project=project)
@@ -107,7 +107,7 @@ def test_the_last_project_opens_where_that_is_wanted(
 
 
 def test_a_new_scale_asks_whether_it_is_to_stay(
-    start: Callable[..., Session], dirs: AppDirs, qtbot: QtBot
+    start: Callable[..., StudioApp], dirs: AppDirs, qtbot: QtBot
 ) -> None:
     Preferences(dirs.config / "preferences.json").set("scale", 125)
     session = start()
@@ -120,7 +120,7 @@ def test_a_new_scale_asks_whether_it_is_to_stay(
 
 
 def test_a_scale_of_the_command_line_is_not_asked_about(
-    start: Callable[..., Session], dirs: AppDirs
+    start: Callable[..., StudioApp], dirs: AppDirs
 ) -> None:
     session = start(scale=150)
     assert os.environ["QT_SCALE_FACTOR"] == "1.5"
@@ -128,7 +128,7 @@ def test_a_scale_of_the_command_line_is_not_asked_about(
 
 
 def test_a_safe_restart_leaves_the_users_own_out_and_keeps_the_project(
-    start: Callable[..., Session], project: Path, monkeypatch: pytest.MonkeyPatch
+    start: Callable[..., StudioApp], project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = start(project=project)
     codes: list[int] = []
@@ -145,7 +145,7 @@ def test_a_safe_restart_leaves_the_users_own_out_and_keeps_the_project(
 
 
 def test_a_fault_of_the_last_time_is_told_and_can_be_copied(
-    start: Callable[..., Session], tmp_path: Path
+    start: Callable[..., StudioApp], tmp_path: Path
 ) -> None:
     session = start()
     session.tell_crashes(())

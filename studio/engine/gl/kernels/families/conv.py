@@ -5,17 +5,17 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.kernels.column_sums import column_sums
-from studio.engine.gl.kernels.matmul.direct_convolution import direct_dispatch, is_direct
-from studio.engine.gl.kernels.matmul.direct_weights import (
+from studio.engine.gl.kernels.partial_sums import PartGrid
+from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.products.dense_products import Products, planned, product_variants
+from studio.engine.gl.kernels.products.direct_convolution import direct_dispatch, is_direct
+from studio.engine.gl.kernels.products.direct_weights import (
     WeightGrid,
     weight_dispatches,
     weight_grid,
 )
-from studio.engine.gl.kernels.matmul.phases import PhaseGrid
-from studio.engine.gl.kernels.matmul.products import Products, planned, product_variants
-from studio.engine.gl.kernels.matmul.windows import covered, geometry, pointwise
-from studio.engine.gl.kernels.partial_sums import PartGrid
-from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.products.phases import PhaseGrid
+from studio.engine.gl.kernels.products.windows import covered, geometry, pointwise
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.kernels.tiles import TILES
 from studio.engine.gl.shader.dispatch import groups_for

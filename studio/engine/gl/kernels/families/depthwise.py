@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.kernels.column_sums import LOCAL, column_sums, fold, parts_of
-from studio.engine.gl.kernels.matmul.windows import geometry
+from studio.engine.gl.kernels.products.windows import geometry
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 

@@ -7,7 +7,7 @@ from functools import partial
 from math import prod
 
 from studio.engine.compiler.target import GL
-from studio.engine.gl.kernels.matmul.products import LATE_ROWS
+from studio.engine.gl.kernels.products.dense_products import LATE_ROWS
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.gl.kernels.column_sums import column_sums
-from studio.engine.gl.kernels.matmul.products import LATE_ROWS, Products, product_variants
 from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.products.dense_products import LATE_ROWS, Products, product_variants
 from studio.engine.gl.kernels.specs import BoundInstruction, Variant
 
 

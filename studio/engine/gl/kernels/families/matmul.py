@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from studio.engine.core.tensor import Shape
-from studio.engine.gl.kernels.matmul.products import Products, product_variants
 from studio.engine.gl.kernels.product import Factor, Product
+from studio.engine.gl.kernels.products.dense_products import Products, product_variants
 from studio.engine.gl.kernels.specs import BoundInstruction, Variant
 
 

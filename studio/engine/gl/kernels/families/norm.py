@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from studio.engine.compiler.target import GL
 from studio.engine.core.tensor import Ref
 from studio.engine.gl.kernels.column_sums import LOCAL, SHARED_LOCAL, column_grid, parts_of
-from studio.engine.gl.kernels.partial_sums import Cut
+from studio.engine.gl.kernels.partial_sums import RowSplit
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.accessors import Use
 from studio.engine.gl.shader.dispatch import groups_for
@@ -52,7 +52,7 @@ def _width(op: BoundInstruction, *names: str) -> int:
 
 @dataclass(frozen=True)
 class _Parts:
-    """How the rows are cut up.
+    """How the rows are split.
 
     Attributes:
         count: how many.
@@ -93,8 +93,8 @@ def _parts(op: BoundInstruction, *names: str, whole: bool = False) -> _Parts:
 
 def _given(op: BoundInstruction) -> _Parts:
     """The parts another instruction has made."""
-    cut = op.cut("stats")
-    return _Parts(cut.parts, cut.rows)
+    split = op.row_split("stats")
+    return _Parts(split.parts, split.rows)
 
 
 def _column_dispatches(
@@ -269,9 +269,9 @@ def _column_sums(
     parts = _parts(op, *names, whole=not op.tensor("y").partial)
     room = 2 * parts.count * _shape(op)[1]
     result = StorageBinding(op.ref("y"), Use.WRITE)
-    cut = Cut(parts.count, parts.at_once)
+    split = RowSplit(parts.count, parts.at_once)
     (found,) = _column_dispatches(parts, kernel, room, bind)
-    return (replace(found, sums=result, cut=cut),)
+    return (replace(found, sums=result, row_split=split),)
 
 
 def _column_stats(op: BoundInstruction) -> tuple[DispatchSpec, ...]:

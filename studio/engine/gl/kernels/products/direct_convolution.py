@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from studio.engine.core.tensor import Ref
-from studio.engine.gl.kernels.matmul.windows import covered
 from studio.engine.gl.kernels.partial_sums import PartGrid
+from studio.engine.gl.kernels.products.windows import covered
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec
 from studio.engine.gl.shader.dispatch import groups_for
 

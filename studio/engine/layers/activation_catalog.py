@@ -1,4 +1,8 @@
-"""Activation functions by their Keras names, as runs of instructions."""
+"""Activations by their Keras names, and the instructions each is lowered to.
+
+The maths is in the instruction's class (`studio.engine.isa.ops.activation`). Here are the names,
+and the few activations that are made of several instructions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from studio.engine.isa.ops import arithmetic, function
 
 
 class Emitter(Protocol):
-    """What an activation needs of a lowering context."""
+    """The part of a lowering context that activations use."""
 
     def emit(self, cls: type[Instruction], port: str = "output", /, **fields: Any) -> Ref:
         """Append an instruction and return what it writes."""
@@ -31,7 +35,7 @@ class Emitter(Protocol):
 
 @dataclass(frozen=True)
 class Function:
-    """One activation: the instruction it is, or a run of several."""
+    """One activation: one instruction, or a sequence of several."""
 
     doc: str
     cls: type[Instruction] | None = None

@@ -1,4 +1,7 @@
-"""Everything a user can do, as a table: menus, shortcuts, palette and key sheet come from it."""
+"""Classes for actions: menus, shortcuts, the command palette and the key sheet read tables of them.
+
+The tables themselves are in `studio.session.actions`, and beside the panes that have actions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letters laid out once look as Qt's own text does, at every zoom; and what is drawn coarsely."""
+"""Text laid out once looks as Qt's own text does, at every zoom; and what is drawn coarsely."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 
-from studio.graph_editor.items.letters import (
+from studio.graph_editor.items.node_text import SIDE, beside, footer_texts
+from studio.graph_editor.items.text_runs import (
     PlacedText,
     cut_text,
-    draw_letters,
-    letters_of,
+    draw_text_runs,
+    text_runs,
     text_width,
 )
-from studio.graph_editor.items.node_text import SIDE, beside, footer_texts
 from studio.session.document.cards.card import NodeCard
 from studio.session.document.cards.geometry import NODE_WIDTH
 from studio.session.document.cards.lines import CardLine, shape_label
@@ -54,7 +54,7 @@ def test_letters_are_where_qt_s_own_text_has_them(
     qapp: QApplication, text: str, zoom: float
 ) -> None:
     placed = PlacedText(QPointF(20, 10), text, font(13), WHITE)
-    letters = letters_of([placed])
+    runs = text_runs([placed])
 
     def reference(painter: QPainter) -> None:
         painter.setFont(placed.font)
@@ -62,7 +62,7 @@ def test_letters_are_where_qt_s_own_text_has_them(
         area = QRectF(20, 10, 400, 60)
         painter.drawText(area, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop), text)
 
-    own = picture(lambda painter: draw_letters(painter, letters), zoom)
+    own = picture(lambda painter: draw_text_runs(painter, runs), zoom)
     other = picture(reference, zoom)
     assert other.sum() > 0
     assert own.sum() == pytest.approx(other.sum(), rel=0.05)
@@ -75,10 +75,10 @@ def test_letters_are_where_qt_s_own_text_has_them(
 
 def test_texts_of_one_font_and_colour_are_drawn_at_once(qapp: QApplication) -> None:
     texts = [PlacedText(QPointF(0, 20 * n), "filters", font(11), WHITE) for n in range(3)]
-    assert len(letters_of(texts)) == 1
-    assert len(letters_of([*texts, texts[0]._replace(colour=RED)])) == 2
-    assert len(letters_of([*texts, texts[0]._replace(font=font(13))])) == 2
-    assert letters_of([texts[0]._replace(text="")]) == ()
+    assert len(text_runs(texts)) == 1
+    assert len(text_runs([*texts, texts[0]._replace(colour=RED)])) == 2
+    assert len(text_runs([*texts, texts[0]._replace(font=font(13))])) == 2
+    assert text_runs([texts[0]._replace(text="")]) == ()
 
 
 def test_cut_text_fits_and_says_that_it_is_cut(qapp: QApplication) -> None:

@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from studio.engine.gl.choices import table as tables
-from studio.engine.gl.choices.table import Measured, Table, keep_rows, load_choices
+from studio.engine.gl.choices import measured_choices
+from studio.engine.gl.choices.measured_choices import (
+    Measured,
+    MeasuredChoices,
+    keep_rows,
+    load_choices,
+)
 from studio.engine.gl.kernels.specs import SHIPPED
 
 DEVICE = "somebody|a device|driver 1.2|4.30"
@@ -25,7 +30,7 @@ def test_table_is_read_back_as_it_was_kept(cache: Path) -> None:
     assert load_choices(DEVICE) is SHIPPED
     assert keep_rows(DEVICE, ROWS) == cache
     found = load_choices(DEVICE)
-    assert isinstance(found, Table)
+    assert isinstance(found, MeasuredChoices)
     assert found.rows == ROWS
 
 
@@ -34,49 +39,53 @@ def test_new_rows_join_the_old_ones_and_stale_ones_go(cache: Path) -> None:
     keep_rows(DEVICE, ROWS)
     better = Measured("registers_8x8", 1, 9.0, 1.5)
     keep_rows(DEVICE, {first: better, "linear 1x1x1 #00": better}, stale=[second])
-    assert tables.load_rows(cache, DEVICE) == {first: better, "linear 1x1x1 #00": better}
+    assert measured_choices.load_rows(cache, DEVICE) == {first: better, "linear 1x1x1 #00": better}
 
 
 def test_devices_and_drivers_have_rows_of_their_own(
     cache: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     keep_rows(DEVICE, ROWS)
-    with caplog.at_level(logging.INFO, logger=tables.__name__):
+    with caplog.at_level(logging.INFO, logger=measured_choices.__name__):
         assert load_choices(OTHER) is SHIPPED
     (line,) = caplog.records
     assert line.levelno == logging.INFO
     assert "another device or driver" in line.getMessage()
     keep_rows(OTHER, {})
-    assert tables.load_rows(cache, DEVICE) == ROWS
+    assert measured_choices.load_rows(cache, DEVICE) == ROWS
     assert load_choices(OTHER) is SHIPPED
 
 
 def test_table_is_removed_once(cache: Path) -> None:
     keep_rows(DEVICE, ROWS)
-    assert tables.forget()
+    assert measured_choices.forget()
     assert not cache.exists()
-    assert not tables.forget()
+    assert not measured_choices.forget()
 
 
 def test_without_a_cache_folder_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GLASSBOX_CACHE_DIR", "")
     assert load_choices(DEVICE) is SHIPPED
-    assert not tables.forget()
-    with pytest.raises(tables.BackendError, match="no cache folder"):
+    assert not measured_choices.forget()
+    with pytest.raises(measured_choices.BackendError, match="no cache folder"):
         keep_rows(DEVICE, ROWS)
 
 
 def test_folder_that_cannot_be_written_is_said(tmp_path: Path, cache: Path) -> None:
     cache.parent.write_text("a file where the folder should be")
-    with pytest.raises(tables.BackendError, match="cannot be saved"):
+    with pytest.raises(measured_choices.BackendError, match="cannot be saved"):
         keep_rows(DEVICE, ROWS)
 
 
 def spoilt(change: str) -> bytes:
     """A sound table with one thing changed."""
     row = {"variant": "registers_4x4", "parts": 2, "median_us": 12.5, "gain": 1.25}
-    entry = {"kernels": tables.kernels_digest(), "choices": {"linear": row}}
-    whole = {"format": tables.FORMAT, "version": tables.VERSION, "devices": {DEVICE: entry}}
+    entry = {"kernels": measured_choices.kernels_digest(), "choices": {"linear": row}}
+    whole = {
+        "format": measured_choices.FORMAT,
+        "version": measured_choices.VERSION,
+        "devices": {DEVICE: entry},
+    }
     match change:
         case "nothing":
             pass
@@ -105,7 +114,7 @@ def spoilt(change: str) -> bytes:
 def test_the_table_that_is_spoilt_below_is_sound(cache: Path) -> None:
     cache.parent.mkdir()
     cache.write_bytes(spoilt("nothing"))
-    assert isinstance(load_choices(DEVICE), Table)
+    assert isinstance(load_choices(DEVICE), MeasuredChoices)
 
 
 BROKEN = {
@@ -133,13 +142,13 @@ def test_table_of_no_use_is_passed_over_with_one_line(
 ) -> None:
     cache.parent.mkdir()
     cache.write_bytes(BROKEN[name])
-    with caplog.at_level(logging.INFO, logger=tables.__name__):
+    with caplog.at_level(logging.INFO, logger=measured_choices.__name__):
         assert load_choices(DEVICE) is SHIPPED
     (line,) = caplog.records
     assert line.levelno == logging.WARNING
     assert "are not used" in line.getMessage()
     keep_rows(DEVICE, ROWS)
-    assert tables.load_rows(cache, DEVICE) == ROWS
+    assert measured_choices.load_rows(cache, DEVICE) == ROWS
 
 
 def test_table_too_large_to_be_one_is_not_read(
@@ -154,9 +163,9 @@ def test_table_too_large_to_be_one_is_not_read(
 
 def test_choices_are_named_by_what_they_choose() -> None:
     assert SHIPPED.name == ""
-    first = Table(ROWS).name
+    first = MeasuredChoices(ROWS).name
     assert first.startswith("2 measured #")
     slower = {sign: replace(row, median_us=2 * row.median_us) for sign, row in ROWS.items()}
-    assert Table(slower).name == first
+    assert MeasuredChoices(slower).name == first
     other = {sign: replace(row, variant="registers_8x8") for sign, row in ROWS.items()}
-    assert Table(other).name != first
+    assert MeasuredChoices(other).name != first

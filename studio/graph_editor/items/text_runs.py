@@ -1,7 +1,7 @@
-"""Text as letters in their places: laid out once, drawn at any zoom without being laid out again.
+"""Text laid out once as runs of glyphs, which are drawn at any zoom without a new layout.
 
-Qt lays a static text out again whenever the zoom differs from that of its last drawing, which
-for a canvas full of layers takes longer than everything else of a frame.
+Qt lays a static text out again whenever the zoom has changed since it was drawn last. For a canvas
+full of layers that takes longer than everything else in a frame.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ORIGIN = QPointF(0, 0)
 
 
 class PlacedText(NamedTuple):
-    """A line of text, where its upper left corner stands and what it is drawn with."""
+    """A line of text: its upper left corner, font and colour."""
 
     place: QPointF
     text: str
@@ -34,8 +34,8 @@ class PlacedText(NamedTuple):
     colour: QColor
 
 
-class Letters(NamedTuple):
-    """Letters of one font and colour, each in its place, and the texts that begin with them."""
+class TextRun(NamedTuple):
+    """Glyphs of one font and colour with their positions, and the texts that begin with them."""
 
     run: QGlyphRun
     colour: QColor
@@ -43,7 +43,7 @@ class Letters(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """The letters of a text that come from one font: a text may need several."""
+    """The glyphs of a text that come from one font; a text may need several fonts."""
 
     font_key: str
     font: QRawFont
@@ -51,8 +51,8 @@ class _Piece(NamedTuple):
     places: tuple[tuple[float, float], ...]
 
 
-def letters_of(texts: Iterable[PlacedText]) -> tuple[Letters, ...]:
-    """The letters of several texts, as few runs as their fonts and colours allow."""
+def text_runs(texts: Iterable[PlacedText]) -> tuple[TextRun, ...]:
+    """Several texts as runs, one for each font and colour."""
     fonts: dict[tuple[str, int], QRawFont] = {}
     colours: dict[tuple[str, int], QColor] = {}
     indexes: dict[tuple[str, int], list[int]] = {}
@@ -68,17 +68,17 @@ def letters_of(texts: Iterable[PlacedText]) -> tuple[Letters, ...]:
             if number == 0:
                 whole.setdefault(key, []).append(text)
     return tuple(
-        Letters(
+        TextRun(
             _run(fonts[key], indexes[key], places[key]), colours[key], tuple(whole.get(key, ()))
         )
         for key in fonts
     )
 
 
-def draw_letters(painter: QPainter, letters: Iterable[Letters]) -> None:
-    """Draw letters; into files, which keep text as text, the texts themselves."""
+def draw_text_runs(painter: QPainter, runs: Iterable[TextRun]) -> None:
+    """Draw runs; a file that keeps text as text (SVG) gets the texts instead."""
     as_text = painter.paintEngine().type() != QPaintEngine.Type.Raster
-    for each in letters:
+    for each in runs:
         painter.setPen(each.colour)
         if not as_text:
             painter.drawGlyphRun(_ORIGIN, each.run)

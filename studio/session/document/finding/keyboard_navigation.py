@@ -1,4 +1,4 @@
-"""Walking the graph with the arrow keys: left and right along wires, up and down among siblings."""
+"""Keyboard navigation of the graph: arrow keys follow wires sideways, and siblings up and down."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from studio.session.document.state import DocumentState
 Direction: TypeAlias = Literal["left", "right", "up", "down"]
 
 
-def walk(
+def next_node(
     state: DocumentState, node_id: str, direction: Direction, *, size_of: SizeOf = node_size
 ) -> str:
-    """The id of the next thing that way; empty when there is none.
+    """The id of the next node in a direction; empty if there is none.
 
-    Left and right follow the wires, past dots. Up and down go among those that are fed by the same,
-    or feed the same; without any, to the nearest above or below.
+    Left and right follow the wires, past dots. Up and down go to nodes with a common source or
+    target; if there are none, to the nearest node above or below.
     """
     node = state.nodes.get(node_id)
     if node is None:
@@ -31,7 +31,7 @@ def walk(
 
 
 def first_layer(state: DocumentState) -> str:
-    """Where walking begins when nothing is selected: the first layer to run; empty without any."""
+    """Where navigation begins if nothing is selected: the first layer to run, or empty."""
     order = running_order(state.nodes)
     return next((i for i in order if state.nodes[i].is_layer), "")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from studio.engine.gl.kernels.column_sums import product_fold
-from studio.engine.gl.kernels.matmul.windows import geometry
+from studio.engine.gl.kernels.products.windows import geometry
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec
 from studio.engine.gl.shader.dispatch import groups_for
 

@@ -9,7 +9,7 @@ import pytest
 
 from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.totals import Peaks, kernel_totals
-from studio.session.profiling.table import RECENT, RING, KernelTimes, matches
+from studio.session.profiling.kernel_rows import RECENT, RING, KernelTimes, matches
 
 PEAKS = Peaks(gflops=100.0, gbytes=10.0)
 

@@ -72,7 +72,7 @@ def tile_variant(tile: Tile) -> str:
     return f"{'tiles' if tile.shared else 'registers'}_{tile.name}"
 
 
-class Table(Choices):
+class MeasuredChoices(Choices):
     """Measured choices by signature, as the planner asks for them.
 
     Args:
@@ -151,7 +151,7 @@ def load_choices(fingerprint: str) -> Choices:
         level = logging.INFO if error.is_foreign else logging.WARNING
         _LOG.log(level, "the measured choices in %s are not used: %s", path, error)
         return SHIPPED
-    return Table(rows) if rows else SHIPPED
+    return MeasuredChoices(rows) if rows else SHIPPED
 
 
 def load_rows(path: Path, fingerprint: str) -> dict[str, Measured]:
