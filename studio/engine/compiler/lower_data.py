@@ -287,7 +287,7 @@ class DataSection:
     def _emit(self, cls: type[Instruction], name: str, target: Ref = ABSENT, **fields: Any) -> Ref:
         """Append an instruction that writes ``target``, or a new tensor behind the model's."""
         draft = cls(**fields, y=target if target.present else Ref(0))
-        inferred = draft.infer(self._builder.type_of)[0]
+        inferred = draft.types(self._builder.type_of)[0]
         if target.present:
             if self._builder.type_of(target) != inferred:
                 raise CompileError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -216,24 +216,25 @@ def _free(statements: tuple[Statement, ...], known: set[str]) -> set[str]:
     return found
 
 
+def rebuilt(node: Expression, inner: Sequence[Expression]) -> Expression:
+    """The expression with other parts in the places of `parts`."""
+    match node:
+        case Number() | Text() | Name():
+            return node
+        case Negative():
+            return Negative(*inner)
+        case Not():
+            return Not(*inner)
+        case Arithmetic(operator) | Comparison(operator) | Logic(operator):
+            return type(node)(operator, *inner)
+        case Select():
+            return Select(*inner)
+        case Call(function):
+            return Call(function, tuple(inner))
+
+
 def substituted(node: Expression, values: Mapping[str, Expression]) -> Expression:
     """The expression with some names replaced."""
-    match node:
-        case Name(name):
-            return values.get(name, node)
-        case Negative(a):
-            return Negative(substituted(a, values))
-        case Not(a):
-            return Not(substituted(a, values))
-        case Arithmetic(operator, a, b):
-            return Arithmetic(operator, substituted(a, values), substituted(b, values))
-        case Comparison(operator, a, b):
-            return Comparison(operator, substituted(a, values), substituted(b, values))
-        case Logic(operator, a, b):
-            return Logic(operator, substituted(a, values), substituted(b, values))
-        case Select(condition, a, b):
-            return Select(*(substituted(each, values) for each in (condition, a, b)))
-        case Call(function, arguments):
-            return Call(function, tuple(substituted(each, values) for each in arguments))
-        case _:
-            return node
+    if isinstance(node, Name):
+        return values.get(node.name, node)
+    return rebuilt(node, [substituted(each, values) for each in parts(node)])

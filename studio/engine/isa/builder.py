@@ -141,7 +141,7 @@ class ProgramBuilder:
 
     def _infer(self, draft: Instruction) -> tuple[TensorType, ...]:
         try:
-            return draft.infer(self.type_of)
+            return draft.types(self.type_of)
         except StudioError as error:
             if self._owner and not error.origin:
                 error.origin = f"layer {self._owner[0]!r}"

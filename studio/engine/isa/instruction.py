@@ -11,7 +11,13 @@ from studio.engine.core.discovery import added, import_modules
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.tensor import ABSENT, Ref, TensorType
 from studio.engine.isa.fields import Access, Attr, Operand, names
-from studio.engine.isa.meaning import Activation, Meaning, check_activations, read_meaning
+from studio.engine.isa.meaning import (
+    Activation,
+    Meaning,
+    check_activations,
+    check_dtypes,
+    read_meaning,
+)
 
 GRADIENT_OFFSET = 1000
 """A gradient instruction's opcode is its forward instruction's plus this."""
@@ -256,6 +262,20 @@ class Instruction:
         Raises ShapeError when the reads do not fit.
         """
         return ()
+
+    def types(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """As `infer`, behind a check that its formula takes operands of these dtypes.
+
+        Raises:
+            ShapeError: the shapes or types of what it reads do not fit.
+            ParameterError: whole numbers meet what is made for floats.
+        """
+        found = self.infer(of)
+        if self.meaning is not None:
+            read = {s.name: r for s, r in self.named_operands() if s.access is Access.READ}
+            dtypes = {name: of(ref).dtype for name, ref in read.items() if ref.present}
+            check_dtypes(self.meaning, self._attrs, dtypes, self.mnemonic)
+        return found
 
     def flops(self, of: TypeOf) -> int:
         """Arithmetic operations, with the symbols of ``of`` bound; default one per result."""

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import OptionKind
+from studio.engine.formula.constants import with_values
 from studio.engine.formula.functions import HAS
+from studio.engine.formula.integers import fitted
 from studio.engine.formula.kinds import Kind, check_statements, kind_of
 from studio.engine.formula.parse import parse_formula, parse_rule
 from studio.engine.formula.tree import (
@@ -119,6 +122,37 @@ def read_meaning(
     named = frozenset[str]().union(*(slope.names for slope in found.values()))
     saves = tuple(f.name for f in operands if f.name in named)
     return Meaning(targets[0], value, found, saves)
+
+
+def check_dtypes(
+    meaning: Meaning, values: Mapping[str, Any], dtypes: Mapping[str, DType], who: str
+) -> None:
+    """Refuse whole operands where the value needs floats, or has numbers with a fraction.
+
+    Args:
+        meaning: what the instruction computes.
+        values: attributes by name.
+        dtypes: of the operands by name.
+        who: its mnemonic, for errors.
+
+    Raises:
+        ParameterError: no implicit conversion makes a float of a whole number.
+    """
+    kinds = {name: kind_of_dtype(dtype) for name, dtype in dtypes.items()}
+    if meaning.value is not None and Kind.INT in kinds.values():
+        scalars = {n: v for n, v in values.items() if isinstance(v, float | int | str)}
+        try:
+            fitted(with_values(meaning.value, scalars), kinds, who)
+        except ParameterError as error:
+            hint = "CAST whole numbers to float32 first"
+            raise ParameterError(error.message, who=who, hint=hint) from error
+
+
+def kind_of_dtype(dtype: DType) -> Kind:
+    """What elements of a dtype are to a formula."""
+    if dtype is DType.bool:
+        return Kind.BOOL
+    return Kind.INT if dtype in (DType.int32, DType.uint8) else Kind.FLOAT
 
 
 def check_activations(

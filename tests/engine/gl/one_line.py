@@ -95,7 +95,10 @@ class OneLine:
             shape = (BATCH, *shape[1:])
         kinds = {"i": DType.int32, "b": DType.bool, "u": DType.uint8}
         dtype = DType.float32 if isinstance(given, tuple) else kinds.get(given.dtype.kind)
-        if name == "y" and builder.name == "argmax":
+        whole = any(values.dtype.kind == "i" for values in self.feeds.values())
+        if name == "y" and (
+            builder.name == "argmax" or (whole and builder.name.startswith("reduce_"))
+        ):
             dtype = DType.int32
         role = Role.ACTIVATION if written else Role.INPUT
         ref = builder.tensor(name, shape, dtype or DType.float32, role, pad=pad)

@@ -128,3 +128,16 @@ def test_argmax_takes_the_first_of_equals_and_the_first_nan(backend: GlBackend) 
     x = np.array([[1.0, 3.0, 3.0], [2.0, np.nan, np.nan], [-np.inf, -np.inf, -np.inf], [0, 1, 2]])
     line = OneLine("ARGMAX", {"x": x, "y": (4,)}, None, ("x", "y"))
     assert run_line(backend, line, "y")["y"].tolist() == [1, 1, 0, 2]
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+@pytest.mark.parametrize("shape", [(5, 1), (3, 70), (70, 3), (2, 700)])
+def test_whole_numbers_are_reduced_exactly(
+    backend: GlBackend, shape: tuple[int, ...], gpu: bool
+) -> None:
+    x = np.random.default_rng(4).integers(-(1 << 31), 1 << 31, shape).astype(np.int32)
+    for mnemonic, reduce in (("REDUCE_SUM", np.add), ("REDUCE_MIN", np.minimum)):
+        for axis in (0, 1):
+            wanted = reduce.reduce(x, axis=axis, dtype=np.int32)
+            line = OneLine(mnemonic, {"x": x, "y": wanted.shape}, None, axes=(axis,))
+            np.testing.assert_array_equal(run_line(backend, line, "y", gpu=gpu)["y"], wanted)

@@ -67,7 +67,7 @@ def _check_partial(program: Program, ins: Instruction, index: int) -> Iterator[B
 def _check_types(program: Program, ins: Instruction, index: int) -> Iterator[Breach]:
     forward = ins.forward.of_grad(ins) if isinstance(ins, GradInstruction) else ins
     try:
-        inferred = forward.infer(program.type_of)
+        inferred = forward.types(program.type_of)
     except StudioError as error:
         yield Breach("operands fit the instruction", error.message, index)
         return

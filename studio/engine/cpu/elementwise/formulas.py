@@ -11,6 +11,7 @@ from studio.engine.cpu.elementwise.graph import Graph, build_graph
 from studio.engine.cpu.elementwise.loops import Loop, can_loop, compiled_loop, print_loop
 from studio.engine.cpu.elementwise.steps import Plan, plan_steps
 from studio.engine.formula.constants import Values, assignments, expressions, with_values
+from studio.engine.formula.integers import fitted
 from studio.engine.formula.kinds import Kind
 from studio.engine.formula.tree import (
     Arithmetic,
@@ -121,8 +122,8 @@ def _form(
         raise TypeError(f"{mnemonic} states no formula")
     meaning = cls.meaning
     values = {name: stated.value for name, stated in given}
-    lines, targets = _lines(meaning, name, values, present, adds)
     kinds = dict(space.kinds)
+    lines, targets = _lines(cls, meaning, name, values, present, adds, kinds)
     uniform = space.uniform | {RATE, COUNT}
     kinds |= {RATE: Kind.FLOAT, COUNT: Kind.FLOAT}
     graph = build_graph(
@@ -151,7 +152,13 @@ def _gains(plan: Plan, meaning: Meaning) -> bool:
 
 
 def _lines(
-    meaning: Meaning, name: str, values: Values, present: frozenset[str], adds: bool
+    cls: type[Instruction],
+    meaning: Meaning,
+    name: str,
+    values: Values,
+    present: frozenset[str],
+    adds: bool,
+    kinds: Mapping[str, Kind],
 ) -> tuple[tuple[Assign, ...], tuple[str, ...]]:
     """The assignments of a formula, and the names that are stored."""
     if meaning.rule is not None:
@@ -161,6 +168,8 @@ def _lines(
     if formula is None:
         raise TypeError("neither a formula nor a rule")
     found = with_values(formula, values, present)
+    if not name:
+        found = fitted(found, kinds, cls.mnemonic)
     target = SLOPE if name else meaning.target
     value = Arithmetic("+", Name(SLOPE), found.value) if adds else found.value
     return (*found.lines, Assign(target, value)), (target,)
@@ -185,9 +194,10 @@ def _open_graph(
         and values[a.name] == values[a.name]
     }
     fixed = {n: value for n, value in values.items() if n not in numbers}
-    lines, targets = _lines(meaning, name, fixed, present, adds)
+    kinds = {**dict(space.kinds), **numbers, RATE: Kind.FLOAT, COUNT: Kind.FLOAT}
+    lines, targets = _lines(cls, meaning, name, fixed, present, adds, kinds)
     graph = build_graph(
-        lines, targets, {**dict(space.kinds), **numbers, RATE: Kind.FLOAT, COUNT: Kind.FLOAT},
+        lines, targets, kinds,
         uniform=space.uniform | numbers.keys() | {RATE, COUNT}, narrow=space.narrow,
         who=cls.mnemonic,
     )  # fmt: skip

@@ -31,6 +31,9 @@ def build_sum(ins: Instruction, views: Views, *, mean: bool) -> Run:
     x, y = views.data(ins.ref("x")), views.data(ins.ref("y"))
     axes = axes_of(ins, x.ndim)
     kept = kept_shape(ins, x.shape)
+    if y.dtype == np.int32:
+        # What fits is exact, what does not wraps around, as on a device.
+        return lambda: np.copyto(y, np.add.reduce(x, axis=axes, dtype=np.int32).reshape(y.shape))
     wide = views.scratch_of(kept, np.float64)
     shown = wide.reshape(y.shape)
     count = prod(x.shape[a] for a in axes)

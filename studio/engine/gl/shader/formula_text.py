@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from studio.engine.core.errors import BackendError
 from studio.engine.formula.functions import FUNCTIONS
+from studio.engine.formula.integers import LIMITS, whole_number
 from studio.engine.formula.tree import (
     Arithmetic,
     Assign,
@@ -171,14 +173,23 @@ def _number(value: float) -> Value:
     return Value(float_literal(value), "float")
 
 
-def _alike(nodes: Sequence[Expression], values: Sequence[Value]) -> list[Value]:
-    """Values of one type: whole where all are; a number takes the type of what it stands with."""
+def _alike(
+    nodes: Sequence[Expression], values: Sequence[Value], *, limits: bool = False
+) -> list[Value]:
+    """Values of one type: whole where all are; a number takes the type of what it stands with.
+
+    Raises:
+        BackendError: a float and a whole operand meet.
+        ParameterError: a number with a fraction and a whole operand meet.
+    """
     kinds = {v.kind for n, v in zip(nodes, values, strict=True) if not isinstance(n, Number)}
     numbers = [n.value for n in nodes if isinstance(n, Number)]
-    whole = all(isinstance(n, int) or (n.is_integer() and abs(n) < 1 << 31) for n in numbers)
     kind: Kind = "float"
-    if kinds <= {"int", "bool"} and (whole if kinds else all(isinstance(n, int) for n in numbers)):
+    if kinds <= {"int", "bool"} and (kinds or all(isinstance(n, int) for n in numbers)):
         kind = "int"
+        nodes = [whole_number(node, limits=limits) for node in nodes]
+    elif "int" in kinds:
+        raise _mixed()
     return [
         _number((float if kind == "float" else int)(node.value))
         if isinstance(node, Number)
@@ -187,8 +198,20 @@ def _alike(nodes: Sequence[Expression], values: Sequence[Value]) -> list[Value]:
     ]
 
 
+def _mixed() -> BackendError:
+    return BackendError("a float and a whole number meet in a formula", hint="CAST one")
+
+
+def _floats(nodes: Sequence[Expression], values: Sequence[Value]) -> list[Value]:
+    """Values as floats, where none is a whole operand."""
+    for node, value in zip(nodes, values, strict=True):
+        if value.kind == "int" and not isinstance(node, Number):
+            raise _mixed()
+    return [value.to("float") for value in values]
+
+
 def _arithmetic(sign: str, nodes: Sequence[Expression], values: Sequence[Value]) -> Value:
-    first, second = (v.to("float") for v in values) if sign == "/" else _alike(nodes, values)
+    first, second = _floats(nodes, values) if sign == "/" else _alike(nodes, values)
     pair = [first, second]
     for place, node in enumerate(nodes):
         if pair[place].kind == "float" and isinstance(node, Number):
@@ -211,9 +234,9 @@ def _call(name: str, nodes: Sequence[Expression], values: Sequence[Value]) -> Va
         return values[0].to("float" if name == "float" else "int")
     function = FUNCTIONS.get(name)
     if function is not None and function.whole:
-        given = _alike(nodes, values)
+        given = _alike(nodes, values, limits=name in LIMITS)
     else:
-        given = [value.to("float") for value in values]
+        given = _floats(nodes, values)
     kind = given[0].kind
     if name == "isfinite":
         return Value(f"!is_bad({given[0].text})", "bool", _SIGN)

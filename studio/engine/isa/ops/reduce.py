@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import TensorType
@@ -10,7 +12,13 @@ from studio.engine.isa.instruction import Instruction, TypeOf
 
 
 class Reduce(Instruction, category="reduction"):
-    """Operands and shape rule of reductions; no axes means all of them."""
+    """Operands and shape rule of reductions; no axes means all of them.
+
+    Attributes:
+        takes: element types it reduces; the result has that of what is reduced.
+    """
+
+    takes: ClassVar[tuple[DType, ...]] = tuple(DType)
 
     x = reads("Input.")
     y = writes("Result without the reduced dimensions (length 1 with keepdims).")
@@ -20,6 +28,12 @@ class Reduce(Instruction, category="reduction"):
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The shape without the reduced dimensions."""
         x = of(self.x)
+        if x.dtype not in self.takes:
+            raise ShapeError(
+                f"expected {' or '.join(dtype.name for dtype in self.takes)}, got {x.dtype.name}",
+                who=self.mnemonic,
+                hint="CAST it first",
+            )
         rank = len(x.shape)
         if list(self.axes) != sorted(set(self.axes)) or any(not 0 <= a < rank for a in self.axes):
             raise ShapeError(
@@ -39,19 +53,21 @@ class Reduce(Instruction, category="reduction"):
 class ReduceSum(Reduce, code=270, mnemonic="REDUCE_SUM", saves=()):
     """Sum over dimensions.
 
-    y = Σ x.
+    y = Σ x; whole numbers wrap around.
     """
 
     synopsis = "{y} = sum({x})"
+    takes = (DType.float32, DType.float16, DType.int32)
 
 
 class ReduceMean(Reduce, code=271, mnemonic="REDUCE_MEAN", saves=()):
     """Mean over dimensions.
 
-    y = Σ x / count.
+    y = Σ x / count, of floats.
     """
 
     synopsis = "{y} = mean({x})"
+    takes = (DType.float32, DType.float16)
 
 
 class ReduceMax(Reduce, code=272, mnemonic="REDUCE_MAX", saves=("x", "y")):

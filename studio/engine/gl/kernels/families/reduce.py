@@ -27,6 +27,15 @@ _RULES: dict[str, Mapping[str, str]] = {
 }
 
 
+_WHOLE_RULES: dict[str, Mapping[str, str]] = {
+    "REDUCE_SUM": {"START": "0", "JOIN(a, b)": "((a) + (b))"},
+    "REDUCE_MAX": {"START": "(-2147483647 - 1)", "JOIN(a, b)": "max(a, b)"},
+    "REDUCE_MIN": {"START": "2147483647", "JOIN(a, b)": "min(a, b)"},
+}
+_WHOLE_LANES = 64
+"""Invocations that share a result of whole numbers at most."""
+
+
 def _axes(op: BoundInstruction) -> tuple[int, ...]:
     return op.ins.value("axes") or tuple(range(len(op.shape("x"))))
 
@@ -41,7 +50,25 @@ def _mask(op: BoundInstruction) -> int:
     return sum(1 << axis for axis in _axes(op))
 
 
+def _reduce_whole(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    """Whole numbers are joined in any order to the same bits, so one dispatch does."""
+    count, lanes = _count(op), 1
+    while lanes < _WHOLE_LANES and lanes < count and not op.caps.is_software:
+        lanes *= 2
+    return (
+        DispatchSpec(
+            "reduce_whole",
+            groups=(groups_for(op.numel("y"), LOCAL // lanes), 1, 1),
+            local=(LOCAL, 1, 1),
+            defines={"REDUCED": _mask(op), "LANES": lanes, **_WHOLE_RULES[op.ins.mnemonic]},
+            launch=(0, count),
+        ),
+    )
+
+
 def _reduce(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    if op.layout("x").value_type == "int":
+        return _reduce_whole(op)
     count, kept = _count(op), op.numel("y")
     rank = len(op.shape("x"))
     rule = _RULES[op.ins.mnemonic]
