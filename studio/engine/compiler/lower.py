@@ -203,7 +203,7 @@ class _Lowering:
                         index, self.types[port].sample, loss.indices, node.layer.name
                     )
                 )
-                weights = self.data.weights(targets[-1])
+                weights = self.data.weights(index, targets[-1])
             with self.builder.owned_by("loss"):
                 terms.append(
                     loss.emit(
@@ -301,5 +301,11 @@ class _Lowering:
                 f"{got[1]}",
                 who=self.graph.name,
             )
-        if self.spec.class_weights and wanted[1] > 1:
-            raise CompileError("class weights need a network with one output", who=self.graph.name)
+        for kind, given, fitting in (
+            ("class weights", len(self.spec.class_weights), (0, wanted[1])),
+            ("sample weights", len(self.spec.sample_weights), (0, 1, wanted[1])),
+        ):
+            if wanted[1] and given not in fitting:
+                raise CompileError(
+                    f"expected {kind} for {wanted[1]} outputs, got {given}", who=self.graph.name
+                )

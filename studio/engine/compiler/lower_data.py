@@ -48,8 +48,11 @@ class DataSpec:
         resident: batches are gathered from ``data/x``, ``data/y`` on the device; otherwise the
             caller feeds each batch.
         augment: changes of the first input, in order; random ones apply in training only.
-        class_weights: factor of each class in the training loss, empty for none.
-        sample_weights: whether ``data/w`` holds a factor for each sample.
+        class_weights: for each target the factor of each class in the training loss, empty where a
+            target has none; empty for no class weights at all.
+        sample_weights: shape of one sample's weight, ``()`` or a shape of positions: one entry for
+            all targets (``data/w``), or one for each (``data/w/0`` …), None where a target has
+            none; empty for no sample weights.
         meta: text facts that travel with the program, such as class names.
     """
 
@@ -57,8 +60,8 @@ class DataSpec:
     targets: tuple[Source, ...] = ()
     resident: bool = True
     augment: tuple[Augmentation, ...] = ()
-    class_weights: tuple[float, ...] = ()
-    sample_weights: bool = False
+    class_weights: tuple[tuple[float, ...], ...] = ()
+    sample_weights: tuple[Shape | None, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -163,37 +166,49 @@ class DataSection:
             return self._emit(reduce.ArgMax, f"batch/{part}/index", x=rows)
         return self._cast(t, DType.float32, part)
 
-    def weights(self, target: Ref) -> Ref:
-        """Weight of each entry from its class and its sample, or absent."""
+    def weights(self, index: int, target: Ref) -> Ref:
+        """Weight of each entry of output ``index`` from its class and its sample, or absent."""
+        by_class = self._spec.class_weights[index] if self._spec.class_weights else ()
         found = ABSENT
-        if self._spec.class_weights and self._mode == "train":
-            found = self._class_weights(target)
-        if self._spec.sample_weights and self._mode != "infer":
-            source = Source(())
-            own = self._gather("w", source) if self.gathers else self._raw_target("w", source)
-            found = (
-                self._emit(arithmetic.Mul, "batch/w/product", a=found, b=own)
-                if found.present
-                else own
-            )
-        return found
+        if by_class and self._mode == "train":
+            found = self._class_weights(index, target, by_class)
+        own = ABSENT if self._mode == "infer" else self._sample_weights(index)
+        if found.present and own.present:
+            suffix = self._suffix(index, len(self._spec.targets))
+            return self._emit(arithmetic.Mul, f"batch/w{suffix}/product", a=found, b=own)
+        return found if found.present else own
 
-    def _class_weights(self, target: Ref) -> Ref:
+    def _sample_weights(self, index: int) -> Ref:
+        """The weights given with the samples; gathered once where all outputs share them."""
+        shapes = self._spec.sample_weights
+        if not shapes:
+            return ABSENT
+        place = index if len(shapes) > 1 else 0
+        shape = shapes[place]
+        if shape is None:
+            return ABSENT
+        part = f"w{self._suffix(place, len(shapes))}"
+        if part not in self._made:
+            self._made[part] = self._raw_target(part, Source(shape))
+        return self._made[part]
+
+    def _class_weights(self, index: int, target: Ref, values: tuple[float, ...]) -> Ref:
         shape, dtype = self._builder.type_of(target)
-        values = self._spec.class_weights
-        index = target
+        suffix = self._suffix(index, len(self._spec.targets))
+        part = f"y{suffix}"
+        classes = target
         if dtype is not DType.int32:
             if len(shape) != 2:
                 raise CompileError("class weights need one class for each sample", who=OWNER)
             if shape[1] == 1:
-                whole = self._cast(target, DType.int32, "y/class")
-                index = self._emit(move.Reshape, "batch/y/class", x=whole, shape=(BATCH,))
+                whole = self._cast(target, DType.int32, f"{part}/class")
+                classes = self._emit(move.Reshape, f"batch/{part}/class", x=whole, shape=(BATCH,))
             else:
-                index = self._emit(reduce.ArgMax, "batch/y/class", x=target)
+                classes = self._emit(reduce.ArgMax, f"batch/{part}/class", x=target)
         elif len(shape) != 1:
             raise CompileError("class weights need one class for each sample", who=OWNER)
-        table = self._constant("data/class_weights", values)
-        return self._emit(data.TakeRows, "batch/class_weight", table=table, i=index)
+        table = self._constant(f"data/class_weights{suffix}", values)
+        return self._emit(data.TakeRows, f"batch/class_weight{suffix}", table=table, i=classes)
 
     def _steps(
         self, index: int, source: Source

@@ -118,10 +118,14 @@ class DataFeeder:
             several = len(spec.inputs if part == "x" else spec.targets) > 1
             for index, array in enumerate(arrays):
                 found[f"{prefix}/{part}/{index}" if several else f"{prefix}/{part}"] = array
-        if spec.sample_weights:
-            weights = self.samples.weights
-            ones = np.ones(len(self.samples), np.float32)
-            found[f"{prefix}/w"] = ones if weights is None else weights
+        given = self.samples.weights
+        for index, shape in enumerate(spec.sample_weights):
+            if shape is None:
+                continue
+            own = given[index if len(given) > 1 else 0] if given else None
+            ones = np.ones((len(self.samples), *shape), np.float32) if own is None else own
+            several = len(spec.sample_weights) > 1
+            found[f"{prefix}/w/{index}" if several else f"{prefix}/w"] = ones
         return found
 
     def _make_room(self) -> None:

@@ -28,16 +28,20 @@ def guessing_loss(task: Task) -> float | None:
     if samples is None or not task.losses or len(samples.targets) != len(task.losses):
         return None
     shapes, total = task.graph.shapes(), 0.0
-    factors = task.loss_weights or (1.0,) * len(task.losses)
+    count = len(task.losses)
+    factors = task.loss_weights or (1.0,) * count
+    by_class = task.spec.class_weights or ((),) * count
+    by_sample = samples.weights if len(samples.weights) == count else samples.weights * count
     outputs = zip(task.losses, samples.targets, task.graph.outputs, factors, strict=True)
-    for loss, targets, output, factor in outputs:
+    for index, (loss, targets, output, factor) in enumerate(outputs):
         shape = shapes[output.node]
         chosen = _selection(len(targets), math.prod(shape))
         rows = _rows(targets[chosen], shape)
         if rows is None:
             return None
-        own = None if samples.weights is None else samples.weights[chosen]
-        weights = _weights(rows, len(targets[chosen]), task.spec.class_weights, own)
+        own = by_sample[index] if by_sample else None
+        own = None if own is None else own[chosen]
+        weights = _weights(rows, by_class[index], own)
         value = loss.constant_loss(rows, weights) if weights.sum() > 0 else 0.0
         if value is None:
             return None
@@ -78,7 +82,7 @@ def _rows(targets: Array, predicted: Shape) -> Floats | None:
 
 
 def _weights(
-    rows: Floats, samples: int, by_class: tuple[float, ...], own: npt.NDArray[np.float32] | None
+    rows: Floats, by_class: tuple[float, ...], own: npt.NDArray[np.float32] | None
 ) -> Floats:
     """The factor of each row's loss."""
     found = np.ones(len(rows))
@@ -86,5 +90,5 @@ def _weights(
         classes = np.rint(rows[:, 0]) if rows.shape[1] == 1 else np.argmax(rows, axis=1)
         found *= np.asarray(by_class)[classes.astype(np.int64)]
     if own is not None:
-        found *= np.repeat(own.astype(np.float64), len(rows) // samples)
+        found *= np.repeat(own.astype(np.float64).ravel(), len(rows) // own.size)
     return found

@@ -35,7 +35,8 @@ from studio.engine.train.model_data import (
     sources_of,
     tail_split,
     target_arrays,
-    weight_array,
+    weight_arrays,
+    weight_shapes,
 )
 from studio.engine.train.project import Project
 from studio.engine.train.runs import latest_run
@@ -348,7 +349,7 @@ class Model:
             raise DataError("targets (y) are missing", who=self.name)
         inputs = input_arrays(x, self.graph, self._sources)
         targets = target_arrays(y, self.graph, self._losses)
-        return Samples(inputs, targets, weight_array(weights, len(inputs[0])))
+        return Samples(inputs, targets, weight_arrays(weights, len(inputs[0])))
 
     def _project_task(self) -> Task:
         if self._task is None or self.project is None:
@@ -389,8 +390,7 @@ class Model:
             self._sources or sources_of(samples.inputs),
             sources_of(samples.targets),
             class_weights=class_factors(class_weight, self.graph, samples),
-            sample_weights=samples.weights is not None
-            or (validation is not None and validation.weights is not None),
+            sample_weights=weight_shapes(samples, validation),
             meta=dict(self._facts),
         )
         return Task(

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from studio.engine.compiler.lower_data import Source
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import DataError, ShapeError
+from studio.engine.core.errors import DataError, ParameterError, ShapeError
+from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.layer import shape_text
 from studio.engine.optim.losses import Loss
@@ -98,10 +99,10 @@ def _check_classes(indices: Array, count: int) -> None:
         )
 
 
-def weight_array(values: object, rows: int) -> Floats | None:
-    """Weights of samples as float32[rows], or None where none are given."""
+def weight_arrays(values: object, rows: int) -> tuple[Floats, ...]:
+    """Weights of samples as float32[rows] for all outputs; empty where none are given."""
     if values is None:
-        return None
+        return ()
     found = np.asarray(values, np.float32)
     if found.shape != (rows,) or not np.isfinite(found).all() or (found < 0).any():
         raise DataError(
@@ -109,7 +110,14 @@ def weight_array(values: object, rows: int) -> Floats | None:
             f"{list(found.shape)}",
             who="data",
         )
-    return np.ascontiguousarray(found)
+    return (np.ascontiguousarray(found),)
+
+
+def weight_shapes(*parts: Samples | None) -> tuple[Shape | None, ...]:
+    """What a program sees of the weights that at least one part has; the others weigh 1."""
+    given = [part.weights for part in parts if part is not None and part.weights]
+    columns = zip(*given, strict=True)
+    return tuple(next((w.shape[1:] for w in own if w is not None), None) for own in columns)
 
 
 def tail_split(samples: Samples, fraction: float) -> tuple[Samples, Samples]:
@@ -125,14 +133,19 @@ def sources_of(arrays: Sequence[Array]) -> tuple[Source, ...]:
 
 def class_factors(
     table: Mapping[int, float] | None, graph: LayerGraph, samples: Samples
-) -> tuple[float, ...]:
-    """The factor of each class out of a table by index, 1 where it is silent (Keras)."""
+) -> tuple[tuple[float, ...], ...]:
+    """For each output the factor of each class; 1 for a class the table leaves out (Keras)."""
     if table is None:
         return ()
+    if len(graph.outputs) > 1:
+        raise ParameterError(
+            "class_weight: only for a network with one output, as in Keras", who=graph.name,
+            hint="give sample_weight by output name",
+        )  # fmt: skip
     width = graph.types()[graph.outputs[0]].sample[-1]
     names = tuple(str(index) for index in range(max(width, 2)))
     labels = np.zeros(0, np.int32) if samples.targets[0].ndim > 1 else samples.targets[0]
-    return class_table({int(key): weight for key, weight in table.items()}, labels, names)
+    return (class_table({int(key): weight for key, weight in table.items()}, labels, names),)
 
 
 def _converted(array: Array, dtype: DType, who: str) -> Array:

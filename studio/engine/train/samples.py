@@ -22,12 +22,13 @@ class Samples:
     Attributes:
         inputs: one array [n, …] per input of the network, in storage types.
         targets: one array [n, …] per output; class indices are int32[n].
-        weights: float32[n], or None where all count the same.
+        weights: float32[n] or float32[n, positions]: one for all outputs, or one for each output,
+            None where all samples of an output count the same; empty without any.
     """
 
     inputs: tuple[Array, ...]
     targets: tuple[Array, ...] = ()
-    weights: npt.NDArray[np.float32] | None = None
+    weights: tuple[npt.NDArray[np.float32] | None, ...] = ()
 
     def __post_init__(self) -> None:
         lengths = {len(array) for array in self.arrays()}
@@ -43,7 +44,7 @@ class Samples:
 
     def arrays(self) -> tuple[Array, ...]:
         """All of them: inputs, targets, weights."""
-        own = () if self.weights is None else (self.weights,)
+        own = (array for array in self.weights if array is not None)
         return (*self.inputs, *self.targets, *own)
 
     @property
@@ -56,7 +57,7 @@ class Samples:
         return Samples(
             tuple(array[indices] for array in self.inputs),
             tuple(array[indices] for array in self.targets),
-            None if self.weights is None else self.weights[indices],
+            tuple(None if array is None else array[indices] for array in self.weights),
         )
 
 

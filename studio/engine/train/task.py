@@ -287,11 +287,13 @@ def _by_name(choice: ClassWeights, names: tuple[str, ...]) -> Mapping[str | int,
     }
 
 
-def _class_table(choice: ClassWeights | None, dataset: Dataset) -> tuple[float, ...]:
+def _class_table(choice: ClassWeights | None, dataset: Dataset) -> tuple[tuple[float, ...], ...]:
     if choice is not None and not dataset.is_classification:
         raise DataError("class weights need classes: the data has numbers as targets",
                         who="class_weights")  # fmt: skip
-    return class_table(choice, dataset.y, dataset.class_names)
+    if choice is None:
+        return ()
+    return (class_table(choice, dataset.y, dataset.class_names),)
 
 
 def _facts(dataset: Dataset, norm: Normalization) -> dict[str, str]:

@@ -91,7 +91,7 @@ def test_a_whole_training_program_reads_as_recorded(golden: Callable[[str, str],
         (Source((8, 8, 1), DType.uint8, (0.0625,), (0.0,)),),
         (Source((), DType.int32, classes=10),),
         augment=(Flip(), PadCrop(padding=1)),
-        class_weights=(1.0, 2.0, *[1.0] * 8),
+        class_weights=((1.0, 2.0, *[1.0] * 8),),
     )
     graph = small_picture_network(kernel_regularizer="l1_l2(0.001,0.01)")
     program = lower(

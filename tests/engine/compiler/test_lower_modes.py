@@ -148,7 +148,7 @@ def test_targets_are_brought_to_the_form_of_the_loss() -> None:
 
 
 def test_class_and_sample_weights_reach_the_loss() -> None:
-    program = training(class_weights=(1.0,) * 10, sample_weights=True)
+    program = training(class_weights=((1.0,) * 10,), sample_weights=((),))
     assert names(program, "data")[-3:] == ["TAKE", "GATHER_BATCH", "MUL"]
     (loss,) = program.section("loss")
     assert loss.ref("weights").present
@@ -165,7 +165,7 @@ def test_class_and_sample_weights_reach_the_loss() -> None:
 def test_class_weights_find_the_class_in_rows(
     loss: str, units: int, target: Source, steps: list[str]
 ) -> None:
-    data = DataSpec((Source((3,)),), (target,), class_weights=(1.0, 2.0))
+    data = DataSpec((Source((3,)),), (target,), class_weights=((1.0, 2.0),))
     program = lower(mlp(units), "train", loss=loss, data=data)
     assert names(program, "data")[2:] == steps
 

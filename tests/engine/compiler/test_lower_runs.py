@@ -31,7 +31,7 @@ ROWS, BATCH, CLASSES, RATE, SEED = 12, 4, 3, 0.5, 9
 SPEC = DataSpec(
     (Source((2, 2, 1), DType.uint8, (0.125,), (-1.0,)),),
     (Source((), DType.int32, classes=CLASSES),),
-    class_weights=(1.0, 2.0, 0.5),
+    class_weights=((1.0, 2.0, 0.5),),
 )
 
 
@@ -103,7 +103,7 @@ def test_a_resident_epoch_is_what_numpy_computes() -> None:
     for step in range(steps):
         rows = order.astype(int)[np.arange(step * BATCH, (step + 1) * BATCH) % ROWS]
         loss, hits, w, b = naive_step(
-            w, b, x[rows], y[rows].astype(int), np.array(SPEC.class_weights)
+            w, b, x[rows], y[rows].astype(int), np.array(SPEC.class_weights[0])
         )
         np.testing.assert_allclose(ring[step], [loss, hits], rtol=2e-5)
     np.testing.assert_allclose(session.read("out/kernel").result(), w, rtol=1e-4, atol=1e-5)

@@ -192,6 +192,25 @@ def test_several_inputs_outputs_and_a_shared_layer(rng: np.random.Generator) -> 
     np.testing.assert_allclose(shares[:, 0], first, atol=1e-5)
 
 
+def test_sample_weights_of_zero_leave_samples_out_of_every_output(
+    rng: np.random.Generator,
+) -> None:
+    x = rng.normal(size=(30, 3)).astype(np.float32)
+    kept = np.arange(30) % 3 > 0
+    which, size = (x.sum(1) > 0).astype(np.int32), x.sum(1)
+    found = []
+    for left_out in (0, 1):
+        start = Input((3,), name="start")
+        outputs = [Dense(2, "softmax", name="which")(start), Dense(1, name="size")(start)]
+        with Model(start, outputs, backend="cpu") as model:
+            model.compile("sgd", ["sparse_categorical_crossentropy", "mse"])
+            targets = [np.where(kept, each, left_out) for each in (which, size)]
+            model.fit(x, targets, epochs=2, sample_weight=kept.astype(np.float32))
+            found.append(model.get_weights())
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_a_model_is_a_layer_of_another() -> None:
     entry = Input((4,))
     inner = Model(entry, Dense(4, "relu", name="inner")(entry), backend="cpu")

@@ -80,7 +80,7 @@ def test_balanced_classes_weigh_the_same() -> None:
                 class_weights="balanced")  # fmt: skip
     assert made.training is not None
     counts = np.bincount(made.training.targets[0])
-    assert np.array(made.spec.class_weights) * counts == pytest.approx(np.full(3, 40.0))
+    assert np.array(made.spec.class_weights[0]) * counts == pytest.approx(np.full(3, 40.0))
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not(cpu: Backend) -> None:

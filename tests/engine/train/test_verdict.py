@@ -103,10 +103,12 @@ def numbers_task(
     weights: np.ndarray | None = None,
 ) -> Task:
     x = np.zeros((len(y), 2), np.float32)
-    samples = Samples((x,), (y,), weights)
+    own = () if weights is None else (weights,)
+    samples = Samples((x,), (y,), own)
     targets = (Source(y.shape[1:], DType.of(y.dtype)),)
-    own = weights is not None
-    spec = DataSpec(sources_of((x,)), targets, class_weights=classes, sample_weights=own)
+    by_class = (classes,) if classes else ()
+    shapes = ((),) if own else ()
+    spec = DataSpec(sources_of((x,)), targets, class_weights=by_class, sample_weights=shapes)
     graph = dense(2, (), outputs, "relu", "linear")
     settings = TrainingSettings(batch_size=4)
     return Task("guess", graph, settings, spec, (Loss.resolve(loss),), (), (), samples)
