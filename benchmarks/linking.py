@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.graph_editor.canvas.view import CanvasView
 from studio.graph_editor.panes.outline import OutlinePane
 from studio.instruction_view.listing.pane import ListingPane

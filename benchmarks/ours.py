@@ -26,11 +26,11 @@ from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import SparseCategoricalCrossentropy
 from studio.engine.optim.optimizers import SGD, Adam
 from studio.engine.runtime.backend import Backend, Executable
-from studio.engine.train.data_feeder import DataFeeder, StepRange
-from studio.engine.train.network import Network
-from studio.engine.train.samples import Samples
+from studio.engine.train.data.samples import Samples
+from studio.engine.train.network.data_feeder import DataFeeder, StepRange
+from studio.engine.train.network.network import Network
+from studio.engine.train.project.task import Task
 from studio.engine.train.settings import TrainingSettings
-from studio.engine.train.task import Task
 
 
 class OurLayers:

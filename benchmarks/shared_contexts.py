@@ -43,7 +43,7 @@ from studio.engine.isa.ops.move import Concat, Copy
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock, Tap
 from studio.engine.runtime.live_sheet import Pick, Sheet
-from studio.engine.train.loop import CHUNK_SECONDS
+from studio.engine.train.loop.epoch_loop import CHUNK_SECONDS
 
 PIXELS = 512
 BANDS = 16

@@ -99,8 +99,9 @@ def _labels(rows: int) -> list[int]:
 
 def measure(path: Path, table: str, way: str) -> dict[str, float]:
     """Read a table once, in this process."""
-    from studio.engine.train.data import csv_columns, csv_pieces
-    from studio.engine.train.data.csv_table import CsvOptions, load_csv
+    from studio.engine.train.data.csv import columns as csv_columns
+    from studio.engine.train.data.csv import pieces as csv_pieces
+    from studio.engine.train.data.csv.table import CsvOptions, load_csv
 
     if way == "pyarrow":
         # What the first table of a session waits for is not the table's.

@@ -34,7 +34,7 @@ from studio.engine.gl.tuning.findings import Tuning
 from studio.engine.gl.tuning.tuner import tune_kernels
 from studio.engine.gl.tuning.whole_steps import in_turn
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.network import Network
+from studio.engine.train.network.network import Network
 
 LEAST_TUNING = 2.0
 """Seconds a workload gets for its tuning at least."""

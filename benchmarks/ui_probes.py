@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QPointF, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 
 TICK_MS = 5
 PAINT_EVERY_MS = 100

@@ -26,10 +26,10 @@ from typing import Self
 from benchmarks.ui_probes import mean_and_error, whole_epochs
 from benchmarks.ui_window import OpenWindow, project_copy
 from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 
 KINDS = ("bare", "default", "quiet")
 PATIENCE = 120.0

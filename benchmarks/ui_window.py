@@ -15,8 +15,8 @@ from benchmarks.ui_probes import EpochClock, LatencyProbe, PaintProbe, Phase
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.profiler.other_load import OtherLoad
 from studio.engine.profiler.thread_clock import ThreadClock
+from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.settings import MAX_EPOCHS
-from studio.engine.train.trainer import Trainer
 from studio.samples import open_copy
 from studio.ui.shell.start.app import StudioApp, make_application
 from studio.ui.shell.start.launch import LaunchOptions

@@ -84,19 +84,17 @@ def text_of(work: str, mode: str, target: str) -> str:
 
 def workload_text(work: str, mode: str, target: str) -> str:
     """The same for a workload of the benchmarks, in the first of its batch lengths."""
-    from benchmarks.ours import task_of
     from benchmarks.workloads import WORKLOADS, data
     from studio.engine.compiler.target import TARGETS as KINDS
-    from studio.engine.train.programs import Programs
-    from studio.engine.train.samples import Samples
 
-    # It has the listing in trees of any age, wherever that is defined.
+    # It has these in trees of any age, wherever they are defined.
+    ours: Any = importlib.import_module("benchmarks.ours")
     compiling: Any = importlib.import_module("studio.cli.commands.compiling")
     known, kind = WORKLOADS[work], KINDS[target]
     batch = (known.batches_cpu if target == "cpu" else known.batches_gpu)[0]
     x, y = data(known, batch)
-    task = task_of(known, batch, Samples((x,), (y,)))
-    program = Programs(task).compile(mode, target=kind)
+    task = ours.task_of(known, batch, ours.Samples((x,), (y,)))
+    program = compiling.Programs(task).compile(mode, target=kind)
     plan = compiling.Memory.of(program, task, kind).plan
     return str(compiling.KernelListing.of(program, task, kind, plan).text(source=target != "cpu"))
 

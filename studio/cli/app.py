@@ -73,7 +73,7 @@ def _run(words: list[str], window: Window | None) -> int:
 
     from studio.cli import console
     from studio.engine.core.errors import StudioError
-    from studio.engine.train.debug_output import debug_level
+    from studio.engine.train.listing.debug_output import debug_level
 
     try:
         # A wrong level is refused at once, and not in the middle of the work.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from studio.cli import console
 from studio.cli.app import CHECK_FAILED, USER_MISTAKE
-from studio.engine.train.exporting import Export
+from studio.engine.train.export.exporting import Export
 
 
 def say_exports(made: Sequence[Export]) -> None:

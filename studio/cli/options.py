@@ -12,9 +12,9 @@ import typer
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import DataError
 from studio.engine.core.near_names import did_you_mean
-from studio.engine.train.project import Project
-from studio.engine.train.trusted_data import FILE as TRUSTED_DATA
-from studio.engine.train.trusted_data import TrustedData, UntrustedDataError
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.trusted_data import FILE as TRUSTED_DATA
+from studio.engine.train.project.trusted_data import TrustedData, UntrustedDataError
 from studio.samples import open_copy, sample_names, sample_root
 
 _MOST_NEAR = 200

@@ -12,8 +12,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from studio.cli import console
-from studio.engine.train.progress import Progress as TrainingProgress
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.progress import Progress as TrainingProgress
+from studio.engine.train.loop.trainer import Trainer
 
 _SCALE = 1000
 _WIDTH = 20

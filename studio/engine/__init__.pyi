@@ -63,16 +63,16 @@ from studio.engine.train.data.toy import circles
 from studio.engine.train.data.toy import moons
 from studio.engine.train.data.toy import spirals
 from studio.engine.train.devices import open_backend
-from studio.engine.train.execute import execute
-from studio.engine.train.exporting import export_all
-from studio.engine.train.exporting import export_file
-from studio.engine.train.model import Model
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.sequential import Sequential
-from studio.engine.train.task import Task
-from studio.engine.train.trained import Trained
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.export.exporting import export_all
+from studio.engine.train.export.exporting import export_file
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.model.model import Model
+from studio.engine.train.model.sequential import Sequential
+from studio.engine.train.network.execute import execute
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 
 __all__ = [
     "Accuracy",

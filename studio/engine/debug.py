@@ -28,12 +28,12 @@ from studio.engine.isa.program import Program
 from studio.engine.isa.text import format_program, parse_program
 from studio.engine.layers.initializers import initial_values
 from studio.engine.train.devices import open_backend
-from studio.engine.train.execute import run_program
-from studio.engine.train.host_traffic import resident_rows
-from studio.engine.train.kernel_listing import KernelListing
-from studio.engine.train.programs import Programs
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.listing.host_traffic import resident_rows
+from studio.engine.train.listing.kernel_listing import KernelListing
+from studio.engine.train.network.execute import run_program
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,11 +16,11 @@ from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.discovery import import_modules
 from studio.engine.core.errors import InternalError, MemoryShortageError, NumericError, StudioError
 from studio.engine.core.signal import Signal
-from studio.engine.train.runs import RunFolder, latest_run
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
-from studio.engine.train.trusted_data import FILE as TRUSTED_DATA
-from studio.engine.train.trusted_data import TrustedData
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.task import Task
+from studio.engine.train.project.trusted_data import FILE as TRUSTED_DATA
+from studio.engine.train.project.trusted_data import TrustedData
+from studio.engine.train.runs.run_folder import RunFolder, latest_run
 from studio.session.compile.annotations import AnnotationModel
 from studio.session.compile.compilation import Compilation
 from studio.session.compile.problems import ProblemItem, ProblemList, Repair, of_error

@@ -12,7 +12,7 @@ from rich.console import Console
 from studio.cli import console
 from studio.cli.progress_bar import ProgressBar, clock, facts
 from studio.engine.core.signal import Signal
-from studio.engine.train.progress import Progress, TimeLeft
+from studio.engine.train.loop.progress import Progress, TimeLeft
 
 REPORT = Progress(
     epoch=1,

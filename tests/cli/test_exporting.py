@@ -18,8 +18,8 @@ from studio.cli.app import main
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.formats.npz import load_npz, save_npz
 from studio.engine.interop.file_format import Exportable, FileFormat, format_for, format_named
-from studio.engine.train import exporting
-from studio.engine.train.export_check import check as checking
+from studio.engine.train.export import exporting
+from studio.engine.train.export.check import check as checking
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from benchmarks.workloads import WORKLOADS
 from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.compiler.target import TARGETS
 from studio.engine.cpu.machine.toolchain import has_compiler
-from studio.engine.train.kernel_listing import KernelListing
-from studio.engine.train.programs import Programs
-from studio.engine.train.samples import Samples
+from studio.engine.train.data.samples import Samples
+from studio.engine.train.listing.kernel_listing import KernelListing
+from studio.engine.train.network.programs import Programs
 from studio.samples import sample_names, sample_root
 
 if TYPE_CHECKING:

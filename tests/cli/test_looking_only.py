@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from studio.cli.app import main
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.samples import sample_root
 
 

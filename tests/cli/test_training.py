@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio.engine.formats.checkpoint import Checkpoint
-from studio.engine.train import progress
-from studio.engine.train.marks import read_marks
-from studio.engine.train.run_lock import RunLock
+from studio.engine.train.loop import progress
+from studio.engine.train.runs.marks import read_marks
+from studio.engine.train.runs.run_lock import RunLock
 from studio.samples import open_copy
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from studio.engine.train.project import Project
-from studio.engine.train.runs import latest_run
+from studio.engine.train.project.project import Project
+from studio.engine.train.runs.run_folder import latest_run
 from studio.samples import open_copy
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.samples import sample_root
 
 STEPS = 200

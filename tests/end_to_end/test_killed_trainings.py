@@ -14,19 +14,19 @@ import pytest
 
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder, latest_run, list_runs
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder, latest_run, list_runs
 from tests.engine.train.small_tasks import mlp, project
 
 TRAIN = """
 import sys
 from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.project.project import Project
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.project.task import Task
+from studio.engine.train.loop.trainer import Trainer
 
 project = Project.load(sys.argv[1])
 with open_backend("cpu") as device:

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from studio.engine.train.devices import open_backend
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, project, task
 
 if TYPE_CHECKING:

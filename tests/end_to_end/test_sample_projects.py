@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from studio.engine.train.devices import open_backend
-from studio.engine.train.execute import execute
-from studio.engine.train.exporting import TOLERANCE, export_all
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trained import Trained
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.export.exporting import TOLERANCE, export_all
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.network.execute import execute
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.samples import open_copy, sample_names
 
 BRIEF = {"digits-mlp": (4, 0.85), "digits-cnn": (2, 0.75), "digits-resnet": (2, 0.5)}

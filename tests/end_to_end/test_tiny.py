@@ -15,10 +15,10 @@ from studio.engine.core.tensor import Role
 from studio.engine.interop.file_format import format_named
 from studio.engine.isa.text import format_program, parse_program
 from studio.engine.train.devices import open_backend
-from studio.engine.train.execute import execute
-from studio.engine.train.exporting import TOLERANCE, exportable
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.export.exporting import TOLERANCE, exportable
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.network.execute import execute
+from studio.engine.train.project.task import Task
 from studio.session.document.document import Document
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.layers import set_option

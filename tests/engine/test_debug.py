@@ -12,9 +12,9 @@ from studio.engine import debug
 from studio.engine.core.errors import StudioError
 from studio.engine.isa.text import format_program
 from studio.engine.train.devices import open_backend
-from studio.engine.train.exporting import exportable
-from studio.engine.train.programs import Programs
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.export.exporting import exportable
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.network.programs import Programs
 from studio.samples import sample_root
 from tests.engine.train.small_tasks import project, task
 

@@ -23,7 +23,7 @@ from studio.engine.isa.line import format_line, parse_line
 from studio.engine.isa.ops.activation import Relu, Sigmoid, Tanh
 from studio.engine.isa.ops.arithmetic import Add, Scale
 from studio.engine.isa.ops.conv import Conv2D
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from tests.engine.conformance.case import Case, Given, exactly, step_block
 from tests.engine.conformance.cases.draws import ORDER
 from tests.engine.conformance.harness import results

@@ -13,9 +13,9 @@ from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import SGD
-from studio.engine.train.programs import Programs
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.session.compile.provenance import Provenance
 from studio.session.listing.rows import ProgramRows
 from tests.instruction_view.corpus import program_of

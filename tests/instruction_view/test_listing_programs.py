@@ -17,7 +17,7 @@ from studio.engine.compiler import pipeline
 from studio.engine.compiler.pipeline import Pass
 from studio.engine.core.errors import BackendError
 from studio.engine.isa.program import Program
-from studio.engine.train.step_calls import step_calls
+from studio.engine.train.listing.step_calls import step_calls
 from studio.instruction_view.listing.line_table import FIRST, PLACES, ROW, Spot
 from studio.instruction_view.listing.pane import ListingPane
 from studio.instruction_view.passes.diff_view import DiffView

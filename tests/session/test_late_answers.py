@@ -16,7 +16,7 @@ import pytest
 import studio as package
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import DataError
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.samples import open_copy
 from studio.session.core.entities import Entity
 from studio.session.core.scheduling import ManualScheduler

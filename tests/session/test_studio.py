@@ -11,7 +11,7 @@ import pytest
 
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import NumericError, StudioError
-from studio.engine.train import network as network_module
+from studio.engine.train.network import network as network_module
 from studio.samples import open_copy
 from studio.session.core import entities
 from studio.session.core.scheduling import ManualScheduler

@@ -20,11 +20,11 @@ from studio.engine.core.tensor import Tensor, shape_text
 from studio.engine.interop.file_format import Exportable, FileFormat, file_formats, format_for
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program, Storage
-from studio.engine.train.debug_output import DebugLevel, debug_level, tell
-from studio.engine.train.host_traffic import resident_rows
-from studio.engine.train.kernel_listing import KernelListing
-from studio.engine.train.programs import Programs
-from studio.engine.train.task import Task
+from studio.engine.train.listing.debug_output import DebugLevel, debug_level, tell
+from studio.engine.train.listing.host_traffic import resident_rows
+from studio.engine.train.listing.kernel_listing import KernelListing
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.task import Task
 
 Stage = tuple[str, Program, Program]
 

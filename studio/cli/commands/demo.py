@@ -16,12 +16,12 @@ from studio.cli.exports import complain_of_exports, say_exports
 from studio.cli.options import BackendOption, JsonOption, SeedOption, make_folder
 from studio.cli.window import window_of
 from studio.engine.train.devices import open_backend
-from studio.engine.train.exporting import export_all
-from studio.engine.train.programs import Programs
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.export.exporting import export_all
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.samples import open_copy
 
 DEMO_PROJECT = "digits-cnn"

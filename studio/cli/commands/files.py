@@ -18,7 +18,7 @@ from studio.engine.formats.npy import load_npy, save_npy
 from studio.engine.formats.npz import load_npz
 from studio.engine.isa import ops
 from studio.engine.isa.text import format_program
-from studio.engine.train.execute import execute
+from studio.engine.train.network.execute import execute
 
 ALL_FAMILIES = ops.__all__
 

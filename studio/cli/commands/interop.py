@@ -13,10 +13,10 @@ from studio.cli.exports import complain_of_exports, export_to_json, say_exports
 from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted, open_project
 from studio.engine.interop.file_format import format_for, format_named, require_ending
 from studio.engine.train.devices import open_backend
-from studio.engine.train.exporting import EXPORT_FORMATS, export
-from studio.engine.train.importing import IMPORT_FORMATS, import_weights
-from studio.engine.train.sources import refuse_source
-from studio.engine.train.trained import Trained
+from studio.engine.train.export.exporting import EXPORT_FORMATS, export
+from studio.engine.train.export.importing import IMPORT_FORMATS, import_weights
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.sources import refuse_source
 
 
 def export_project(

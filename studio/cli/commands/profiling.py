@@ -23,8 +23,8 @@ from studio.engine.profiler.totals import (
 from studio.engine.profiler.trace import chrome_trace
 from studio.engine.runtime.peaks import measure_peaks
 from studio.engine.train.devices import open_backend
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.task import Task
 
 
 def profile(

@@ -26,13 +26,13 @@ from studio.cli.progress_bar import ProgressBar
 from studio.engine.core.errors import StudioError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
-from studio.engine.train.exporting import Export, export_all
-from studio.engine.train.project import Project
-from studio.engine.train.resuming import ResumePoint, beyond_an_early_stop, resume_point
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trained import Trained
-from studio.engine.train.trainer import Trainer, TrainingResult
+from studio.engine.train.export.exporting import Export, export_all
+from studio.engine.train.loop.resuming import ResumePoint, beyond_an_early_stop, resume_point
+from studio.engine.train.loop.trainer import Trainer, TrainingResult
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 
 _TICK = 0.1
 

@@ -9,8 +9,8 @@ from studio.cli import console
 from studio.cli.commands.using import RunOption
 from studio.cli.options import ProjectArgument, find_project, trusted_data
 from studio.engine.core.errors import StudioError, cleaned
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder, list_runs
+from studio.engine.train.project.project import Project
+from studio.engine.train.runs.run_folder import RunFolder, list_runs
 
 
 def _recorded(runs: Iterable[RunFolder]) -> Iterator[Project]:

@@ -19,8 +19,8 @@ from studio.engine.gl.tuning.tuner import tune_kernels
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.devices import open_backend
-from studio.engine.train.programs import Programs
-from studio.engine.train.task import Task
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.task import Task
 
 
 def tune(

@@ -23,12 +23,12 @@ from studio.engine.core.errors import DataError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
 from studio.engine.formats.npz import save_npz
-from studio.engine.train.data.image_input import read_inputs
+from studio.engine.train.data.predict_input import read_inputs
 from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder, latest_run, list_runs
-from studio.engine.train.trained import Trained
-from studio.engine.train.weights_origin import WeightsOrigin
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.runs.run_folder import RunFolder, latest_run, list_runs
+from studio.engine.train.runs.weights_origin import WeightsOrigin
 
 RunOption = Annotated[
     Path | None,

@@ -12,6 +12,7 @@ RENAMED: Mapping[str, str] = {
     "studio.engine.train.checkpoint.Checkpoint": "studio.engine.formats.checkpoint.Checkpoint",
     "studio.engine.train.checkpoint.Position": "studio.engine.formats.checkpoint.Position",
     "studio.engine.train.settings.CALLBACKS": "ProjectCallback.members",
+    "studio.engine.train.step_log.read_steps": "studio.engine.train.runs.step_log.read_steps",
     "studio.engine.train.weight_files.load_weights": "studio.engine.interop.reading.load_weights",
     "studio.engine.train.weights.public_weights":
         "studio.engine.layers.named_parameters.public_weights",

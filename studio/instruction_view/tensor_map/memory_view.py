@@ -19,7 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.engine.core.tensor import Ref
-from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
+from studio.engine.train.project.annotations import NO_ANNOTATIONS, Annotations
 from studio.instruction_view.tensor_map.links import TensorLinks
 from studio.instruction_view.tensor_map.picture_axes import Axes
 from studio.instruction_view.tensor_map.picture_painter import LEFT, RIGHT, Margins, PicturePainter

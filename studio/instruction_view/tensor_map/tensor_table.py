@@ -10,7 +10,7 @@ from PySide6.QtGui import QBrush, QFontMetricsF, QHelpEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from studio.engine.core.tensor import Ref
-from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
+from studio.engine.train.project.annotations import NO_ANNOTATIONS, Annotations
 from studio.instruction_view.inks import Inks
 from studio.instruction_view.tensor_map.links import TensorLinks
 from studio.instruction_view.tensor_map.role_legend import role_colour

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.core.action_table import Action, ActionTable
 from studio.session.training.training import NO_DATA
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.signal import Signal
-from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
+from studio.engine.train.project.annotations import NO_ANNOTATIONS, Annotations
 from studio.session.document.edits.annotations import (
     annotations_of,
     comment_instruction,

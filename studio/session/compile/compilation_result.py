@@ -16,11 +16,11 @@ from studio.engine.compiler.target import Target
 from studio.engine.core.errors import StudioError
 from studio.engine.isa.program import Program
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.host_traffic import resident_rows
-from studio.engine.train.programs import Programs
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.listing.host_traffic import resident_rows
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.data_settings import DataSettings
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.session.compile.provenance import Provenance
 from studio.session.listing.arrangement import Arranger
 from studio.session.listing.kernels import Kernels, numpy_kernels

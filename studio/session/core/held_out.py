@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from studio.engine.train.project.task import Task
 from studio.engine.train.settings import TrainingSettings
-from studio.engine.train.task import Task
 
 SHARED_PART = "held-out part, used for validation and test"
 """What the part is, for sentences about numbers that come from it."""

@@ -12,7 +12,7 @@ from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.core.options import Plain
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.runs.run_folder import RunFolder
 
 _LOG = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from threading import Lock
 from studio.engine.core.errors import StudioError
 from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.sources import paths_of
-from studio.engine.train.trusted_data import TrustedData
+from studio.engine.train.project.data_settings import DataSettings
+from studio.engine.train.project.sources import paths_of
+from studio.engine.train.project.trusted_data import TrustedData
 from studio.session.core.tasks import CancelledError
 
 KEPT = 3

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.data.csv_rows import (
+from studio.engine.train.data.csv.rows import (
     Row,
     looks_like_header,
     looks_like_number,

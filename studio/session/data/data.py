@@ -14,9 +14,9 @@ from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import shape_text
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.sources import paths_of
-from studio.engine.train.trusted_data import UntrustedDataError
+from studio.engine.train.project.data_settings import DataSettings
+from studio.engine.train.project.sources import paths_of
+from studio.engine.train.project.trusted_data import UntrustedDataError
 from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 from studio.session.data.cache import DatasetCache
 from studio.session.data.columns import ColumnPeek

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from studio.engine.core.errors import DataError, EmptyDataError, StudioError
 from studio.engine.core.options import Plain
-from studio.engine.train.data.csv_rows import parse_delimiter
+from studio.engine.train.data.csv.rows import parse_delimiter
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.source_files import resolve_source
-from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.settings import TrainingSettings
 from studio.session.core.tasks import CancelledError, TaskHandle
 from studio.session.data.cache import DatasetCache

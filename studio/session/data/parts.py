@@ -14,7 +14,7 @@ from studio.engine.train.data.splitting import (
     stratified_split_indices,
     tail_split_indices,
 )
-from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.settings import TrainingSettings
 from studio.session.core.held_out import SHARED_NAME, is_shared_by
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from studio.engine.core.errors import DataError, StudioError, quoted
 from studio.engine.formats.atomic import write_atomic
-from studio.engine.train.data.csv_numbers import NumberColumns, check_width
-from studio.engine.train.data.csv_rows import (
+from studio.engine.train.data.csv.numbers import NumberColumns, check_width
+from studio.engine.train.data.csv.rows import (
     Row,
     looks_like_header,
     name_columns,
     parse_delimiter,
     read_rows,
 )
-from studio.engine.train.data.image_decode import IMAGE_SUFFIXES, decode_image
+from studio.engine.train.data.images.decode import IMAGE_SUFFIXES, decode_image
 from studio.engine.train.data.source_files import resolve_source
 
 MOST = 500

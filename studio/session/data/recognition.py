@@ -12,9 +12,9 @@ from pathlib import Path
 
 from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
 from studio.engine.core.options import Plain
-from studio.engine.train.data.array_files import map_npy, open_npz, read_npy
-from studio.engine.train.data.image_decode import IMAGE_SUFFIXES
-from studio.engine.train.data.image_folder import class_folders
+from studio.engine.train.data.arrays.array_files import map_npy, open_npz, read_npy
+from studio.engine.train.data.images.decode import IMAGE_SUFFIXES
+from studio.engine.train.data.images.folder import class_folders
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
 from studio.engine.train.data.source_files import open_regular
 from studio.session.data.columns import ColumnPeek, TablePeek, peek_table

@@ -14,7 +14,7 @@ from studio.engine.train.data.normalization import (
     feature_statistics,
     make_normalization,
 )
-from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.settings import TrainingSettings
 from studio.session.data.parts import Part, parts_of
 

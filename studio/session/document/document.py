@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.change import Change
 from studio.session.document.checks.validation import validate

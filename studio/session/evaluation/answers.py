@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.train.task import Task
-from studio.engine.train.trained import Trained
-from studio.engine.train.weights_origin import WeightsOrigin
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.weights_origin import WeightsOrigin
 from studio.session.evaluation.measures import Array, Floats, class_shares, has_logits, names_of
 
 CELLS = 96

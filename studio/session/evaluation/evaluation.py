@@ -12,11 +12,11 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.options import AnyOption
 from studio.engine.core.signal import Signal
-from studio.engine.train.data.image_input import RawInputs, read_inputs
+from studio.engine.train.data.predict_input import RawInputs, read_inputs
 from studio.engine.train.devices import Opened, open_backend
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trained import Trained
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.compile.compilation_result import OpenData, open_data
 from studio.session.core.held_out import SHARED_NAME, is_shared_in
 from studio.session.core.preferences import Preferences

@@ -7,7 +7,7 @@ import numpy as np
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
 from studio.engine.core.options import AnyOption, integer, number
-from studio.engine.train.task import Task
+from studio.engine.train.project.task import Task
 from studio.session.evaluation.measures import Array
 
 MOST_FIELDS = 64

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.optim.losses import Loss
-from studio.engine.train.sample_losses import sample_losses
+from studio.engine.train.network.sample_losses import sample_losses
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Floats: TypeAlias = npt.NDArray[np.float64]

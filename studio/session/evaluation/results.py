@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.samples import Samples
-from studio.engine.train.task import InputFacts, Task
-from studio.engine.train.trained import Trained
-from studio.engine.train.weights_origin import WeightsOrigin
+from studio.engine.train.data.samples import Samples
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.task import InputFacts, Task
+from studio.engine.train.runs.weights_origin import WeightsOrigin
 from studio.session.core.held_out import is_shared_in
 from studio.session.evaluation.measures import (
     Array,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from studio.engine.core.options import Plain
 from studio.engine.layers.graph import LayerGraph, Node
 from studio.engine.layers.text_form import TextKinds
-from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.project import Project
+from studio.engine.train.project.data_settings import DataSettings
+from studio.engine.train.project.project import Project
 from studio.session.core.option_rows import plain_text
 from studio.session.data.sources import FORMS
 

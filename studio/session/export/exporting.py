@@ -19,13 +19,13 @@ from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
 from studio.engine.interop.file_format import FileFormat, file_formats, require_ending
 from studio.engine.train.devices import open_backend
-from studio.engine.train.export_check.check import ExportCheck
-from studio.engine.train.exporting import Export, export, exportable
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.sources import refuse_source
-from studio.engine.train.task import Task
-from studio.engine.train.trained import Trained
+from studio.engine.train.export.check.check import ExportCheck
+from studio.engine.train.export.exporting import Export, export, exportable
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.sources import refuse_source
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.core.run_notes import read_notes, title_of
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.data.cache import DatasetCache

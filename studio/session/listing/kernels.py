@@ -92,7 +92,7 @@ def planned_kernels(
     Raises:
         BackendError: an instruction has no kernel there.
     """
-    from studio.engine.train.step_calls import step_calls
+    from studio.engine.train.listing.step_calls import step_calls
 
     return _of(step_calls(program, target, batch, rows, caps))
 

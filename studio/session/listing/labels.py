@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from studio.engine.core.tensor import Ref
-from studio.engine.train.annotations import GRADIENT, NO_ANNOTATIONS, Annotations
+from studio.engine.train.project.annotations import GRADIENT, NO_ANNOTATIONS, Annotations
 from studio.session.listing.line_spans import OperandSpan
 from studio.session.listing.rows import ProgramRows
 

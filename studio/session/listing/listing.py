@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Ref
-from studio.engine.train.annotations import NO_ANNOTATIONS, Annotations
+from studio.engine.train.project.annotations import NO_ANNOTATIONS, Annotations
 from studio.session.listing.arrangement import (
     LEVELS,
     NOTHING,

@@ -13,7 +13,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.runtime.live import After, Array, ArraySnapshot, Moment, Snapshot, Tap
 from studio.engine.runtime.live_places import NotStoredError
 from studio.engine.runtime.live_statistics import Statistics
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.live.frames import Frame, State, Status, Wish

@@ -8,7 +8,7 @@ from dataclasses import replace
 from studio.engine.core.errors import NumericError
 from studio.engine.core.signal import Signal
 from studio.engine.isa.program import Program
-from studio.engine.train.network import Network
+from studio.engine.train.network.network import Network
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.document.document import Document

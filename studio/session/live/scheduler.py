@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.core.signal import Signal
 from studio.engine.profiler.thread_clock import ThreadClock
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.core.scheduling import Handle, Scheduler
 from studio.session.live.sources import Source
 from studio.session.profiling.profiling import ProfilingModel

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
-from studio.engine.train.network import Network
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.network.network import Network
+from studio.engine.train.project.task import Task
 from studio.engine.train.weights import initial_weights
 
 Array: TypeAlias = npt.NDArray[np.generic]

@@ -10,8 +10,8 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import ArraySnapshot, Moment
-from studio.engine.train.live import Replacement
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.network.live import Replacement
 from studio.session.compile.provenance import Provenance
 from studio.session.core import entities
 from studio.session.core.entities import Entity

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.compile.compilation import Compilation
 from studio.session.core.scheduling import Scheduler
 from studio.session.notices.notices import Notice, Notices, Severity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.core.action_table import ActionRegistry
 from studio.session.data.data import DataModel
 from studio.session.document.change import Change

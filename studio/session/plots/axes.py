@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from studio.engine.train.step_log import EpochSize
+from studio.engine.train.runs.step_log import EpochSize
 from studio.session.plots.columns import Column, Floats
 
 Axis: TypeAlias = Literal["step", "epoch", "items", "relative", "wall"]

@@ -10,9 +10,9 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from studio.engine.core.signal import Signal
-from studio.engine.train.marks import Mark, read_marks
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.step_log import (
+from studio.engine.train.runs.marks import Mark, read_marks
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.step_log import (
     RATE,
     EpochSize,
     Records,

@@ -23,7 +23,7 @@ from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.initializers import initial_values
 from studio.engine.layers.layer import Layer
 from studio.engine.runtime.live import StepClock, Tap
-from studio.engine.train.task import Task
+from studio.engine.train.project.task import Task
 from studio.session.document.flow import running_order
 from studio.session.document.layer_types import is_input, new_layer
 from studio.session.document.report import Report

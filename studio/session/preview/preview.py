@@ -19,8 +19,8 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.runtime.live import ArraySnapshot
 from studio.engine.runtime.live_statistics import statistics_of
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.task import Task
 from studio.session.compile.compilation import Compilation
 from studio.session.core.scheduling import Debounce, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList

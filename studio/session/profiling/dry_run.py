@@ -11,10 +11,10 @@ from studio.engine.profiler.totals import Peaks
 from studio.engine.runtime.backend import Backend
 from studio.engine.runtime.peaks import is_gpu
 from studio.engine.train.devices import open_backend
+from studio.engine.train.loop.step_sampling import StepSampler, StepWindow
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.task import Task
 from studio.engine.train.settings import MAX_EPOCHS
-from studio.engine.train.step_sampling import StepSampler, StepWindow
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
 from studio.session.core.tasks import TaskHandle
 from studio.session.profiling.measurement import RISES_IN, Subject
 from studio.session.profiling.peaks import PeakStore

@@ -15,7 +15,7 @@ from studio.engine.profiler.totals import Peaks
 from studio.engine.profiler.trace import chrome_trace
 from studio.engine.runtime.backend import Backend
 from studio.engine.runtime.entries import entries
-from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
+from studio.engine.train.loop.step_sampling import InstrumentedStep, StepWindow
 from studio.session.compile.provenance import Provenance
 from studio.session.compile.selection import Selection
 from studio.session.core import entities

@@ -14,9 +14,9 @@ from studio.engine.formats.atomic import write_atomic
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
-from studio.engine.train.step_sampling import StepSampler
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.step_sampling import StepSampler
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.task import Task
 from studio.session.compile.provenance import SYNTHETIC, Provenance
 from studio.session.core.preferences import Preferences
 from studio.session.core.scheduling import Handle, Scheduler

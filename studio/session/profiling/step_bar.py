@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.profiler.totals import usual_times
-from studio.engine.train.step_sampling import ROW, InstrumentedStep, StepWindow
+from studio.engine.train.loop.step_sampling import ROW, InstrumentedStep, StepWindow
 
 Part: TypeAlias = Literal[
     "data", "forward", "backward", "update", "housekeeping", "transfers", "gaps", "studio",

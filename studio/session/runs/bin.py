@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.runs.run_folder import RunFolder
 
 _LOG = logging.getLogger(__name__)
 

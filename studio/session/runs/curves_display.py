@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from studio.engine.core.signal import Signal
-from studio.engine.train.step_log import RATE
+from studio.engine.train.runs.step_log import RATE
 from studio.session.core.held_out import SHARED_PART
 from studio.session.plots.axes import AXES, Axis
 from studio.session.plots.curves import Part, RunCurves, Segment

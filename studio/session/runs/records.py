@@ -10,10 +10,10 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import StudioError
-from studio.engine.train.marks import BEGINNINGS, ENDINGS, MARKS, Mark, MarkKind, read_marks
-from studio.engine.train.project import Project
-from studio.engine.train.run_lock import holder_of
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.project.project import Project
+from studio.engine.train.runs.marks import BEGINNINGS, ENDINGS, MARKS, Mark, MarkKind, read_marks
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.run_lock import holder_of
 from studio.session.core.held_out import is_shared_by
 from studio.session.core.run_notes import (
     NOTES,

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.signal import Signal
-from studio.engine.train.run_lock import holder_of
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.run_lock import holder_of
 from studio.session.core.run_notes import RunNotes, write_notes
 from studio.session.core.scheduling import Debounce, Handle, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList

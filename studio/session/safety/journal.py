@@ -24,8 +24,8 @@ from studio.engine.core.options import Plain
 from studio.engine.core.process_identity import ProcessIdentity
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
-from studio.engine.train.annotations import annotations_from_json
-from studio.engine.train.plugin_use import plugins_used, prepare_stand_ins
+from studio.engine.train.project.annotations import annotations_from_json
+from studio.engine.train.project.plugin_use import plugins_used, prepare_stand_ins
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.edits.sections import training_of
 from studio.session.document.files.drawing import ids_from_json, node_to_json, nodes_from_json

@@ -18,7 +18,7 @@ from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.engine.train.project import SUFFIX as PROJECT_SUFFIX
+from studio.engine.train.project.project import SUFFIX as PROJECT_SUFFIX
 from studio.session.core.scheduling import Handle, Scheduler, Throttle
 from studio.session.core.tasks import TaskList
 from studio.session.data.data import DataModel

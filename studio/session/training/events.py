@@ -9,12 +9,12 @@ from threading import Lock
 from typing import TypeAlias
 
 from studio.engine.core.errors import StudioError
-from studio.engine.train.control import State as ControlState
-from studio.engine.train.marks import BEGINNINGS, Mark
-from studio.engine.train.progress import Progress
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.step_log import StepChunk, StepsHeader
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.control import State as ControlState
+from studio.engine.train.loop.progress import Progress
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.runs.marks import BEGINNINGS, Mark
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.step_log import StepChunk, StepsHeader
 from studio.session.core.run_notes import forget_test
 from studio.session.core.scheduling import Handle, Scheduler, Work
 from studio.session.training.state import Compiling

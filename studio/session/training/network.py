@@ -7,8 +7,8 @@ from threading import RLock
 from typing import TypeVar
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.trained import Trained
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.network.trained import Trained
 
 T = TypeVar("T")
 

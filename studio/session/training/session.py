@@ -14,14 +14,14 @@ from threading import Event, Lock
 from studio.engine.core.errors import DataError, InternalError, StudioError
 from studio.engine.core.interruption import interrupted_by
 from studio.engine.core.signal import Signal
-from studio.engine.train.marks import Mark
-from studio.engine.train.progress import Progress
-from studio.engine.train.project import SUFFIX, Project
-from studio.engine.train.resuming import ResumePoint, beyond_an_early_stop, point_of
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.step_log import StepChunk
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer, TrainingResult
+from studio.engine.train.loop.progress import Progress
+from studio.engine.train.loop.resuming import ResumePoint, beyond_an_early_stop, point_of
+from studio.engine.train.loop.trainer import Trainer, TrainingResult
+from studio.engine.train.project.project import SUFFIX, Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.marks import Mark
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.step_log import StepChunk
 from studio.session.compile.compilation_result import OpenData
 from studio.session.core.scheduling import Scheduler
 from studio.session.core.tasks import CancelledError, TaskHandle, TaskList

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from studio.engine.core.options import Plain
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_to_json
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.session.document.change import Change
 from studio.session.document.files.project_file import state_of_project
 from studio.session.document.state import DocumentState

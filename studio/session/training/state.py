@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, get_args
 
 from studio.engine.core.errors import StudioError
-from studio.engine.train.progress import NO_TIME, Progress, TimeLeft
-from studio.engine.train.verdict import Verdict
+from studio.engine.train.loop.progress import NO_TIME, Progress, TimeLeft
+from studio.engine.train.loop.verdict import Verdict
 
 State: TypeAlias = Literal[
     "idle", "preparing", "running", "pausing", "paused", "stopping", "finished", "stopped", "failed"

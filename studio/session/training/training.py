@@ -9,11 +9,11 @@ from pathlib import Path
 
 from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.core.signal import Signal
-from studio.engine.train.project import Project
-from studio.engine.train.run_lock import require_free
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.trainer import Trainer
-from studio.engine.train.verdict import Verdict
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.loop.verdict import Verdict
+from studio.engine.train.project.project import Project
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.run_lock import require_free
 from studio.session.compile.compilation_result import OpenData, open_data
 from studio.session.core.preferences import Preferences
 from studio.session.core.scheduling import Debounce, Scheduler

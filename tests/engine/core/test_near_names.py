@@ -18,8 +18,8 @@ from studio.engine.layers.initializers import parse_initializer
 from studio.engine.layers.layer import Layer
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.train.data.references import open_dataset
-from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.devices import open_backend
+from studio.engine.train.project.data_settings import DataSettings
 from studio.samples import open_copy
 
 ALL_FAMILIES = ops.__all__

@@ -13,7 +13,9 @@ from studio.engine.layers.dense import Dense
 from studio.engine.optim.losses import BinaryCrossentropy, CategoricalCrossentropy
 from studio.engine.train import checkpoint as old_checkpoint
 from studio.engine.train import settings, weight_files, weights
+from studio.engine.train import step_log as old_step_log
 from studio.engine.train.callbacks.callback import ProjectCallback
+from studio.engine.train.runs import step_log
 
 USES = {
     "Layer.ends_in_softmax": lambda: [
@@ -25,6 +27,7 @@ USES = {
     ],
     "studio.engine.train.checkpoint.Checkpoint": lambda: old_checkpoint.Checkpoint,
     "studio.engine.train.checkpoint.Position": lambda: old_checkpoint.Position,
+    "studio.engine.train.step_log.read_steps": lambda: old_step_log.read_steps,
     "studio.engine.train.weight_files.load_weights": lambda: weight_files.load_weights,
     "studio.engine.train.weights.public_weights": lambda: weights.public_weights,
     "studio.engine.train.weights.stored_weights": lambda: weights.stored_weights,
@@ -36,6 +39,7 @@ ANSWERS = {
     "Loss.cross_entropy": [True, False],
     "studio.engine.train.checkpoint.Checkpoint": checkpoint.Checkpoint,
     "studio.engine.train.checkpoint.Position": checkpoint.Position,
+    "studio.engine.train.step_log.read_steps": step_log.read_steps,
     "studio.engine.train.weight_files.load_weights": reading.load_weights,
     "studio.engine.train.weights.public_weights": named_parameters.public_weights,
     "studio.engine.train.weights.stored_weights": named_parameters.stored_weights,

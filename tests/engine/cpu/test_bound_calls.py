@@ -21,10 +21,10 @@ from studio.engine.cpu.machine.threads import MOST_THREADS
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.cpu.run.bound_calls import bound_calls
 from studio.engine.cpu.run.executable import CpuExecutable
-from studio.engine.train.data_feeder import DataFeeder, StepRange
-from studio.engine.train.network import Network
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.network.data_feeder import DataFeeder, StepRange
+from studio.engine.train.network.network import Network
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.samples import sample_names, sample_root
 
 if TYPE_CHECKING:

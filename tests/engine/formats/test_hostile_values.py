@@ -20,7 +20,7 @@ from studio.engine.formats.gbi import gbi_bytes, load_gbi
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.npy import load_npy
 from studio.engine.isa.text import format_program, parse_program
-from studio.engine.train.execute import execute
+from studio.engine.train.network.execute import execute
 from tests import hostile
 
 HUGE = 4611686018427387904

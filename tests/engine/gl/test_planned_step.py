@@ -23,10 +23,10 @@ from studio.engine.gl.shader.planned import (
     TableBinding,
     TicketsBinding,
 )
-from studio.engine.train.network import Network
-from studio.engine.train.programs import Programs
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.network.network import Network
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.samples import sample_names, sample_root
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from studio.engine.gl.tuning.whole_steps import hold_against_steps
 from studio.engine.isa.program import Program
 from studio.engine.runtime.live import StepClock
 from studio.engine.runtime.live_places import NotStoredError, NotThereError
-from studio.engine.train.data_feeder import DataFeeder, StepRange
-from studio.engine.train.network import Network
+from studio.engine.train.network.data_feeder import DataFeeder, StepRange
+from studio.engine.train.network.network import Network
 from tests.engine.gl.gl_programs import Lines, run_once
 from tests.engine.gl.one_line import run_line
 from tests.engine.gl.tuning.tuned_lines import linear, op_of, other_tiles, products_of

@@ -15,7 +15,7 @@ from studio.engine.gl.kernels.reference_devices import reference_caps
 from studio.engine.gl.plan.persistent_buffers import persistent_buffers
 from studio.engine.gl.plan.planned_step import PlannedStep, plan_step
 from studio.engine.runtime.requirements import asked_in_turn
-from studio.engine.train.programs import Programs
+from studio.engine.train.network.programs import Programs
 
 MIB = 1 << 20
 

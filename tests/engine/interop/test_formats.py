@@ -19,11 +19,11 @@ from studio.engine.interop.file_format import (
     format_named,
 )
 from studio.engine.interop.reading import format_of, import_endings, load_weights
-from studio.engine.train import exporting, importing
 from studio.engine.train.devices import open_backend
-from studio.engine.train.export_check.process import program_hash
-from studio.engine.train.exporting import exportable
-from studio.engine.train.trained import Trained
+from studio.engine.train.export import exporting, importing
+from studio.engine.train.export.check.process import program_hash
+from studio.engine.train.export.exporting import exportable
+from studio.engine.train.network.trained import Trained
 from tests.engine.train.trained_projects import train
 
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"

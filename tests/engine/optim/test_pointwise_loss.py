@@ -16,8 +16,8 @@ from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.losses import Emit, Loss, PointwiseLoss
 from studio.engine.optim.optimizers import SGD
 from studio.engine.train.devices import open_backend
-from studio.engine.train.model import Model
-from studio.engine.train.sample_losses import sample_losses
+from studio.engine.train.model.model import Model
+from studio.engine.train.network.sample_losses import sample_losses
 
 BACKENDS = ["cpu", pytest.param("gl", marks=pytest.mark.gl)]
 RNG = np.random.default_rng(14)

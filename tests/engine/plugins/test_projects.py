@@ -16,8 +16,8 @@ from studio.engine import Model
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.missing import MissingLayer
 from studio.engine.plugins.finding import FOLDER
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.session.document.document import Document
 from studio.session.safety.journal import state_to_json
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.train.task import Task
+from studio.engine.train.project.task import Task
 from studio.engine.train.weights import initial_weights
 
 Weights = dict[str, np.ndarray]

@@ -14,8 +14,8 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.normalization import BatchNormalization
 from studio.engine.layers.shaping import Flatten
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 
 SPIRALS = {"source": "spirals", "n": 100, "noise": 0.02, "normalization": "standard"}
 DIGITS = {"source": "digits", "normalization": "unit"}

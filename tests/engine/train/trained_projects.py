@@ -11,10 +11,10 @@ from studio.engine.layers.inputs import Input
 from studio.engine.layers.normalization import BatchNormalization
 from studio.engine.layers.shaping import Flatten
 from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 
 DIGITS = {"source": "digits", "normalization": "unit"}
 

@@ -15,11 +15,11 @@ from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.core.errors import DataError
 from studio.engine.isa.text import format_program
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.network import Network
-from studio.engine.train.programs import Programs
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.network.network import Network
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.data_settings import DataSettings
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.session.compile.compilation import Compilation
 from studio.session.core import entities
 from studio.session.core.scheduling import ManualScheduler

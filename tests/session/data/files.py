@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from studio.engine.core.interruption import go_on
-from studio.engine.train.data import csv_lines
+from studio.engine.train.data.csv import lines as csv_lines
 
 BAD_TABLE = (
     "rooms,area,price,kind\n3,70,200,a\nx,2,3,b\n4,,3,a\n5,6,7\n1,nan,2,b\n6,7,8,\n1,2,3,b\n"

@@ -13,12 +13,12 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref
 from studio.engine.train.data.bundled import load_digits
 from studio.engine.train.data.normalization import make_normalization
-from studio.engine.train.data_feeder import DataFeeder
-from studio.engine.train.data_settings import DataSettings
 from studio.engine.train.devices import open_backend
-from studio.engine.train.network import Network
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.network.data_feeder import DataFeeder
+from studio.engine.train.network.network import Network
+from studio.engine.train.project.data_settings import DataSettings
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.session.data.augmentation import augmented
 
 SAMPLE = Path(__file__).resolve().parents[3] / "projects" / "digits-mlp" / "digits-mlp.glassbox"

@@ -12,9 +12,9 @@ from studio.engine.core.errors import DataError, ParameterError, StudioError
 from studio.engine.core.interruption import interrupted_by
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.references import OPTIONS, open_dataset
-from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
+from studio.engine.train.project.data_settings import DataSettings
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.session.core.tasks import CancelledError
 from studio.session.data.cache import DatasetCache
 from studio.session.data.data import DataModel

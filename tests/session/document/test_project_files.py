@@ -7,7 +7,7 @@ import pytest
 
 from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.layers.graph_json import graph_to_json
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.samples import sample_names, sample_root
 from studio.session.document.cards.geometry import box_of
 from studio.session.document.document import Change, Document

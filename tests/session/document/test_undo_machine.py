@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.samples import sample_root
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.document import Document

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.dense import Dense
-from studio.engine.train.programs import Programs
-from studio.engine.train.task import Task
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.task import Task
 from studio.samples import sample_names, sample_root
 from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.dtypes import DType
-from studio.engine.train.data_settings import DataSettings
+from studio.engine.train.project.data_settings import DataSettings
 from studio.session.evaluation.drawing import Drawing, Frame, Sheet, sheet_of
 
 SHEET = Sheet((8, 8, 1), DType.uint8, 0.0, 16.0)

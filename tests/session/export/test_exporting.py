@@ -15,9 +15,9 @@ from studio.engine.formats.gbi import load_gbi
 from studio.engine.formats.npz import save_npz
 from studio.engine.interop.file_format import Exportable
 from studio.engine.interop.npz import NumpyArchive
-from studio.engine.train.export_check.report import report_path
-from studio.engine.train.exporting import EXPORT_FORMATS
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.export.check.report import report_path
+from studio.engine.train.export.exporting import EXPORT_FORMATS
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.core.tasks import TaskHandle
 from studio.session.document.document import Document
 from studio.session.document.edits.layers import add_layer, rename, set_option

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from studio.engine.core.tensor import Ref
-from studio.engine.train.annotations import Annotations
+from studio.engine.train.project.annotations import Annotations
 from studio.session.listing.columns import cell_text
 from studio.session.listing.copying import as_text, as_tsv
 from studio.session.listing.labels import Labels

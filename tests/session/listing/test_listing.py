@@ -8,7 +8,7 @@ from studio.engine.compiler.target import CPU, GL, TARGETS, Target
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.plan.assemble import kernel_name
 from studio.engine.runtime.entries import entries
-from studio.engine.train.step_calls import step_calls
+from studio.engine.train.listing.step_calls import step_calls
 from studio.session.core.quantities import bytes_text, count_text, exact_text, ms_text
 from studio.session.listing.arrangement import Failure
 from studio.session.listing.colouring import COLOURINGS

@@ -7,7 +7,7 @@ import pytest
 from studio.engine.compiler.target import CPU, GL
 from studio.engine.isa.line import format_line
 from studio.engine.isa.text import format_tensor
-from studio.engine.train.programs import Programs
+from studio.engine.train.network.programs import Programs
 from studio.session.listing.passes.pass_steps import PassStep, pass_steps
 from studio.session.listing.passes.program_diff import (
     changed_count,

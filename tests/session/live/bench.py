@@ -9,7 +9,7 @@ import numpy as np
 
 from studio.engine.core.tensor import Shape
 from studio.engine.runtime.live_sheet import Pick, Sheet
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.core import entities
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList

@@ -18,7 +18,7 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.runtime.live import ArraySnapshot, Moment
 from studio.engine.runtime.live_sheet import Pick, Sheet
 from studio.engine.train.devices import open_backend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.weights import initial_weights
 from studio.session.compile.provenance import Provenance
 from studio.session.core import entities

@@ -155,7 +155,7 @@ def test_everything_is_served_by_one_thread_and_by_none_under_quiet() -> None:
 STACK = (
     "studio.session.live.", "studio.session.tensor_view.tensor_view",
     "studio.session.preview.preview",
-    "studio.engine.runtime.live", "studio.engine.train.live",
+    "studio.engine.runtime.live", "studio.engine.train.network.live",
 )  # fmt: skip
 """What pictures of tensors are made of: whoever imports one of these may want some."""
 CLOCKS = {

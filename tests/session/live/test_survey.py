@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList
 from studio.session.live.channel import PAUSE, TensorSurvey

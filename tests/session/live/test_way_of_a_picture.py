@@ -8,7 +8,7 @@ import pytest
 
 from studio.engine.runtime.live_board import TapBoard
 from studio.engine.train.devices import open_backend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.core import entities
 from studio.session.tensor_view.tensor_view import TensorViewModel
 from tests.called_files import CalledFiles, called_files
@@ -22,7 +22,7 @@ WAY = {
     "session/live/tensors.py",
     "session/live/scheduler.py",
     "session/live/channel.py",
-    "engine/train/live.py",
+    "engine/train/network/live.py",
     "engine/runtime/live_board.py",
     "engine/cpu/run/live.py",
     "engine/runtime/live.py",

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import FormatError
-from studio.engine.train.marks import Mark, append_mark, read_marks
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.step_log import (
+from studio.engine.train.runs.marks import Mark, append_mark, read_marks
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.step_log import (
     NAME,
     RATE,
     EpochSize,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studio.engine.train.step_log import EpochSize
+from studio.engine.train.runs.step_log import EpochSize
 from studio.session.plots.axes import AXES, Axis, Clock, Horizontal
 from studio.session.plots.columns import AT_ONCE, Column, Extremes
 from studio.session.plots.series import (

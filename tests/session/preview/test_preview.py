@@ -16,9 +16,9 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.shaping import Flatten
 from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.engine.train.weights import initial_weights
 from studio.session.compile.compilation import Compilation
 from studio.session.core.scheduling import ManualScheduler

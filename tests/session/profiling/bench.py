@@ -14,7 +14,7 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.normalization import BatchNormalization
 from studio.engine.layers.shaping import Flatten
-from studio.engine.train.task import Task
+from studio.engine.train.project.task import Task
 from studio.session.core.preferences import Preferences
 from studio.session.core.scheduling import ManualScheduler
 from studio.session.core.tasks import TaskList

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studio.engine.train.devices import Opened, open_backend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.profiling.measurement import Measurement
 from tests.session.profiling.bench import ProfilingBench
 

@@ -9,7 +9,7 @@ from studio.engine.layers.inputs import Input
 from studio.engine.layers.pooling import MaxPooling2D
 from studio.engine.layers.shaping import Flatten
 from studio.engine.train.devices import open_backend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.compile.provenance import Provenance
 from studio.session.compile.selection import Selection
 from studio.session.core import entities

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from tests.session.profiling.bench import ProfilingBench
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.profiling.peaks import PeakStore
 from tests.session.profiling.bench import ProfilingBench
 

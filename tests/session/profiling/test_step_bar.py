@@ -13,11 +13,11 @@ import pytest
 
 from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.thread_clock import ThreadClock
-from studio.engine.train import step_sampling
 from studio.engine.train.devices import open_backend
-from studio.engine.train.step_sampling import InstrumentedStep, StepSampler, StepWindow
-from studio.engine.train.step_sampling import Part as SampledPart
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop import step_sampling
+from studio.engine.train.loop.step_sampling import InstrumentedStep, StepSampler, StepWindow
+from studio.engine.train.loop.step_sampling import Part as SampledPart
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.profiling.step_bar import PARTS, StepBar, step_bar, without_overhead
 from tests.engine.train.small_tasks import mlp, task
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from studio.engine.profiler.events import Profile
-from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.step_sampling import InstrumentedStep, StepWindow
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.profiling.measurement import Measurement, Origin
 from studio.session.profiling.profiling import SETTLE_SECONDS
 from tests.session.profiling.bench import ProfilingBench

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.engine.train.step_log import NAME, RATE
+from studio.engine.train.runs.step_log import NAME, RATE
 from studio.session.core.held_out import SHARED_PART
 from studio.session.plots.axes import AXES
 from studio.session.plots.curves import HEADER, csv_text

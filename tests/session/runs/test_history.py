@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from studio.engine.train.marks import Mark, MarkKind
+from studio.engine.train.runs.marks import Mark, MarkKind
 from studio.session.runs.records import history_of, parts_of
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from studio.engine.train.marks import MARKS, read_marks
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.step_log import FORMAT, NAME, VERSION, read_steps
+from studio.engine.train.runs.marks import MARKS, read_marks
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.step_log import FORMAT, NAME, VERSION, read_steps
 from studio.session.core.run_notes import NOTES
 from studio.session.plots.curves import load_curves
 from studio.session.runs.records import read_record

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from studio.engine.core.errors import DataError, ParameterError, StudioError
-from studio.engine.train.importing import import_weights
-from studio.engine.train.run_lock import RunLock
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.export.importing import import_weights
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.run_lock import RunLock
 from studio.session.core.held_out import SHARED_PART
 from studio.session.core.run_notes import NOTES, RunNotes, read_notes
 from studio.session.core.theme import SERIES

@@ -16,7 +16,7 @@ from studio.engine.core.process_identity import ProcessIdentity
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.session.safety.recovery_sessions import find_sessions
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -10,7 +10,7 @@ import pytest
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.tensor import Role, Tensor
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.session.core import entities
 from studio.session.live.sources import HeldWeights
 from studio.session.tensor_view.choice import tensor_choices

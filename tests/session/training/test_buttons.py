@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import ParameterError
-from studio.engine.train.step_log import RATE
+from studio.engine.train.runs.step_log import RATE
 from studio.session.plots.curves import load_curves
 from tests.session.training.bench import TrainingBench
 

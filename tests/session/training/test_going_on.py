@@ -9,8 +9,8 @@ import pytest
 
 from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.formats.checkpoint import Checkpoint
-from studio.engine.train.run_lock import RunLock
-from studio.engine.train.trained import Trained
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.runs.run_lock import RunLock
 from studio.session.document.document import Document
 from studio.session.plots.curves import load_curves
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, project

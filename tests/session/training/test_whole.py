@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from studio.engine.formats.checkpoint import Checkpoint
-from studio.engine.train import progress
-from studio.engine.train.runs import list_runs
-from studio.engine.train.step_log import RATE, read_steps
-from studio.engine.train.trained import Trained
+from studio.engine.train.loop import progress
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.runs.run_folder import list_runs
+from studio.engine.train.runs.step_log import RATE, read_steps
 from studio.session.document.edits.sections import set_training
 from studio.session.plots.curves import load_curves
 from studio.session.training.state import BUSY, STATES, WORDS

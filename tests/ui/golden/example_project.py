@@ -19,11 +19,11 @@ from studio import __version__
 from studio.engine.formats.checkpoint import Checkpoint, Position
 from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
-from studio.engine.train.project import Project
-from studio.engine.train.runs import RunFolder
-from studio.engine.train.step_sampling import InstrumentedStep, StepWindow
-from studio.engine.train.task import Task
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.step_sampling import InstrumentedStep, StepWindow
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.samples import open_copy
 from studio.session.core.run_notes import RunNotes, write_notes
 from studio.session.core.tasks import TaskHandle

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,6 @@ from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.optim.metrics import metric_logged_as
-
-if TYPE_CHECKING:
-    from studio.engine.train.loop import EpochLoop
-    from studio.engine.train.metrics_reader import Numbers
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Weights: TypeAlias = dict[str, Array]
@@ -107,27 +103,6 @@ class Callback:
 
     def restore(self, state: Mapping[str, object], arrays: Weights) -> None:
         """Take back what `state` and `arrays` gave; called after `on_train_begin`."""
-
-
-class StepCalls:
-    """Calls `Callback.on_train_batch_end` of the callbacks that have one.
-
-    The loop gives arrays; a mapping is made for each step, and only where it is wanted.
-    """
-
-    def __init__(self, loop: EpochLoop, callbacks: Sequence[Callback]) -> None:
-        plain = Callback.on_train_batch_end
-        self._wanted = [c for c in callbacks if type(c).on_train_batch_end is not plain]
-        self._loop = loop
-        if self._wanted:
-            loop.heard.connect(self._heard)
-
-    def _heard(self, first: int, numbers: Numbers) -> None:
-        batch, labels = self._loop.step_of_epoch(first), self._loop.metrics_reader.labels
-        for ahead, row in enumerate(numbers.tolist()):
-            logs = dict(zip(labels, row, strict=True))
-            for callback in self._wanted:
-                callback.on_train_batch_end(batch + ahead, logs)
 
 
 class ProjectCallback(

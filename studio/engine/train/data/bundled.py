@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from studio.engine.core.errors import DataError, quoted
-from studio.engine.train.data.csv_table import CsvOptions, load_csv
+from studio.engine.train.data.arrays.numpy_files import ArrayOptions, load_npz
+from studio.engine.train.data.csv.table import CsvOptions, load_csv
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.numpy_files import ArrayOptions, load_npz
 
 _LICENCE = "CC BY 4.0"
 _PACKAGE = Path(__file__).resolve().parents[3]

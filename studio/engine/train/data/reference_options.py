@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from studio.engine.core.errors import DataError, quoted
-from studio.engine.train.data.csv_table import Column
+from studio.engine.train.data.csv.table import Column
 from studio.engine.train.data.labels import Task, parse_task
 from studio.engine.train.data.source_files import resolve_source
 

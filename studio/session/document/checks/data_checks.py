@@ -9,9 +9,9 @@ from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import Layer, shape_text
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
-from studio.engine.train.plugin_use import missing_settings
+from studio.engine.train.project.plugin_use import missing_settings
+from studio.engine.train.project.task import fitting_loss
 from studio.engine.train.settings import TrainingSettings
-from studio.engine.train.task import fitting_loss
 from studio.session.document.edits.sections import training_of
 from studio.session.document.flow import Flow
 from studio.session.document.layer_types import is_input, layer_at

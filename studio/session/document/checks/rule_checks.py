@@ -10,7 +10,7 @@ from studio.engine.core.tensor import Shape
 from studio.engine.layers.activation_catalog import absent_activation
 from studio.engine.layers.inputs import MAX_ELEMENTS
 from studio.engine.layers.layer import Layer
-from studio.engine.train.plugin_use import activations_in
+from studio.engine.train.project.plugin_use import activations_in
 from studio.session.document.flow import Flow
 from studio.session.document.layer_types import absent_plugin, arity, is_input, is_known, layer_at
 from studio.session.document.report import Problem

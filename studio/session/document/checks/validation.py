@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from studio.engine.core.tensor import Shape
-from studio.engine.train.plugin_use import missing_settings
+from studio.engine.train.project.plugin_use import missing_settings
 from studio.session.document.checks.data_checks import input_problems, output_problems
 from studio.session.document.checks.rule_checks import layer_problem, shared_problems
 from studio.session.document.edits.sections import training_of

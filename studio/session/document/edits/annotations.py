@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studio.engine.core.errors import ParameterError
-from studio.engine.train.annotations import (
+from studio.engine.train.project.annotations import (
     MAX_ENTRIES,
     MAX_KEY,
     Annotations,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from studio.engine.train.project import MAX_COORDINATE
+from studio.engine.train.project.project import MAX_COORDINATE
 from studio.session.document.cards.geometry import FRAME_MARGIN, GAP, GRID, Box, box_of
 from studio.session.document.edits.comments import inside_frame, resize
 from studio.session.document.state import CanvasNode, DocumentState

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from studio.engine.core.errors import ParameterError
-from studio.engine.train.data_settings import DataSettings
-from studio.engine.train.project import MAX_NAME, MAX_NOTES
+from studio.engine.train.project.data_settings import DataSettings
+from studio.engine.train.project.project import MAX_NAME, MAX_NOTES
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.state import DocumentState

@@ -9,7 +9,7 @@ from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.core.options import Plain
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
-from studio.engine.train.project_text import project_text
+from studio.engine.train.project.project_text import project_text
 from studio.session.document.cards.geometry import SizeOf, bounds, node_size
 from studio.session.document.edits.copies import Copied, insert_copies
 from studio.session.document.files.drawing import node_to_json, nodes_from_json

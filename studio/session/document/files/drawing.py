@@ -9,7 +9,7 @@ from typing import cast
 from studio.engine.core.errors import FormatError
 from studio.engine.core.options import Plain
 from studio.engine.layers.layer import check_name
-from studio.engine.train.project import MAX_COORDINATE
+from studio.engine.train.project.project import MAX_COORDINATE
 from studio.session.document.edits.comments import MAX_SIDE, MAX_TEXT
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import absent_plugin, checked_config, is_known

@@ -9,7 +9,7 @@ from studio.engine.core.errors import FormatError, StudioError, quoted
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.layers.layer import Layer
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.session.document.arrange.layered import place_missing
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.annotations import annotations_of

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.formats.safe_json import load_json
-from studio.engine.train.project import FIELDS, FORMAT, LIMITS, VERSION, Project
+from studio.engine.train.project.project import FIELDS, FORMAT, LIMITS, VERSION, Project
 from studio.session.document.files.project_file import state_of_project
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import is_known

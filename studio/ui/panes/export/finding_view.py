@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.engine.train.export_check.check import ExportCheck
+from studio.engine.train.export.check.check import ExportCheck
 from studio.session.export.exporting import ExportResult
 from studio.session.notices.notices import Severity
 from studio.widgets import icons, numbers, theme

@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
 
 from studio.engine.core.errors import StudioError
-from studio.engine.train.control import HIGHEST_RATE
+from studio.engine.train.loop.control import HIGHEST_RATE
 from studio.session.runs.columns import is_share
 from studio.session.studio import Studio
 from studio.session.training.state import TrainingOutcome

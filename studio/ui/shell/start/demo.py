@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from studio.engine.core.errors import StudioError
-from studio.engine.train.exporting import Export, export_all
-from studio.engine.train.project import Project
-from studio.engine.train.trained import Trained
-from studio.engine.train.weights_origin import WeightsOrigin
+from studio.engine.train.export.exporting import Export, export_all
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.runs.weights_origin import WeightsOrigin
 from studio.samples import open_copy
 from studio.session.core.tasks import TaskHandle
 from studio.session.document.document import Document

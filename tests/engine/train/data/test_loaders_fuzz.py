@@ -14,11 +14,11 @@ import pytest
 from PIL import Image
 
 from studio.engine.core.errors import DataError, FormatError
-from studio.engine.train.data.array_files import map_npy, read_npy
-from studio.engine.train.data.csv_table import load_csv
-from studio.engine.train.data.idx import load_idx
-from studio.engine.train.data.image_folder import load_image_folder
-from studio.engine.train.data.numpy_files import load_npz
+from studio.engine.train.data.arrays.array_files import map_npy, read_npy
+from studio.engine.train.data.arrays.idx import load_idx
+from studio.engine.train.data.arrays.numpy_files import load_npz
+from studio.engine.train.data.csv.table import load_csv
+from studio.engine.train.data.images.folder import load_image_folder
 from studio.engine.train.data.source_files import DEFAULT_LIMITS
 
 LIMITS = replace(

@@ -19,7 +19,7 @@ from studio.engine.plugins.enabling import VARIABLE, set_enabled
 from studio.engine.plugins.finding import FOLDER, MODULES, find_plugins
 from studio.engine.plugins.loading import load_plugins
 from studio.engine.plugins.plugin import forget, plugin_modules
-from studio.engine.train.plugin_use import FAMILIES
+from studio.engine.train.project.plugin_use import FAMILIES
 from studio.graph_editor.panes.palette import PalettePane
 from studio.session.document.adding import quick_add
 from studio.session.document.layer_types import layer_of

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.app_dirs import AppDirs
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.session.document.cards.lines import TIMES
 from studio.session.document.document import Document
 from studio.session.document.edits.link_offers import offers_to_move
@@ -236,7 +236,7 @@ from studio.engine.core.app_dirs import AppDirs
 from studio.engine.plugins.loading import load_plugins
 load_plugins(AppDirs.of_user().config)
 from studio.engine import Project
-from studio.engine.train.task import Task
+from studio.engine.train.project.task import Task
 project = Project.load(Path(sys.argv[1]))
 task = Task.of_project(project)
 layer = project.graph.layer("ours")

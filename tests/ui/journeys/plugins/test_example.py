@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.app_dirs import AppDirs
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.widgets.forms.facts import Facts
 from tests.graph_editor.hands import Hands

@@ -25,9 +25,9 @@ from studio.engine.formats.gbasm import load_gbasm
 from studio.engine.formats.safetensors import load as load_safetensors
 from studio.engine.interop.file_format import format_named
 from studio.engine.isa.text import format_program
-from studio.engine.train.export_check.answers import Difference
-from studio.engine.train.export_check.check import ExportCheck
-from studio.engine.train.exporting import Export
+from studio.engine.train.export.check.answers import Difference
+from studio.engine.train.export.check.check import ExportCheck
+from studio.engine.train.export.exporting import Export
 from studio.session.document.edits.layers import set_option
 from studio.session.document.edits.sections import set_training
 from studio.session.export.exporting import ExportResult, search_words

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from studio.engine.train.step_log import RATE
+from studio.engine.train.runs.step_log import RATE
 from studio.ui.panes.plots.pane import PlotsPane
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.trainings import Trainings

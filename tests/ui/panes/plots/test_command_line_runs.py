@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studio.cli.app import main
-from studio.engine.train.step_log import read_steps
+from studio.engine.train.runs.step_log import read_steps
 from studio.ui.panes.plots.pane import PlotsPane
 from tests.ui.panes.trainings import Trainings
 

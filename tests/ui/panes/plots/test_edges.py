@@ -10,8 +10,8 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QLabel
 
-from studio.engine.train.marks import Mark
-from studio.engine.train.step_log import RATE
+from studio.engine.train.runs.marks import Mark
+from studio.engine.train.runs.step_log import RATE
 from studio.ui.panes.plots.metric_plot import MetricPlot
 from studio.ui.panes.plots.pane import PlotsPane
 from studio.widgets import theme

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 
 from studio.engine.cpu.run.executable import CpuExecutable
-from studio.engine.train import network as network_module
+from studio.engine.train.network import network as network_module
 from studio.ui.panes.plots.pane import PlotsPane
 from studio.widgets.frames.empty_state import EmptyState
 from tests.ui.panes.trainings import Trainings

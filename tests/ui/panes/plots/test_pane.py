@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QTextDocument
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QSlider, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
-from studio.engine.train.step_log import RATE
+from studio.engine.train.runs.step_log import RATE
 from studio.ui.panes.plots.axes import spread
 from studio.ui.panes.plots.metric_plot import MetricPlot, value_text
 from studio.ui.panes.plots.pane import PlotsPane, best_columns

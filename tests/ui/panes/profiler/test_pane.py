@@ -23,7 +23,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.profiler.events import KernelEvent, Profile
 from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 from studio.samples import open_copy
 from studio.session.core import entities
 from studio.session.document.edits.layers import set_option

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 from studio.engine.gl.backend import GlBackend
-from studio.engine.train.trainer import Trainer
+from studio.engine.train.loop.trainer import Trainer
 
 pytestmark = pytest.mark.gl
 

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.session.core.held_out import SHARED_PART
 from studio.session.document.edits.layers import set_option
 from studio.session.evaluation.measures import Regression

@@ -21,9 +21,9 @@ FIELD = {"widgets/fields/scrub_field.py", "widgets/fields/arithmetic.py", "widge
 WAY = [
     "ui/panes/transport/bar.py",
     "session/training/training.py",
-    "engine/train/control.py",
-    "engine/train/loop.py",
-    "engine/train/rates.py",
+    "engine/train/loop/control.py",
+    "engine/train/loop/epoch_loop.py",
+    "engine/train/loop/rates.py",
 ]
 
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.session.core import entities
 from studio.session.document.edits.sections import set_training
 from studio.ui.shell.window import MainWindow

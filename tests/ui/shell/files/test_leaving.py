@@ -12,8 +12,8 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
-from studio.engine.train import exporting as engine_exporting
-from studio.engine.train.runs import RunFolder
+from studio.engine.train.export import exporting as engine_exporting
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.samples import open_copy
 from studio.session.document.document import Document
 from studio.session.document.edits.sections import set_training

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.data import references
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.samples import open_copy
 from studio.ui.shell.window import MainWindow
 from tests.session.data.files import write_table

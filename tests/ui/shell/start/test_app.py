@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.app_dirs import AppDirs
-from studio.engine.train.project import Project
+from studio.engine.train.project.project import Project
 from studio.session.core.preferences import Preferences
 from studio.ui.shell.start import app
 from studio.ui.shell.start.app import StudioApp, choose_scale

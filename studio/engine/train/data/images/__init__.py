@@ -1,0 +1,1 @@
+"""Pictures: decoding one, and folders with one folder per class."""

@@ -1,0 +1,240 @@
+"""A folder of images, one folder per class, as a data set."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from studio.engine.core.errors import DataError, EmptyDataError, quoted
+from studio.engine.core.interruption import go_on
+from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.images.decode import (
+    IMAGE_SUFFIXES,
+    Channels,
+    decode_image,
+    peek_image,
+)
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, size_text
+
+ColorMode: TypeAlias = Literal["auto", "grayscale", "rgb"]
+
+_ARRANGE = "make one folder per class and put its images there"
+_LOOKED_AT = 20_000
+
+_TRAIN, _TEST = "train", ("test", "val", "validation", "valid")
+
+
+@dataclass(frozen=True, slots=True)
+class FolderOptions:
+    """How to read a folder of images.
+
+    Args:
+        size: height and width of every sample, or None for the commonest (the smaller on a tie);
+            others are resampled.
+        color_mode: grayscale, rgb, or ``auto``: grayscale if every image is grey.
+        class_names: class folders in the order of their indices, or empty for the sorted names.
+    """
+
+    size: tuple[int, int] | None = None
+    color_mode: ColorMode = "auto"
+    class_names: tuple[str, ...] = ()
+
+
+_DEFAULT_OPTIONS = FolderOptions()
+
+
+@dataclass(slots=True)
+class _Found:
+    """Image files with their class indices, what was skipped, and the folder they are under."""
+
+    root: Path
+    class_names: tuple[str, ...]
+    files: list[Path]
+    labels: list[int]
+    skipped: int = 0
+
+    def name_of(self, path: Path) -> str:
+        return f"{self.root.name}/{path.relative_to(self.root).as_posix()}"
+
+
+def load_image_folder(
+    root: Path, options: FolderOptions = _DEFAULT_OPTIONS, limits: DataLimits = DEFAULT_LIMITS
+) -> Dataset:
+    """A folder whose subfolders are classes as a data set of uint8 [n, height, width, channels].
+
+    Files are taken in the sorted order of class and path, at any depth; hidden ones and those that
+    are not images by name are skipped and counted. A folder that holds only ``train`` and ``test``
+    (or ``val``, ``validation``, ``valid``) is read as a training and a held-out part.
+
+    Raises:
+        DataError: no class folders, an empty one, a damaged image, a link that leaves the folder,
+            or more than the caps allow, each by name.
+    """
+    names = class_folders(root)
+    test = [name for name in names if name in _TEST]
+    if _TRAIN in names and len(test) == 1 and len(names) == 2:
+        train = _load_part(root / _TRAIN, options, limits)
+        height, width, channels = train.sample_shape
+        same: FolderOptions = FolderOptions(
+            (height, width), "grayscale" if channels == 1 else "rgb", train.class_names
+        )
+        held_out = _load_part(root / test[0], same, limits)
+        return replace(train, name=root.name, held_out=held_out)
+    return _load_part(root, options, limits)
+
+
+def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Dataset:
+    found = _find_images(root, options.class_names, limits)
+    sizes: Counter[tuple[int, int]] = Counter()
+    channels: Channels = 3 if options.color_mode == "rgb" else 1
+    for path in found.files:
+        go_on()
+        size, own_channels = peek_image(path, found.name_of(path), limits)
+        sizes[size] += 1
+        if options.color_mode == "auto" and own_channels == 3:
+            channels = 3
+    size = options.size or min(sizes, key=lambda key: (-sizes[key], key[0] * key[1], key))
+    total = len(found.files) * size[0] * size[1] * channels
+    if total > limits.array_bytes:
+        raise DataError(
+            f"{len(found.files)} images of {size[0]}x{size[1]} need {size_text(total)}: at most "
+            f"{size_text(limits.array_bytes)}",
+            who=root.name,
+            hint="set a smaller 'size'",
+        )
+    x = np.empty((len(found.files), *size, channels), np.uint8)
+    for i, path in enumerate(found.files):
+        go_on()
+        x[i] = decode_image(path, channels, size, found.name_of(path), limits)
+    resized = sum(count for other, count in sizes.items() if other != size)
+    notes = []
+    if found.skipped:
+        others = (
+            "1 file that is no image"
+            if found.skipped == 1
+            else f"{found.skipped} files that are not images"
+        )
+        notes.append(f"skipped {others}")
+    if resized:
+        notes.append(
+            f"resampled {resized} image{'' if resized == 1 else 's'} to {size[0]}x{size[1]}"
+        )
+    return Dataset(
+        x=x,
+        y=np.array(found.labels, dtype=np.int32),
+        name=root.name,
+        kind="images",
+        class_names=found.class_names,
+        value_range=(0.0, 255.0),
+        notes=tuple(notes),
+    )
+
+
+def class_folders(root: Path) -> list[str]:
+    """Names of the visible folders directly in ``root``, sorted; without folders of runs."""
+    try:
+        with os.scandir(root) as entries:
+            found = {entry.name: entry.is_dir() for entry in entries if entry.name[0] != "."}
+        return sorted(n for n, is_folder in found.items() if is_folder and not _is_runs(root / n))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(f"the folder {root} cannot be read: {reason}", who=root.name) from None
+
+
+def _find_images(root: Path, class_names: tuple[str, ...], limits: DataLimits) -> _Found:
+    present = class_folders(root)
+    if len(present) < 2:
+        raise EmptyDataError(
+            f"expected one folder per class, at least two: {root} has "
+            f"{'only ' + quoted(present[0]) if present else 'none'}",
+            who=root.name,
+            hint=_ARRANGE,
+        )
+    unknown = [name for name in present if class_names and name not in class_names]
+    if unknown or len(present) > limits.classes:
+        raise DataError(
+            f"class folder {quoted(unknown[0])} is none of the stated classes"
+            if unknown
+            else f"too many class folders: at most {limits.classes}, got {len(present)}",
+            who=root.name,
+        )
+    found = _Found(root, class_names or tuple(present), [], [])
+    resolved = root.resolve()
+    for index, name in enumerate(found.class_names):
+        before = len(found.files)
+        if name in present:
+            _check_inside(root / name, resolved, found)
+            for path in _walk(root / name):
+                if path.suffix.lower() not in IMAGE_SUFFIXES or path.name.startswith("."):
+                    found.skipped += 1
+                    continue
+                _check_inside(path, resolved, found)
+                found.files.append(path)
+                found.labels.append(index)
+                if len(found.files) > limits.images:
+                    raise DataError(f"too many images: at most {limits.images}", who=root.name)
+        if len(found.files) == before and (name in present or not class_names):
+            raise _without_images(root, name, present)
+    return found
+
+
+def _without_images(root: Path, missing: str, present: list[str]) -> DataError:
+    """What to say of a class folder that holds none: do the others hold any?"""
+    holding = [name for name in present if name != missing and _holds_images(root / name)]
+    if not holding:
+        return EmptyDataError("there are no images in this folder", who=root.name, hint=_ARRANGE)
+    if len(holding) == 1:
+        return EmptyDataError(
+            f"expected images of at least two classes: only folder {quoted(holding[0])} holds any",
+            who=root.name,
+            hint=_ARRANGE,
+        )
+    return DataError(
+        f"class folder {quoted(missing)} holds no images",
+        who=root.name,
+        hint="add images, or remove the folder",
+    )
+
+
+def _holds_images(folder: Path) -> bool:
+    """Whether there are any; in a folder of very many other files they are not looked for long."""
+    looked_at = islice(_walk(folder), _LOOKED_AT)
+    return any(p.suffix.lower() in IMAGE_SUFFIXES and p.name[0] != "." for p in looked_at)
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """Files at any depth in sorted order; links to folders further down are not followed."""
+    for current, folders, files in os.walk(folder):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".") and not _is_runs(Path(current) / name)
+        )
+        for name in sorted(files):
+            yield Path(current) / name
+
+
+def _is_runs(folder: Path) -> bool:
+    """Whether a folder holds the runs of a project that is beside it, or was."""
+    if folder.suffix != ".runs":
+        return False
+    if folder.with_suffix(".glassbox").is_file():
+        return True
+    with suppress(OSError), os.scandir(folder) as entries:
+        return any((folder / entry.name / "settings.json").is_file() for entry in entries)
+    return False
+
+
+def _check_inside(path: Path, resolved_root: Path, found: _Found) -> None:
+    if path.is_symlink() and not path.resolve().is_relative_to(resolved_root):
+        raise DataError(
+            "this is a link that leaves the folder, which is not followed",
+            who=found.name_of(path),
+            hint="copy the file into the folder",
+        )

@@ -1,0 +1,236 @@
+"""What a user hands to predict (arrays, images, tables) as one array of the model's input."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import DataError, quoted
+from studio.engine.train.data.array_storage import refuse_where, to_float32
+from studio.engine.train.data.arrays.array_files import open_npz, read_npy
+from studio.engine.train.data.csv.columns import Columns, FeatureBlocks
+from studio.engine.train.data.csv.pieces import Wanted
+from studio.engine.train.data.csv.rows import looks_like_header, name_columns, open_table
+from studio.engine.train.data.images.decode import IMAGE_SUFFIXES, decode_image
+from studio.engine.train.data.normalization import Array
+from studio.engine.train.data.source_files import (
+    DEFAULT_LIMITS,
+    DataLimits,
+    open_regular,
+    size_text,
+)
+
+_PNG, _JPEG, _BMP, _GIF = b"\x89PNG", b"\xff\xd8\xff", b"BM", b"GIF8"
+_ARRAY, _ARCHIVE = b"\x93NUMPY", b"PK"
+
+_BOUNDS = {DType.bool: (0, 1), DType.uint8: (0, 255), DType.int32: (-(1 << 31), (1 << 31) - 1)}
+
+_Kind: TypeAlias = Literal["array", "archive", "image", "table"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RawInputs:
+    """Rows for a model, before normalisation, and a name for each to print beside its answer."""
+
+    values: Array
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """What a model takes.
+
+    Args:
+        shape: shape of one sample.
+        dtype: element type of the raw input.
+        value_range: raw values that stand for the darkest and the lightest pixel, to which image
+            files (0 to 255) are brought; the bundled digits have (0, 16).
+        feature_names: columns of a table in the model's order, or empty. A table with a header is
+            read by these names, so that it may have other columns, the label too.
+        key: array to take from an ``.npz``, or empty for the only one, ``x`` or ``x_test``.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DType = DType.float32
+    value_range: tuple[float, float] | None = None
+    feature_names: tuple[str, ...] = ()
+    key: str = ""
+
+
+def read_inputs(
+    paths: Sequence[Path], spec: InputSpec, limits: DataLimits = DEFAULT_LIMITS
+) -> RawInputs:
+    """All rows of some files, in their order, as one array [rows, …] of the model's input.
+
+    ``.npy`` and ``.npz`` hold [rows, …], one sample, or flat rows; images are one row each,
+    resampled to the model's size; CSV has one row per line; a folder stands for the images
+    directly in it, sorted. What a file is, is decided by its content.
+
+    Raises:
+        DataError: naming file, row and column of what does not fit.
+        FormatError: a damaged or hostile array file.
+    """
+    parts: list[Array] = []
+    names: list[str] = []
+    for path in _expand(paths):
+        values = _read_one(path, spec, limits)
+        if len(values) == 1:
+            names.append(path.name)
+        else:
+            names.extend(f"{path.name}:{row}" for row in range(len(values)))
+        parts.append(_to_dtype(values, spec.dtype, path.name))
+        held = sum(part.nbytes for part in parts)
+        if held > limits.array_bytes:
+            raise DataError(
+                f"the inputs are too large: at most {size_text(limits.array_bytes)} at once",
+                who=path.name,
+            )
+    if not parts:
+        raise DataError("there are no inputs", who="input")
+    return RawInputs(np.concatenate(parts) if len(parts) > 1 else parts[0], tuple(names))
+
+
+def _expand(paths: Sequence[Path]) -> list[Path]:
+    """The files meant; a folder gives its images."""
+    files: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            files.append(path)
+            continue
+        try:
+            images = sorted(
+                entry for entry in path.iterdir() if entry.suffix.lower() in IMAGE_SUFFIXES
+            )
+        except OSError as error:
+            raise DataError(f"cannot be read: {error.strerror}", who=path.name) from None
+        if not images:
+            raise DataError("the folder holds no images", who=path.name)
+        files.extend(images)
+    return files
+
+
+def _read_one(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
+    kind = _sniff(path, limits)
+    if kind == "image":
+        return _read_image(path, spec, limits)
+    if kind == "table":
+        return _fit(_read_table(path, spec, limits), spec.shape, path.name)
+    if kind == "array":
+        return _fit(read_npy(path, limits), spec.shape, path.name)
+    with open_npz(path, limits) as archive:
+        key = spec.key
+        if not key:
+            usual = [name for name in ("x", "X", "x_test", "images") if name in archive.keys]
+            key = archive.keys[0] if len(archive.keys) == 1 else next(iter(usual), "x")
+        return _fit(archive.read(key), spec.shape, f"{path.name}/{key}")
+
+
+def _sniff(path: Path, limits: DataLimits) -> _Kind:
+    stream, _ = open_regular(path, limits.file_bytes)
+    with stream:
+        start = stream.read(8)
+    if start.startswith(_ARRAY):
+        return "array"
+    if start.startswith(_ARCHIVE):
+        return "archive"
+    if start.startswith((_PNG, _JPEG, _GIF)):
+        return "image"
+    # "BM" may also begin a table, so a bitmap needs its name as well.
+    suffix = path.suffix.lower()
+    return "image" if start.startswith(_BMP) and suffix == ".bmp" else _kind_by_name(suffix, path)
+
+
+def _kind_by_name(suffix: str, path: Path) -> _Kind:
+    if suffix in IMAGE_SUFFIXES:
+        return "image"
+    if suffix in (".npy", ".npz"):
+        return "array" if suffix == ".npy" else "archive"
+    if suffix in (".csv", ".tsv", ".txt"):
+        return "table"
+    raise DataError(
+        f"expected .npy, .npz, .csv or an image, got a file called {quoted(path.name)}",
+        who=path.name,
+    )
+
+
+def _read_image(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
+    shape = (*spec.shape, 1) if len(spec.shape) == 2 else spec.shape
+    if len(shape) != 3 or shape[2] not in (1, 3):
+        raise DataError(
+            f"the model takes samples of shape {list(spec.shape)}, which are not images",
+            who=path.name,
+            hint="give an .npy, .npz or .csv file",
+        )
+    pixels = decode_image(path, 1 if shape[2] == 1 else 3, (shape[0], shape[1]), "", limits)
+    values: Array = pixels
+    if spec.value_range is not None and spec.value_range != (0.0, 255.0):
+        low, high = spec.value_range
+        scaled = low + pixels.astype(np.float32) * np.float32((high - low) / 255.0)
+        values = scaled if spec.dtype is DType.float32 else np.rint(scaled)
+    return values.reshape(1, *spec.shape)
+
+
+def _read_table(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
+    """The rows of a CSV file as float32 [rows, columns]."""
+    who = path.name
+    with open_table(path, None, limits) as table:
+        first = next(table.rows(), None)
+        if first is None:
+            raise DataError("the table has no rows", who=who)
+        width = len(first.cells)
+        features = list(range(width))
+        has_header = looks_like_header(first.cells) or (
+            bool(spec.feature_names) and set(spec.feature_names) <= set(first.cells)
+        )
+        names = name_columns(first.cells if has_header else None, width, who)
+        if has_header and spec.feature_names:
+            missing = [name for name in spec.feature_names if name not in names]
+            if missing:
+                raise DataError(
+                    f"the table has no column {quoted(missing[0])}, which the model takes", who=who
+                )
+            features = [names.index(name) for name in spec.feature_names]
+        elif width != prod(spec.shape):
+            raise DataError(
+                f"row {first.line}: expected {prod(spec.shape)} cells, one per input of the "
+                f"model, got {width}",
+                who=who,
+            )
+        blocks = FeatureBlocks(len(features))
+        columns = Columns(table, Wanted(width, tuple(features), ()), names, blocks)
+        if not has_header:
+            columns.add_row(first)
+        columns.add_rest()
+    if not len(columns.lines):
+        raise DataError("the table has a header but no rows of data", who=who)
+    return blocks.matrix()
+
+
+def _fit(values: Array, shape: tuple[int, ...], who: str) -> Array:
+    """``values`` as [rows, *shape]: as they are, as one sample, or as flat rows."""
+    without_channel = shape[:-1] if shape and shape[-1] == 1 else shape
+    if values.shape in (shape, without_channel, (prod(shape),)):
+        return values.reshape(1, *shape)
+    if values.ndim >= 1 and values.shape[1:] in (shape, without_channel, (prod(shape),)):
+        return values.reshape(len(values), *shape)
+    raise DataError(
+        f"inputs must have shape {['rows', *shape]}: got {list(values.shape)}".replace("'", ""),
+        who=who,
+    )
+
+
+def _to_dtype(values: Array, dtype: DType, who: str) -> Array:
+    """``values`` in the model's type; DataError where a value does not fit."""
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"expected numbers, got elements of type {values.dtype}", who=who)
+    if dtype in (DType.float32, DType.float16):
+        return to_float32(values, who).astype(dtype.np, copy=False)
+    bounds = _BOUNDS[dtype]
+    wide = values.astype(np.float64)
+    wrong = ~((wide >= bounds[0]) & (wide <= bounds[1]) & (wide == np.floor(wide)))
+    refuse_where(wrong, values, f"must be a whole number from {bounds[0]} to {bounds[1]}", who)
+    return values.astype(dtype.np)

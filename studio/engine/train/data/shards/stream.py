@@ -1,0 +1,210 @@
+"""Shards read ahead by a background thread into two staging buffers, in the plan's order."""
+
+import itertools
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Protocol, Self, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.dtypes import NumpyDType
+from studio.engine.core.errors import DataError, StudioError
+from studio.engine.train.data.normalization import Array
+from studio.engine.train.data.shards.plan import ShardPlan, ShardVisit
+
+Buffers: TypeAlias = tuple[Array, ...]
+
+
+class SampleSource(Protocol):
+    """Anything that gives a run of samples: an array, a ``numpy.memmap``, an own reader."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """[n, …]."""
+        ...
+
+    @property
+    def dtype(self) -> NumpyDType:
+        """Element type of the samples."""
+        ...
+
+    def __getitem__(self, key: slice, /) -> Array:
+        """The samples of a slice, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shard:
+    """A shard in memory, valid until the next one is asked for.
+
+    Args:
+        visit: which shard, when.
+        order: int32[count], the order of its samples counted from its start; batch b takes
+            ``order[b * batch_size : (b + 1) * batch_size]``.
+        arrays: one [count, …] array per source.
+    """
+
+    visit: ShardVisit
+    order: npt.NDArray[np.int32]
+    arrays: Buffers
+
+
+class ShardStream:
+    """Iterates over the shards of epochs while a thread fills the buffer that is not in use.
+
+    Use it as a context; leaving it ends the thread, wherever it stands. The thread also reads
+    across the end of an epoch. Reading is sequential within a shard, so files on slow disks serve.
+
+    Args:
+        sources: arrays with the same number of samples, for instance x and y.
+        plan: how they are cut.
+        seed: 64-bit run seed.
+        shuffle: whether shards and samples are permuted.
+        epochs: numbers of the epochs to stream.
+        first_position: shards of the first epoch to leave out, where a run resumes within it.
+
+    Raises:
+        DataError: the sources differ in length or do not fit the plan.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[SampleSource],
+        plan: ShardPlan,
+        *,
+        seed: int,
+        shuffle: bool = True,
+        epochs: Iterable[int],
+        first_position: int = 0,
+    ) -> None:
+        lengths = {source.shape[0] for source in sources}
+        if lengths != {plan.n}:
+            raise DataError(
+                f"every source must have the {plan.n} samples of the plan: got {sorted(lengths)}",
+                who="shards",
+            )
+        self._sources = tuple(sources)
+        self._plan = plan
+        self._seed = seed
+        self._shuffle = shuffle
+        self._visits = itertools.islice(
+            (visit for epoch in epochs for visit in plan.visits(seed, epoch, shuffle)),
+            first_position,
+            None,
+        )
+        self._free: SimpleQueue[Buffers | None] = SimpleQueue()
+        self._ready: SimpleQueue[tuple[Shard, Buffers] | BaseException | None] = SimpleQueue()
+        self._in_use: Buffers | None = None
+        self._stop = threading.Event()
+        self._finished = False
+        self._starting = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="shard reader", daemon=True)
+        for _ in range(2):
+            self._free.put(
+                tuple(
+                    np.empty(
+                        (plan.shard_samples, *source.shape[1:]), source.dtype.newbyteorder("=")
+                    )
+                    for source in self._sources
+                )
+            )
+
+    def __enter__(self) -> Self:
+        self._start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _start(self) -> None:
+        # Under the lock, so that a close from elsewhere waits for a thread just being started.
+        with self._starting:
+            if self._thread.ident is None and not self._finished:
+                self._thread.start()
+
+    def close(self) -> None:
+        """End the thread and wait for it; iterating afterwards gives nothing more."""
+        with self._starting:
+            self._finished = True
+        self._stop.set()
+        self._free.put(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def __iter__(self) -> Iterator[Shard]:
+        return self
+
+    def __next__(self) -> Shard:
+        """The next shard; the arrays of the one before are handed back and overwritten.
+
+        Raises:
+            StudioError: what the source raised while the shard was read; anything else it raised
+                is wrapped in a DataError.
+        """
+        self._start()
+        if self._finished:
+            raise StopIteration
+        if self._in_use is not None:
+            self._free.put(self._in_use)
+            self._in_use = None
+        item = self._ready.get()
+        if item is None:
+            self._finished = True
+            raise StopIteration
+        if isinstance(item, BaseException):
+            self._finished = True
+            if isinstance(item, StudioError):
+                raise item
+            raise DataError(f"reading a shard failed: {item}", who="shards") from item
+        shard, self._in_use = item
+        return shard
+
+    def _run(self) -> None:
+        try:
+            for visit in self._visits:
+                buffers = self._free.get()
+                if buffers is None or self._stop.is_set():
+                    break
+                self._ready.put((self._fill(visit, buffers), buffers))
+            self._ready.put(None)
+        except BaseException as error:
+            # Whatever went wrong belongs to the thread that waits for this shard.
+            self._ready.put(error)
+
+    def _fill(self, visit: ShardVisit, buffers: Buffers) -> Shard:
+        part = slice(visit.start, visit.start + visit.count)
+        arrays = tuple(buffer[: visit.count] for buffer in buffers)
+        for array, source in zip(arrays, self._sources, strict=True):
+            samples = source[part]
+            if samples.shape != array.shape:
+                raise DataError(
+                    f"samples {part.start} to {part.stop - 1} must have shape "
+                    f"{list(array.shape)}: the source gave {list(samples.shape)}",
+                    who="shards",
+                )
+            np.copyto(array, samples, casting="same_kind")
+            _check_finite(array, visit.start)
+        order = self._plan.order_within(visit, self._seed, self._shuffle)
+        return Shard(visit, order, arrays)
+
+
+def _check_finite(array: Array, start: int) -> None:
+    """DataError naming the first sample with a NaN or an infinity, as the loaders refuse them."""
+    if array.dtype.kind != "f":
+        return
+    values = cast("npt.NDArray[np.float64]", array)
+    finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    if not finite.all():
+        raise DataError(
+            f"sample {start + int(np.argmin(finite))} holds a value that is not finite",
+            who="shards",
+        )

@@ -1,0 +1,410 @@
+"""Checks exported files: a new process loads them and predicts the same samples."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+import studio
+from studio.engine.core.errors import FormatError
+from studio.engine.core.tensor import bind_shape
+from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.gbi import save_gbi
+from studio.engine.formats.npy import load_npy, save_npy
+from studio.engine.formats.npz import save_npz
+from studio.engine.formats.safe_json import load_json
+from studio.engine.interop.file_format import Exportable, FileFormat
+from studio.engine.layers.graph_json import graph_to_json
+from studio.engine.plugins.loading import for_child
+from studio.engine.train.devices import open_backend
+from studio.engine.train.export.check import process
+from studio.engine.train.export.check.answers import NOTHING, TOLERANCE, Difference, compare
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+
+SAMPLES = 64
+_MADE_UP = 16
+_SECONDS = 300.0
+_POLL = 0.05
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Progress: TypeAlias = Callable[["float | None", str], None]
+
+
+@dataclass(frozen=True)
+class ExportCheck:
+    """What comparing an exported file with the network it was made of found.
+
+    Attributes:
+        form: name of the format.
+        samples: samples compared; 0 where the file was not compared.
+        max_abs: largest absolute difference of any answer.
+        max_relative: largest difference relative to the network's answer.
+        difference: largest difference, relative to the network's answer where that is above 1.
+        same_top: samples whose likeliest class is the same; None where there are no classes.
+        same_bytes: whether exporting once more gives the same file.
+        reasons: why it is not the same model, one sentence each; empty when it is.
+        first: the first sample answered differently, if any.
+        part: of the data the samples are from: ``test``, ``validation``, ``training``; empty where
+            there is no data and the samples were made up.
+        seconds: how long it took.
+    """
+
+    form: str
+    samples: int
+    max_abs: float = 0.0
+    max_relative: float = 0.0
+    difference: float = 0.0
+    same_top: int | None = None
+    same_bytes: bool = False
+    reasons: tuple[str, ...] = ()
+    first: Difference | None = None
+    part: str = "test"
+    seconds: float = 0.0
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the file was compared."""
+        return self.samples > 0
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the file was found to be the same model."""
+        return self.is_checked and not self.reasons
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether the file was loaded and answers every sample as the network does."""
+        return self.is_checked and self.first is None and self.difference <= TOLERANCE
+
+    @property
+    def sentence(self) -> str:
+        """The finding in one line."""
+        if not self.is_checked:
+            return "not verified: " + "; ".join(self.reasons)
+        if self.is_same:
+            kind = "samples" if self.part else "generated samples"
+            return f"same model: max difference {_short(self.max_abs)} on {self.samples} {kind}"
+        return "not the same model: " + self.reasons[0]
+
+
+class Written(NamedTuple):
+    """A file that was written and is to be checked.
+
+    Attributes:
+        form: its format.
+        path: where it is at the moment.
+        sha256: hash of what was written.
+    """
+
+    form: FileFormat
+    path: Path
+    sha256: str
+
+
+def check_files(
+    trained: Trained,
+    files: Sequence[Written],
+    model: Exportable,
+    project: Project | None = None,
+    progress: Progress | None = None,
+) -> list[ExportCheck | FormatError]:
+    """Compare exported files with the network they were made of, all in one new process.
+
+    Args:
+        trained: the network with its weights.
+        files: what was written.
+        model: the same network as formats write it, made once more.
+        project: the project it was trained from; files of weights are then checked with it,
+            opened again with its data.
+        progress: hears what is being done; may raise to stop.
+
+    Returns:
+        For each file what was found, or why it could not be compared.
+    """
+    try:
+        with _folder() as folder, _Child(folder) as child:
+            check = _Check(trained, files, model, project, progress or _unheard, folder)
+            return check.run(child)
+    except FormatError as error:
+        return [error for _ in files]
+
+
+def stored_samples(task: Task) -> tuple[list[Array], str]:
+    """Raw samples to compare answers on, and the part of the data they are from.
+
+    Of the test part, else of any there is; where there is no data, even steps and an empty name.
+    """
+    for part, samples in (
+        ("test", task.test), ("validation", task.validation), ("training", task.training)
+    ):  # fmt: skip
+        if samples is not None and len(samples):
+            return [np.ascontiguousarray(array[:SAMPLES]) for array in samples.inputs], part
+    program = Programs(task).program("infer")
+    rows: list[Array] = []
+    for tensor in (program.tensors[i] for i in program.inputs):
+        shape = bind_shape(tensor.shape, _MADE_UP)
+        steps = np.linspace(-1.0, 1.0, int(np.prod(shape)), dtype=np.float32)
+        rows.append(steps.reshape(shape).astype(tensor.dtype.np))
+    return rows, ""
+
+
+class _Check:
+    """One comparison; the arguments are those of `check_files`, and a folder to work in."""
+
+    def __init__(
+        self,
+        trained: Trained,
+        files: Sequence[Written],
+        model: Exportable,
+        project: Project | None,
+        tell: Progress,
+        folder: Path,
+    ) -> None:
+        self._began = time.monotonic()
+        self._task = trained.task
+        self._files = files
+        self._model = model
+        self._project = project
+        self._tell = tell
+        self._folder = folder
+        self._rows, self._part = stored_samples(trained.task)
+        self._expected = _answers(trained, self._rows)
+
+    def run(self, child: _Child) -> list[ExportCheck | FormatError]:
+        """What was found of each file."""
+        self._tell(0.1, "exporting again")
+        same = [self._is_same_again(file) for file in self._files]
+        self._tell(0.3, "loading the file in another process")
+        readable = [file for file in self._files if file.form.can_read]
+        self._hand_over(readable)
+        why = child.ask(len(readable), self._tell) if readable else ""
+        self._tell(0.9, "comparing")
+        found: list[ExportCheck | FormatError] = []
+        for file, same_bytes in zip(self._files, same, strict=True):
+            if file.form.can_read:
+                found.append(self._compared(file, readable.index(file), same_bytes, why))
+            else:
+                reason = "files of this format cannot be read back"
+                found.append(ExportCheck(file.form.name, 0, reasons=(reason,), part=self._part))
+        return found
+
+    def _is_same_again(self, file: Written) -> bool:
+        """Whether the network written once more gives the same bytes."""
+        again = self._folder / f"again{file.form.ending}"
+        file.form.write(self._model, again)
+        same = process.file_hash(again) == file.sha256
+        again.unlink()
+        return same
+
+    def _hand_over(self, files: Sequence[Written]) -> None:
+        """Write what the other process needs."""
+        folder, forms = self._folder, [file.form for file in files]
+        for index, values in enumerate(self._rows):
+            save_npy(folder / process.rows_name(index), values)
+        if any(form.holds == "program" and not form.has_weights for form in forms):
+            save_npz(folder / process.PROGRAM_WEIGHTS, self._model.program[1])
+        if self._project is not None:
+            write_atomic(folder / process.PROJECT, self._project.text().encode("utf-8"))
+        elif any(form.holds != "program" for form in forms):
+            write_atomic(folder / process.GRAPH, _json(graph_to_json(self._task.graph)))
+            save_gbi(folder / process.NETWORK, Programs(self._task).program("infer"))
+        request: dict[str, object] = {
+            "files": [[file.form.name, str(file.path.absolute())] for file in files],
+            "inputs": len(self._rows),
+            "modules": sorted({type(form).__module__ for form in forms}),
+            "path": sys.path,
+            "project_folder": None if self._project is None else str(self._project.folder),
+        }
+        write_atomic(folder / process.REQUEST, _json(request))
+
+    def _compared(
+        self, file: Written, index: int, same_bytes: bool, why: str
+    ) -> ExportCheck | FormatError:
+        reply = _reply(self._folder, index)
+        if reply is None:
+            return FormatError(f"the other process gave no answer: {why}", who="export check")
+        compared, reasons = NOTHING, [f"the file does not load: {reply.get('error')}"]
+        if "error" not in reply and reply.get("sha256") != file.sha256:
+            reasons = ["another program changed the file during the check"]
+        elif "error" not in reply:
+            reasons = self._stated_differences(reply)
+            names = [process.answers_name(index, i) for i in range(int(str(reply["outputs"])))]
+            found = [load_npy(self._folder / name) for name in names]
+            compared = compare(self._expected, found, self._task.class_names)
+        if not same_bytes:
+            reasons.append("exporting again gives a different file")
+        if compared.reason:
+            reasons.insert(0, compared.reason)
+        return ExportCheck(
+            file.form.name, len(self._rows[0]), compared.max_abs, compared.max_relative,
+            compared.difference, compared.same_top, same_bytes, tuple(reasons), compared.first,
+            self._part, time.monotonic() - self._began,
+        )  # fmt: skip
+
+    def _stated_differences(self, reply: Mapping[str, object]) -> list[str]:
+        """What the file, or the project with it, says otherwise than the network."""
+        task, found = self._task, []
+        names = list(task.class_names)
+        if names:
+            for key in ("class_names", "project_class_names"):
+                stated = reply.get(key)
+                if stated is not None and stated != names:
+                    found.append(_names_difference(names, stated))
+                    break
+        norm = reply.get("normalization")
+        if norm is not None and norm != task.facts.get("normalization"):
+            found.append(
+                f"its normalisation is {norm}, expected {task.facts.get('normalization', 'none')}"
+            )
+        if "program" in reply:
+            if reply["program"] != process.program_hash(self._model.program[0]):
+                found.append("its program differs")
+            if reply.get("assembled") != reply["program"]:
+                found.append("its program differs after writing and reading a listing")
+        data_hash = reply.get("data_hash")
+        if data_hash is not None and data_hash != task.data_hash:
+            found.append("it was trained on different data")
+        return found
+
+
+def _unheard(share: float | None, text: str) -> None:
+    """Ignore the progress."""
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A temporary folder; FormatError where the system has no room for one."""
+    try:
+        made = TemporaryDirectory(prefix="glassbox-export-check-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise FormatError(
+            f"no temporary folder can be made: {error.strerror}", who="export check"
+        ) from error
+    with made as name:
+        yield Path(name)
+
+
+def _answers(trained: Trained, rows: list[Array]) -> list[Array]:
+    """What the network answers, by the same kernels as in the other process."""
+    with (
+        open_backend("cpu", compiled=False) as opened,
+        Trained.of_weights(trained.task, opened.backend, trained.weights()) as other,
+    ):
+        return [np.asarray(a) for a in other.predict_all(rows)]
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value).encode("utf-8")
+
+
+def _reply(folder: Path, index: int) -> Mapping[str, object] | None:
+    """What the other process replied about a file; None where it did not."""
+    try:
+        found = load_json(folder / process.reply_name(index))
+    except FormatError:
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+class _Child:
+    """The other process; a context manager that leaves none behind.
+
+    It is started before there is anything to load, as loading Python and its libraries takes it
+    longer than writing what it is asked.
+
+    Args:
+        folder: where the request will be.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._why = ""
+        root = str(Path(studio.__file__).resolve().parent.parent)
+        paths = [root, *filter(None, [os.environ.get("PYTHONPATH", "")])]
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", process.__name__, str(folder)],
+                env={**os.environ, **for_child(), "PYTHONPATH": os.pathsep.join(paths)}, cwd=folder,
+                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )  # fmt: skip
+        except OSError as error:
+            self._why = f"a second Python process could not be started: {error.strerror}"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def ask(self, files: int, tell: Progress) -> str:
+        """Have the request answered; why there is no answer, should one be missing."""
+        child = self._process
+        if child is None:
+            return self._why
+        said = self._wait(child, files, tell)
+        if said is None:
+            return f"it took longer than {_SECONDS:.0f} s"
+        lines = said.strip().splitlines()
+        if child.returncode < 0:
+            number = -child.returncode
+            return f"it was ended by signal {number} ({_signal_name(number)})"
+        return lines[-1][:200] if lines else f"it ended with code {child.returncode}"
+
+    def _wait(self, child: subprocess.Popen[bytes], files: int, tell: Progress) -> str | None:
+        """What it wrote to its standard error; None where it is given up as too slow."""
+        done, deadline = 0, time.monotonic() + _SECONDS
+        while True:
+            try:
+                # This closes its standard input, at the end of which it begins.
+                _, said = child.communicate(timeout=_POLL)
+            except subprocess.TimeoutExpired:
+                while done < files and (self._folder / process.reply_name(done)).exists():
+                    done, deadline = done + 1, time.monotonic() + _SECONDS
+                tell(0.4 + 0.5 * done / files, "loading the file in another process")
+                if time.monotonic() > deadline:
+                    return None
+            else:
+                return said.decode("utf-8", "replace")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"
+
+
+def _names_difference(expected: list[str], stated: object) -> str:
+    listed = stated if isinstance(stated, list) else []
+    for index, name in enumerate(expected):
+        other = listed[index] if index < len(listed) else "nothing"
+        if other != name:
+            return f"its class {index} is called {other!r}, expected {name!r}"
+    return f"it has {len(listed)} classes, expected {len(expected)}"
+
+
+def _short(value: float) -> str:
+    """``3e-7``, ``0``: one digit is enough of a difference."""
+    if value == 0:
+        return "0"
+    digits, _, power = f"{value:.0e}".partition("e")
+    return f"{digits}e{int(power)}"

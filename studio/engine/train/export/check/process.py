@@ -1,0 +1,242 @@
+"""Loads exported files in a process of its own and answers stored samples with each.
+
+Started as ``python -m studio.engine.train.export.check.process FOLDER``. The folder holds
+``request.json``, the raw samples and, for weights, the project or the network they are for.
+For each file its answers and ``reply-<n>.json`` are written beside them. Nothing is taken over from
+the process that exported: what is not in the file, or in the project it belongs to, is missing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.verify import verify
+from studio.engine.core.app_dirs import AppDirs
+from studio.engine.core.errors import FormatError, StudioError, in_one_line
+from studio.engine.core.tensor import Role
+from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.gbi import load_gbi
+from studio.engine.formats.npy import load_npy, save_npy
+from studio.engine.formats.npz import load_npz
+from studio.engine.formats.safe_json import load_json
+from studio.engine.interop.file_format import format_named
+from studio.engine.isa.binary import encode_program
+from studio.engine.isa.program import Program
+from studio.engine.isa.text import format_program, parse_program
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.graph_json import graph_from_json
+from studio.engine.plugins.loading import load_plugins
+from studio.engine.train.devices import open_backend
+from studio.engine.train.network.execute import run_program
+
+if TYPE_CHECKING:
+    from studio.engine.train.project.task import Task
+
+REQUEST = "request.json"
+PROGRAM_WEIGHTS = "weights.npz"
+"""Weights for a program whose file has none."""
+PROJECT = "project.json"
+GRAPH, NETWORK = "graph.json", "network.gbi"
+"""The network and its inference program, where there is no project."""
+_PIECE = 1 << 20
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Reply: TypeAlias = dict[str, object]
+
+
+def rows_name(index: int) -> str:
+    """Name of the file with the raw samples of one input."""
+    return f"rows-{index}.npy"
+
+
+def reply_name(file: int) -> str:
+    """Name of the file that says how loading one of the exported files went."""
+    return f"reply-{file}.json"
+
+
+def answers_name(file: int, output: int) -> str:
+    """Name of the file with the answers of one output."""
+    return f"answers-{file}-{output}.npy"
+
+
+def program_hash(program: Program) -> str:
+    """SHA-256 of a program in its binary form."""
+    return sha256(encode_program(program)).hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file; FormatError where it cannot be read."""
+    made = sha256()
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                made.update(piece)
+    except OSError as error:
+        raise FormatError(f"cannot be read back: {error.strerror}", who=str(path)) from error
+    return made.hexdigest()
+
+
+@dataclass(frozen=True)
+class _Network:
+    """What files of weights are for, as a project says it or as it was handed over.
+
+    Attributes:
+        folder: of the request.
+        base: where relative paths of the project's data start; None without a project.
+    """
+
+    folder: Path
+    base: Path | None
+
+    @cached_property
+    def task(self) -> Task | None:
+        """The project, opened again with its data; None without one."""
+        if self.base is None:
+            return None
+        # Programs are checked sooner without what reads projects and data.
+        from studio.engine.train.project.project import Project
+        from studio.engine.train.project.task import Task
+
+        project = Project.load(self.folder / PROJECT)
+        project.path = self.base / PROJECT
+        return Task.of_project(project)
+
+    @cached_property
+    def graph(self) -> LayerGraph:
+        """The layers."""
+        if self.task is not None:
+            return self.task.graph
+        return graph_from_json(load_json(self.folder / GRAPH))
+
+    @cached_property
+    def program(self) -> Program:
+        """The inference program with its weights left open."""
+        if self.task is not None:
+            from studio.engine.train.network.programs import Programs
+
+            return Programs(self.task).program("infer")
+        return load_gbi(self.folder / NETWORK).program
+
+    def check_fit(self, weights: Mapping[str, Array], who: str) -> None:
+        """CheckpointError naming the first weight that is missing or of another shape."""
+        from studio.engine.train.network.network import check_fit
+
+        check_fit(self.program.of_role(Role.PARAM, Role.STATE), weights, who)
+
+
+def answer_all(folder: Path) -> bool:
+    """Do what the request in a folder asks; whether every file was loaded."""
+    request = load_json(folder / REQUEST)
+    if not isinstance(request, Mapping):
+        raise FormatError("expected an object", who=REQUEST)
+    _find_formats(request.get("modules"), request.get("path"))
+    base = request.get("project_folder")
+    network = _Network(folder, None if base is None else Path(str(base)))
+    rows = [load_npy(folder / rows_name(i)) for i in range(int(str(request.get("inputs"))))]
+    files = request.get("files")
+    whole = True
+    for index, asked in enumerate(files if isinstance(files, list) else ()):
+        form, path = asked if isinstance(asked, list) and len(asked) == 2 else ("", "")
+        try:
+            answers, reply = answer(str(form), Path(str(path)), network, rows)
+            for output, values in enumerate(answers):
+                save_npy(folder / answers_name(index, output), values)
+            reply["outputs"] = len(answers)
+        except StudioError as error:
+            reply, whole = {"error": error.message}, False
+        except Exception as error:
+            reply, whole = {"error": in_one_line(error)}, False
+        write_atomic(folder / reply_name(index), json.dumps(reply).encode("utf-8"))
+    return whole
+
+
+def answer(
+    form: str, path: Path, network: _Network, rows: list[Array]
+) -> tuple[list[Array], Reply]:
+    """What a file answers to samples, and what it says of itself.
+
+    Raises:
+        StudioError: it does not load, or does not fit.
+    """
+    chosen, digest = format_named(form), file_hash(path)
+    found = chosen.read(path, None if chosen.holds == "program" else network.graph)
+    reply: Reply = {
+        "sha256": digest,
+        "class_names": _names(found.facts.get("class_names")),
+        "normalization": found.facts.get("normalization"),
+        "data_hash": found.facts.get("data_sha256"),
+    }
+    if found.program is not None:
+        handed = network.folder / PROGRAM_WEIGHTS
+        program = found.program
+        weights = found.weights if chosen.has_weights else load_npz(handed)
+        reply |= _checked_program(program, path.name)
+    else:
+        program, weights = network.program, found.weights
+        network.check_fit(weights, path.name)
+        reply |= _stated_by_project(network.task, reply)
+    with open_backend("cpu", compiled=False) as opened:
+        answers = run_program(opened.backend, program, weights, rows)
+    return [np.asarray(a) for a in answers], reply
+
+
+def _checked_program(program: Program, name: str) -> Reply:
+    verify(program, after=f"reading {name}")
+    again = parse_program(format_program(program), name)
+    return {"program": program_hash(program), "assembled": program_hash(again)}
+
+
+def _stated_by_project(task: Task | None, reply: Reply) -> Reply:
+    """What the project says where the file of weights is silent."""
+    if task is None:
+        return {}
+    names = list(task.class_names)
+    stated: Reply = {
+        "class_names": names,
+        "normalization": task.facts.get("normalization"),
+        "data_hash": task.data_hash,
+    }
+    silent = {key: value for key, value in stated.items() if reply[key] is None}
+    return {**silent, "project_class_names": names}
+
+
+def _find_formats(modules: object, path: object) -> None:
+    """Import what defines the formats: one that is not part of Glassbox may lie anywhere."""
+    sys.path += [str(p) for p in (path if isinstance(path, list) else ()) if p not in sys.path]
+    for name in modules if isinstance(modules, list) else ():
+        importlib.import_module(str(name))
+
+
+def _names(text: str | None) -> list[str] | None:
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    return [str(name) for name in found] if isinstance(found, list) else [text]
+
+
+def main(arguments: list[str]) -> int:
+    """Answer the request in a folder; 0 when all files were loaded, 1 when one was refused.
+
+    Begins at the end of standard input: what the folder holds is written while this starts.
+    """
+    load_plugins(AppDirs.of_user().config)
+    sys.stdin.read()
+    return 0 if answer_all(Path(arguments[0])) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,290 @@
+"""Writes trained models to files, and puts each in its place once it was found to be the same.
+
+A file is written beside its place and checked there by a new process (`export_check`). One that is
+another model never takes its place, so that a good file of before is kept. Of several files each
+stands for itself: what is wrong with one keeps none of the others back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.pipeline import Folding
+from studio.engine.compiler.target import CPU
+from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
+from studio.engine.core.tensor import Role
+from studio.engine.formats.atomic import StagedFile, write_error
+from studio.engine.interop.file_format import (
+    Exportable,
+    FileFormat,
+    file_formats,
+    format_named,
+    require_ending,
+)
+from studio.engine.isa.program import Program
+from studio.engine.train.export.check.answers import TOLERANCE as TOLERANCE
+from studio.engine.train.export.check.check import ExportCheck, Written, check_files
+from studio.engine.train.export.check.process import file_hash
+from studio.engine.train.export.check.report import forget_report, write_report
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+
+if TYPE_CHECKING:
+    EXPORT_FORMATS: tuple[str, ...]
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Progress: TypeAlias = Callable[["float | None", str], None]
+
+
+@dataclass(frozen=True)
+class Export:
+    """One export: what was written and found.
+
+    Attributes:
+        form: the format.
+        path: where the file belongs.
+        nbytes: its length; 0 where it could not be written.
+        check: what comparing it found; None where that could not be done.
+        doubt: why it could not be compared.
+        report: the file beside it that says what was found; None where there is none.
+        unreported: why the report could not be written.
+        error: why the file could not be written; what was there before is kept.
+    """
+
+    form: FileFormat
+    path: Path
+    nbytes: int
+    check: ExportCheck | None = None
+    doubt: StudioError | None = None
+    report: Path | None = None
+    unreported: StudioError | None = None
+    error: StudioError | None = None
+
+    @property
+    def format(self) -> str:
+        """Name of the format."""
+        return self.form.name
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether the file is in its place, as it is not where its answers were found to differ."""
+        if self.error is not None:
+            return False
+        return self.check is None or self.check.is_alike or not self.check.is_checked
+
+    @property
+    def problem(self) -> StudioError | None:
+        """Why there is no file known to be the same model, as an error; None where there is one.
+
+        A format that cannot be read back is no problem.
+        """
+        if self.error is not None:
+            return self.error
+        who = str(self.path)
+        if self.doubt is not None:
+            return FormatError(f"written, but not verified: {self.doubt.message}", who=who)
+        if self.check is None or self.check.is_same or not self.check.is_checked:
+            return None
+        hint = "" if self.is_placed else "nothing was written; what was there is kept"
+        return FormatError(self.check.sentence, who=who, hint=hint)
+
+    @property
+    def sentence(self) -> str:
+        """The file and what was found, in one line; of one with a problem, the problem."""
+        if self.problem is not None:
+            return str(self.problem)
+        if self.check is None or not self.check.is_checked:
+            return f"{self.path}: written, {self.check.sentence if self.check else 'not verified'}"
+        kind = "samples" if self.check.part else "generated samples"
+        return (
+            f"{self.path}: reloaded, its answers on {self.rows} {kind} differ by at most "
+            f"{self.difference:.1e}"
+        )
+
+    @property
+    def difference(self) -> float:
+        """Largest difference of its answers, relative to the network's where that is above 1."""
+        return float("nan") if self.check is None else self.check.difference
+
+    @property
+    def rows(self) -> int:
+        """Samples that were compared."""
+        return 0 if self.check is None else self.check.samples
+
+    def require_written(self) -> Self:
+        """The same; raises the error where the file could not be written."""
+        if self.error is not None:
+            raise self.error
+        return self
+
+
+def inference_program(trained: Trained) -> tuple[Program, dict[str, Array]]:
+    """The self-contained program of a trained network, and its weights by tensor name.
+
+    It takes raw input, normalises it, and carries class names and a hash of the data; batch
+    normalisations are folded into the layers before them.
+    """
+    stored = trained.weights()
+    folding = Folding(lambda name: stored[name])
+    program = trained.network.programs.compile("infer", 2, CPU, folding=folding)
+    values = {**stored, **folding.values}
+    return program, {t.name: values[t.name] for t in program.of_role(Role.PARAM, Role.STATE)}
+
+
+def exportable(trained: Trained) -> Exportable:
+    """A trained network as file formats write it.
+
+    Raises:
+        DataError: a weight is no finite number.
+    """
+    task, stored = trained.task, trained.weights()
+    for name, values in stored.items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise DataError(
+                f"the weights of {quoted(name)} hold NaN or infinity, so nothing is exported",
+                who=task.name,
+                hint="the training diverged; export an earlier run",
+            )
+    return Exportable(
+        task.name,
+        task.graph,
+        stored,
+        task.facts,
+        trained.checkpoint,
+        lambda: inference_program(trained),
+    )
+
+
+def export(
+    trained: Trained,
+    files: Sequence[tuple[FileFormat, Path]],
+    project: Project | None = None,
+    progress: Progress | None = None,
+) -> list[Export]:
+    """Write files, check them all in one new process, and put those that are alike in place.
+
+    Beside each goes a report of what was found. A file that cannot be written keeps none of the
+    others back.
+
+    Args:
+        trained: the network with its weights.
+        files: format and place of each.
+        project: the project it was trained from, with which files of weights are checked.
+        progress: hears how far it is, from 0 to 1, and what is done; may raise to stop, which
+            leaves everything as it was.
+
+    Returns:
+        For each file what was written and found, in the order asked for.
+
+    Raises:
+        DataError: a weight is no finite number.
+    """
+    tell = progress or (lambda _share, _text: None)
+    made: dict[int, Export] = {}
+    written: dict[int, tuple[StagedFile, Written]] = {}
+    with ExitStack() as stack:
+        tell(0.05, "writing")
+        model = exportable(trained)
+        for index, (form, path) in enumerate(files):
+            try:
+                staged = stack.enter_context(StagedFile(path, form.ending))
+                written[index] = staged, _write(form, model, staged, path)
+            except StudioError as error:
+                made[index] = Export(form, path, 0, error=error)
+        if written:
+            asked = [each for _, each in written.values()]
+            found = check_files(trained, asked, exportable(trained), project, tell)
+            for index, one in zip(written, found, strict=True):
+                form, path = files[index]
+                made[index] = _place(form, path, written[index][0], one)
+    return [made[index] for index in range(len(files))]
+
+
+def export_file(
+    trained: Trained, form: str, path: Path | str, project: Project | None = None
+) -> Export:
+    """Write one file and check that it is the same model; see `export`.
+
+    Args:
+        trained: the network with its weights.
+        form: one of `EXPORT_FORMATS`.
+        path: file to write; its folder must exist.
+        project: the project it was trained from.
+
+    Raises:
+        ParameterError: an unknown format, or a path with the ending of another.
+        FormatError: the file cannot be written, is another model, or could not be compared.
+    """
+    chosen = format_named(form)
+    require_ending(Path(path), chosen)
+    (made,) = export(trained, [(chosen, Path(path))], project)
+    if made.problem is not None:
+        raise made.problem
+    return made
+
+
+def export_all(
+    trained: Trained, folder: Path | str, project: Project | None = None
+) -> list[Export]:
+    """Every format into a folder, made where missing, named after the project.
+
+    Returns:
+        For each format what was written and found; `Export.problem` says what is wrong with a file.
+
+    Raises:
+        DataError: a weight is no finite number, or the folder cannot be made.
+    """
+    into = Path(folder)
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"cannot be made: {error.strerror}", who=str(into)) from error
+    stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in trained.task.name).strip(".")
+    model = exportable(trained)
+    forms = [form for form in file_formats() if form.can_write and form.why_not(model) is None]
+    return export(trained, [(f, into / f"{stem or 'model'}{f.ending}") for f in forms], project)
+
+
+def _write(form: FileFormat, model: Exportable, staged: StagedFile, path: Path) -> Written:
+    try:
+        form.save(model, staged.path)
+        return Written(form, staged.path, file_hash(staged.path))
+    except StudioError as error:
+        # Users know the file by its own name.
+        error.who = str(path) if error.who == str(staged.path) else error.who
+        raise
+    except OSError as error:
+        raise write_error(error, path) from error
+
+
+def _place(
+    form: FileFormat, path: Path, staged: StagedFile, found: ExportCheck | FormatError
+) -> Export:
+    check = found if isinstance(found, ExportCheck) else None
+    doubt = found if isinstance(found, FormatError) else None
+    made = Export(form, path, staged.path.stat().st_size, check, doubt)
+    if not made.is_placed:
+        return made
+    try:
+        staged.place()
+    except FormatError as error:
+        return replace(made, nbytes=0, error=error)
+    forget_report(path)
+    try:
+        return replace(made, report=write_report(path, form.name, check, doubt))
+    except FormatError as error:
+        return replace(made, unreported=error)
+
+
+def __getattr__(name: str) -> tuple[str, ...]:
+    """``EXPORT_FORMATS``, the names of all formats; a module that is loaded later may add one."""
+    if name == "EXPORT_FORMATS":
+        return tuple(form.name for form in file_formats() if form.can_write)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

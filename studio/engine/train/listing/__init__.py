@@ -1,0 +1,1 @@
+"""What ``--kernels`` and ``GLASSBOX_DEBUG`` print of programs and steps."""

@@ -1,0 +1,1 @@
+"""Models in Python: ``Sequential`` and ``Model``."""

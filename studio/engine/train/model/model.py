@@ -1,0 +1,425 @@
+"""Networks in Python with Keras' words: compile, fit, evaluate, predict, save and load."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.lower import Metrics, objective_of
+from studio.engine.compiler.lower_data import DataSpec, Source
+from studio.engine.core.errors import DataError, ParameterError
+from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.interop.file_format import Exportable
+from studio.engine.interop.reading import load_weights
+from studio.engine.interop.safetensors import Safetensors
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.layer import Layer
+from studio.engine.layers.named_parameters import public_weights, weights_from_list
+from studio.engine.layers.summary import summarize
+from studio.engine.layers.symbol import Symbol, graph_of, replay
+from studio.engine.optim.losses import Loss
+from studio.engine.optim.optimizers import Optimizer
+from studio.engine.runtime.backend import Backend
+from studio.engine.train.callbacks.callback import Callback
+from studio.engine.train.callbacks.epoch_lines import EpochLines
+from studio.engine.train.callbacks.history import History
+from studio.engine.train.data.samples import Samples
+from studio.engine.train.devices import Opened, open_backend
+from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.model.model_data import (
+    class_factors,
+    input_arrays,
+    sources_of,
+    tail_split,
+    target_arrays,
+    weight_arrays,
+    weight_shapes,
+)
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import latest_run
+from studio.engine.train.settings import TrainingSettings
+from studio.engine.train.weights import initial_weights
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Floats: TypeAlias = npt.NDArray[np.float32]
+WEIGHTS_SUFFIX = ".weights.safetensors"
+
+
+class Model:
+    """A network between inputs and outputs.
+
+    Its weights live on the host between calls; a device is opened on first use and kept until
+    `close` (the model is a context manager).
+
+    Args:
+        inputs: what `Input` gave, or a list of them.
+        outputs: what layers gave, or a list of them.
+        name: name of the model.
+        backend: ``auto``, ``gl`` or ``cpu``.
+        seed: of initial weights, order, dropout and augmentation.
+    """
+
+    def __init__(
+        self,
+        inputs: Symbol | Sequence[Symbol],
+        outputs: Symbol | Sequence[Symbol],
+        name: str = "model",
+        *,
+        backend: str = "auto",
+        seed: int = 0,
+    ) -> None:
+        self._begin(graph_of(_listed(inputs), _listed(outputs), name), backend, seed)
+
+    def _begin(self, graph: LayerGraph, backend: str, seed: int) -> None:
+        self.graph = graph
+        self.name = graph.name
+        self.seed = seed
+        self.project: Project | None = None
+        self._choice = backend
+        self._opened: Opened | None = None
+        self._weights: dict[str, Array] | None = None
+        self._state: Checkpoint | None = None
+        self._optimizer: Optimizer = Optimizer.resolve("adam")
+        self._losses: tuple[Loss, ...] = ()
+        self._metrics: Metrics = ()
+        self._loss_weights: tuple[float, ...] = ()
+        self._sources: tuple[Source, ...] = ()
+        self._facts: Mapping[str, str] = {}
+        self._task: Task | None = None
+        self._used: tuple[tuple[Source, ...], Trained] | None = None
+
+    @classmethod
+    def of_graph(cls, graph: LayerGraph, *, backend: str = "auto", seed: int = 0) -> Model:
+        """A model of a graph made elsewhere."""
+        graph.check()
+        made = Model.__new__(Model)
+        made._begin(graph, backend, seed)
+        return made
+
+    @classmethod
+    def load(cls, path: Path | str, *, backend: str = "auto") -> Model:
+        """The model of a project, compiled as the project says, with its data.
+
+        Weights come from the file `save` wrote beside it, else from its last run, else they are
+        fresh. Raises what `Project.load` and the data's loaders raise.
+        """
+        project = Project.load(path)
+        made = cls.of_graph(project.graph, backend=backend, seed=project.training.seed)
+        made.project = project
+        task = Task.of_project(project)
+        made._optimizer = project.training.optimizer
+        if task.has_objective:
+            made._losses, made._metrics = task.losses, task.metrics
+            made._sources, made._facts, made._task = task.spec.inputs, task.facts, task
+        elif project.training.loss is not None:
+            made.compile(
+                project.training.optimizer, project.training.loss, project.training.metrics or ()
+            )
+        beside = Path(path).with_suffix(WEIGHTS_SUFFIX)
+        run = None if beside.is_file() else latest_run(project)
+        found = beside if run is None else run.best_result()
+        if found is not None and found.is_file():
+            made._weights = load_weights(found, project.graph)
+        return made
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __call__(self, inputs: Symbol | Sequence[Symbol]) -> Symbol | list[Symbol]:
+        """The model used as a layer of another one, its layers shared."""
+        outputs = replay(self.graph, _listed(inputs))
+        return outputs[0] if len(outputs) == 1 else list(outputs)
+
+    # -- structure ------------------------------------------------------------------------------
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Every layer once, in order of first use."""
+        return self.graph.layers()
+
+    def get_layer(self, name: str) -> Layer:
+        """The layer of that name; GraphError when there is none."""
+        return self.graph.layer(name)
+
+    def count_params(self) -> int:
+        """Numbers the network saves: parameters and running statistics."""
+        return summarize(self.graph).total
+
+    def summary(self, print_fn: Callable[[str], object] | None = None) -> str:
+        """The table of layers as text, handed to ``print_fn`` too where one is given."""
+        text = summarize(self.graph).text()
+        if print_fn is not None:
+            print_fn(text)
+        return text
+
+    def get_weights(self) -> list[Array]:
+        """Parameters and running statistics in Keras' order and layout."""
+        return list(public_weights(self.graph, self._stored()).values())
+
+    def set_weights(self, weights: Sequence[Array]) -> None:
+        """Take weights in Keras' order and layout; CheckpointError or ShapeError if they differ."""
+        self._take(weights_from_list(self.graph, weights, self.name))
+
+    # -- training -------------------------------------------------------------------------------
+
+    def compile(
+        self,
+        optimizer: object = "rmsprop",
+        loss: object = None,
+        metrics: Metrics = (),
+        loss_weights: Sequence[float] = (),
+    ) -> None:
+        """Choose how it is trained and measured; names, instances or their JSON forms.
+
+        For several outputs ``loss`` may be a list or an object by output name, and ``metrics`` an
+        object with a list by output name. Slots of an optimiser before are dropped.
+        """
+        if loss is None:
+            raise ParameterError("loss: expected a loss, got none", who=self.name)
+        names = self.graph.output_names()
+        found = objective_of(names, loss, metrics, loss_weights)
+        self._optimizer = Optimizer.resolve(optimizer)
+        self._losses = found.losses
+        self._metrics = dict(zip(names, found.metrics, strict=True))
+        self._loss_weights = found.weights
+        self._state = self._task = None
+
+    def fit(
+        self,
+        x: object = None,
+        y: object = None,
+        batch_size: int = 32,
+        epochs: int = 1,
+        verbose: int = 0,
+        *,
+        validation_split: float = 0.0,
+        validation_data: Sequence[object] | None = None,
+        callbacks: Sequence[Callback] = (),
+        class_weight: Mapping[int, float] | None = None,
+        sample_weight: object = None,
+        shuffle: bool = True,
+        initial_epoch: int = 0,
+    ) -> History:
+        """Train, and return the record of all epochs (``history.history`` as in Keras).
+
+        ``validation_split`` sets the last share of the samples aside before they are shuffled.
+        Without ``x`` a model loaded from a project trains on the project's data and settings.
+        ``verbose`` of 1 or 2 writes a line per epoch to standard error.
+
+        Raises:
+            StudioError: arrays, options or the training itself are at fault.
+        """
+        if x is None:
+            task = self._project_task()
+        else:
+            task = self._array_task(
+                self._samples(x, y, sample_weight), batch_size, epochs, validation_split,
+                validation_data, class_weight, shuffle,
+            )  # fmt: skip
+        self._drop_use()
+        told = [*callbacks, EpochLines()] if verbose else callbacks
+        with Trainer(task, self._device(), callbacks=told, initial_epoch=initial_epoch) as trainer:
+            trainer.begin_with(self._stored(), self._state)
+            trainer.run()
+            self._weights = trainer.read_weights()
+            self._state = trainer.checkpoint()
+            return trainer.history
+
+    def evaluate(
+        self,
+        x: object = None,
+        y: object = None,
+        batch_size: int = 32,
+        *,
+        sample_weight: object = None,
+        return_dict: bool = False,
+    ) -> float | list[float] | dict[str, float]:
+        """Loss and metrics; a number, a list, or with ``return_dict`` by name.
+
+        Without ``x`` a model loaded from a project is measured on the project's test part.
+        """
+        if x is None:
+            task = self._project_task()
+            samples = task.test
+            if samples is None:
+                raise DataError("there is no test part to measure", who=self.name)
+        else:
+            samples = self._samples(x, y, sample_weight)
+            task = self._array_task(samples, batch_size, 1, 0.0, None, None, False)
+        with Trained.of_weights(task, self._device(), self._stored()) as trained:
+            found = trained.evaluate(samples)
+        if return_dict:
+            return found
+        values = list(found.values())
+        return values[0] if len(values) == 1 else values
+
+    def predict(self, x: object) -> Floats | list[Floats]:
+        """Outputs for any number of rows; a list where the network has several outputs."""
+        arrays = input_arrays(x, self.graph, self._sources)
+        sources = self._sources or sources_of(arrays)
+        if self._used is None or self._used[0] != sources:
+            self._drop_use()
+            spec = DataSpec(sources, meta=dict(self._facts))
+            if self._task is not None:
+                spec = self._task.spec
+            task = Task(self.name, self.graph, TrainingSettings(), spec, facts=self._facts)
+            self._used = (sources, Trained.of_weights(task, self._device(), self._stored()))
+        outputs = self._used[1].predict_all(list(arrays))
+        return outputs[0] if len(outputs) == 1 else outputs
+
+    # -- files ----------------------------------------------------------------------------------
+
+    def save(self, path: Path | str) -> Path:
+        """Write a project that the studio opens, and the weights beside it.
+
+        Raises FormatError where that fails.
+        """
+        target = Path(path).with_suffix(".glassbox")
+        training = self.project.training if self.project is not None else TrainingSettings()
+        if self._losses and self._task is None:
+            training = training.replace(
+                optimizer=self._optimizer,
+                loss=self._losses[0] if len(self._losses) == 1 else None,
+                metrics=_of_single(self._metrics),
+                seed=self.seed,
+            )
+        made = self.project or Project(self.name, self.graph)
+        made.training = training
+        self.project = made
+        made.save(target)
+        self.save_weights(target.with_suffix(WEIGHTS_SUFFIX))
+        return target
+
+    def save_weights(self, path: Path | str) -> None:
+        """Write the weights as safetensors, in Keras' layout."""
+        model = Exportable(self.name, self.graph, self._stored(), self._facts)
+        Safetensors().write(model, Path(path))
+
+    def load_weights(self, path: Path | str) -> None:
+        """Take weights from a file of any format that holds weights, such as ``.safetensors``."""
+        self._take(load_weights(path, self.graph))
+
+    def close(self) -> None:
+        """Release the device; the weights stay, and a later call opens it again."""
+        self._drop_use()
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+
+    # -- inside ---------------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Array]:
+        if self._weights is None:
+            self._weights = dict(initial_weights(self.graph, self.seed))
+        return self._weights
+
+    def _take(self, weights: dict[str, Array]) -> None:
+        self._drop_use()
+        self._weights = weights
+
+    def _device(self) -> Backend:
+        if self._opened is None:
+            self._opened = open_backend(self._choice)
+        return self._opened.backend
+
+    def _drop_use(self) -> None:
+        if self._used is not None:
+            self._used[1].close()
+            self._used = None
+
+    def _samples(self, x: object, y: object, weights: object) -> Samples:
+        if not self._losses:
+            raise ParameterError("compile the model before training or measuring it", who=self.name)
+        if y is None:
+            raise DataError("targets (y) are missing", who=self.name)
+        inputs = input_arrays(x, self.graph, self._sources)
+        targets = target_arrays(y, self.graph, self._losses)
+        return Samples(inputs, targets, weight_arrays(weights, len(inputs[0])))
+
+    def _project_task(self) -> Task:
+        if self._task is None or self.project is None:
+            raise DataError(
+                "there is no data: give x and y", who=self.name,
+                hint="only a model loaded from a project with data has its own",
+            )  # fmt: skip
+        return self._task
+
+    def _array_task(
+        self,
+        samples: Samples,
+        batch_size: int,
+        epochs: int,
+        validation_split: float,
+        validation_data: Sequence[object] | None,
+        class_weight: Mapping[int, float] | None,
+        shuffle: bool,
+    ) -> Task:
+        """The task of fitting or measuring on arrays."""
+        validation: Samples | None = None
+        if validation_data is not None:
+            if not isinstance(validation_data, list | tuple) or len(validation_data) not in (2, 3):
+                raise DataError("validation_data: expected (x, y) or (x, y, weights)",
+                                who=self.name)  # fmt: skip
+            own = validation_data[2] if len(validation_data) == 3 else None
+            validation = self._samples(validation_data[0], validation_data[1], own)
+        elif validation_split:
+            samples, validation = tail_split(samples, validation_split)
+        settings = TrainingSettings(
+            epochs=epochs,
+            batch_size=batch_size,
+            seed=self.seed,
+            shuffle=shuffle,
+            optimizer=self._optimizer,
+        )
+        spec = DataSpec(
+            self._sources or sources_of(samples.inputs),
+            sources_of(samples.targets),
+            class_weights=class_factors(class_weight, self.graph, samples),
+            sample_weights=weight_shapes(samples, validation),
+            meta=dict(self._facts),
+        )
+        return Task(
+            self.name,
+            self.graph,
+            settings,
+            spec,
+            self._losses,
+            self._metrics,
+            self._loss_weights,
+            samples,
+            validation,
+            facts=self._facts,
+        )
+
+
+def _of_single(metrics: Metrics) -> list[object] | None:
+    """The metrics of the only output; None where there are several."""
+    if not isinstance(metrics, Mapping):
+        return list(metrics)
+    return list(*metrics.values()) if len(metrics) == 1 else None
+
+
+def _listed(symbols: Symbol | Sequence[Symbol]) -> list[Symbol]:
+    found = list(symbols) if isinstance(symbols, list | tuple) else [symbols]
+    if not found or not all(isinstance(each, Symbol) for each in found):
+        raise ParameterError(
+            "expected the output of Input or a layer", who="model",
+            hint="start with Input(shape) and call each layer on the output of the "
+                 "previous one",
+        )  # fmt: skip
+    return [each for each in found if isinstance(each, Symbol)]

@@ -1,0 +1,158 @@
+"""Arrays a Python user hands over, brought to the forms a task works with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.lower_data import Source
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import DataError, ParameterError, ShapeError
+from studio.engine.core.tensor import Shape
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.layer import shape_text
+from studio.engine.optim.losses import Loss
+from studio.engine.train.data.samples import Array, Samples, as_list, stored_array
+from studio.engine.train.data.splitting import tail_split_indices
+from studio.engine.train.project.task import class_table
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+
+
+def input_arrays(
+    values: object, graph: LayerGraph, sources: Sequence[Source] = ()
+) -> tuple[Array, ...]:
+    """One array [rows, …] per input, in a storage type.
+
+    Args:
+        values: an array, or a list of one per input.
+        graph: whose inputs they are.
+        sources: types the arrays must be brought to, where these are settled already.
+
+    Raises:
+        DataError: not as many arrays as inputs, or values that are no finite numbers.
+        ShapeError: a sample has another shape than its input.
+    """
+    listed = as_list(values)
+    nodes = graph.inputs
+    if len(listed) != len(nodes):
+        raise DataError(f"expected {len(nodes)} input arrays, got {len(listed)}", who=graph.name)
+    found: list[Array] = []
+    for index, (value, node) in enumerate(zip(listed, nodes, strict=True)):
+        array = stored_array(value, node.layer.name)
+        wanted = graph.shapes()[node.id]
+        if array.shape[1:] != wanted:
+            raise ShapeError(
+                f"expected samples {shape_text(wanted)}, got {shape_text(tuple(array.shape[1:]))}",
+                who=node.layer.name,
+                hint="the first dimension of an array counts the samples",
+            )
+        if sources and array.dtype != sources[index].dtype.np:
+            array = _converted(array, sources[index].dtype, node.layer.name)
+        found.append(np.ascontiguousarray(array))
+    return tuple(found)
+
+
+def target_arrays(values: object, graph: LayerGraph, losses: Sequence[Loss]) -> tuple[Array, ...]:
+    """One array per output: indices [rows, …], or rows in the shape of the output."""
+    listed = as_list(values)
+    if len(listed) != len(graph.outputs):
+        raise DataError(
+            f"expected {len(graph.outputs)} target arrays, got {len(listed)}", who=graph.name
+        )
+    types = graph.types()
+    found: list[Array] = []
+    for value, port, loss in zip(listed, graph.outputs, losses, strict=True):
+        array = stored_array(value, "targets")
+        shape = types[port].sample
+        if array.ndim == 0:
+            raise DataError("targets need one entry per sample", who="targets")
+        whole = array.dtype.kind != "f"
+        if loss.indices and array.shape[1:] == (*shape[:-1], 1):
+            array = array[..., 0]
+        if loss.indices and not whole and array.shape[1:] == shape[:-1]:
+            array = _converted(array, DType.int32, "targets")
+        if loss.indices and array.dtype.kind != "f":
+            _check_classes(array, shape[-1])
+        if not whole and (*array.shape[1:], 1) == shape:
+            array = array[..., np.newaxis]
+        if array.shape[1:] == shape[:-1] and array.dtype == np.uint8:
+            array = array.astype(np.int32)
+        found.append(np.ascontiguousarray(array))
+    return tuple(found)
+
+
+def _check_classes(indices: Array, count: int) -> None:
+    """DataError, naming the sample, for an index that is no output's."""
+    found = indices.astype(np.int64)
+    wrong = (found < 0) | (found >= count)
+    if wrong.any():
+        place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+        raise DataError(
+            f"expected class indices from 0 to {count - 1}, got {found[place]} for sample "
+            f"{place[0]}",
+            who="targets",
+            hint="give the last layer one output per class, or count classes from 0",
+        )
+
+
+def weight_arrays(values: object, rows: int) -> tuple[Floats, ...]:
+    """Weights of samples as float32[rows] for all outputs; empty where none are given."""
+    if values is None:
+        return ()
+    found = np.asarray(values, np.float32)
+    if found.shape != (rows,) or not np.isfinite(found).all() or (found < 0).any():
+        raise DataError(
+            f"sample_weight: expected {rows} numbers of at least 0, got an array "
+            f"{list(found.shape)}",
+            who="data",
+        )
+    return (np.ascontiguousarray(found),)
+
+
+def weight_shapes(*parts: Samples | None) -> tuple[Shape | None, ...]:
+    """What a program sees of the weights that at least one part has; the others weigh 1."""
+    given = [part.weights for part in parts if part is not None and part.weights]
+    columns = zip(*given, strict=True)
+    return tuple(next((w.shape[1:] for w in own if w is not None), None) for own in columns)
+
+
+def tail_split(samples: Samples, fraction: float) -> tuple[Samples, Samples]:
+    """The first part and the last ``fraction`` of the samples, as they are given (Keras)."""
+    kept, held = tail_split_indices(len(samples), fraction)
+    return samples.subset(kept), samples.subset(held)
+
+
+def sources_of(arrays: Sequence[Array]) -> tuple[Source, ...]:
+    """What a program sees of some arrays."""
+    return tuple(Source(tuple(a.shape[1:]), DType.of(a.dtype)) for a in arrays)
+
+
+def class_factors(
+    table: Mapping[int, float] | None, graph: LayerGraph, samples: Samples
+) -> tuple[tuple[float, ...], ...]:
+    """For each output the factor of each class; 1 for a class the table leaves out (Keras)."""
+    if table is None:
+        return ()
+    if len(graph.outputs) > 1:
+        raise ParameterError(
+            "class_weight: only for a network with one output, as in Keras", who=graph.name,
+            hint="give sample_weight by output name",
+        )  # fmt: skip
+    width = graph.types()[graph.outputs[0]].sample[-1]
+    names = tuple(str(index) for index in range(max(width, 2)))
+    labels = np.zeros(0, np.int32) if samples.targets[0].ndim > 1 else samples.targets[0]
+    return (class_table({int(key): weight for key, weight in table.items()}, labels, names),)
+
+
+def _converted(array: Array, dtype: DType, who: str) -> Array:
+    """Values in another storage type; DataError where that would change one."""
+    made = array.astype(dtype.np)
+    if not np.array_equal(made.astype(np.float64), array.astype(np.float64)):
+        raise DataError(
+            f"expected values that {dtype.name} can hold, got {array.dtype.name}", who=who
+        )
+    return made

@@ -1,0 +1,1 @@
+"""A network on a device: its programs, its samples, evaluation and inference."""

@@ -1,0 +1,186 @@
+"""Samples on the device: uploaded once, or streamed in shards, with the order of each epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import DataError, quoted
+from studio.engine.core.tensor import ROWS, Role
+from studio.engine.isa.ops.data import STEP_WORDS, StepWord
+from studio.engine.train.data.batches import batch_count, epoch_order
+from studio.engine.train.data.samples import Samples
+from studio.engine.train.data.shards.plan import ShardPlan, plan_shards
+from studio.engine.train.data.shards.stream import ShardStream
+from studio.engine.train.network.network import Network
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Indices: TypeAlias = npt.NDArray[np.int32]
+
+_MASK = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class StepRange:
+    """Steps of one length that follow one another without the host moving anything.
+
+    Attributes:
+        cursor: place in the order of the first row.
+        first_step: index within the epoch of the first step.
+        batch: rows of each step.
+        steps: how many there are.
+        offset: what an index out of the order lacks to the number of its sample in the whole set.
+    """
+
+    cursor: int
+    first_step: int
+    batch: int
+    steps: int
+    offset: int = 0
+
+
+class DataFeeder:
+    """Brings the samples of one mode to the device and says where each step begins.
+
+    Args:
+        network: receives the samples.
+        mode: ``train`` or ``evaluate``.
+        samples: what there is.
+        batch_size: rows of a step; the last of an epoch may have fewer.
+        seed: seed of order, dropout and augmentation.
+        budget: bytes of the device that samples may take.
+
+    Raises:
+        DataError: the samples do not fit the program, or the budget does not hold two batches.
+    """
+
+    def __init__(
+        self, network: Network, mode: str, samples: Samples, batch_size: int, seed: int, budget: int
+    ) -> None:
+        self.network = network
+        self.mode = mode
+        self.samples = samples
+        self.batch_size = min(batch_size, len(samples))
+        self.seed = seed
+        self.plan: ShardPlan = plan_shards(len(samples), samples.row_bytes, budget, self.batch_size)
+        self._group = "train" if mode == "train" else "eval"
+        self._arrays = self._named_arrays("data" if mode == "train" else "eval")
+        self._make_room()
+        if self.plan.is_resident:
+            for name, array in self._arrays.items():
+                network.session.write(name, np.ascontiguousarray(array))
+
+    @property
+    def steps(self) -> int:
+        """Steps of an epoch."""
+        return batch_count(len(self.samples), self.batch_size)
+
+    def rows_of(self, step: int) -> int:
+        """Rows of the step with that index within the epoch."""
+        left = len(self.samples) - step * self.batch_size
+        return min(self.batch_size, left)
+
+    def step_ranges(self, epoch: int, shuffle: bool, first_step: int = 0) -> Iterator[StepRange]:
+        """The steps of an epoch from ``first_step`` on, each range ready when it is given.
+
+        Writes order and, where data streams, the shard; the caller positions the step block.
+        """
+        if self.plan.is_resident:
+            order = epoch_order(self.seed, epoch, len(self.samples), shuffle)
+            self.network.session.write(f"{self._group}/order", order)
+            yield from self._cut(0, 0, len(self.samples), first_step)
+            return
+        yield from self._stream(epoch, shuffle, first_step)
+
+    def position(self, step_range: StepRange, *, step: int, epoch: int, record: int) -> None:
+        """Write the step block for a range; it takes effect behind the steps queued before."""
+        words = np.zeros(STEP_WORDS, np.int64)
+        words[StepWord.STEP] = step
+        words[StepWord.EPOCH] = epoch
+        words[StepWord.CURSOR] = step_range.cursor
+        words[StepWord.UPDATES] = step
+        words[StepWord.RECORD] = record
+        words[StepWord.SEED_LOW] = self.seed & _MASK
+        words[StepWord.SEED_HIGH] = self.seed >> 32 & _MASK
+        words[StepWord.OFFSET] = step_range.offset
+        block = words.astype(np.uint32).view(np.int32)
+        self.network.session.write(f"{self._group}/step", block)
+
+    def _named_arrays(self, prefix: str) -> dict[str, Array]:
+        """Arrays by the name of their tensor in the program."""
+        found: dict[str, Array] = {}
+        spec = self.network.task.spec
+        for part, arrays in (("x", self.samples.inputs), ("y", self.samples.targets)):
+            several = len(spec.inputs if part == "x" else spec.targets) > 1
+            for index, array in enumerate(arrays):
+                found[f"{prefix}/{part}/{index}" if several else f"{prefix}/{part}"] = array
+        given = self.samples.weights
+        for index, shape in enumerate(spec.sample_weights):
+            if shape is None:
+                continue
+            own = given[index if len(given) > 1 else 0] if given else None
+            ones = np.ones((len(self.samples), *shape), np.float32) if own is None else own
+            several = len(spec.sample_weights) > 1
+            found[f"{prefix}/w/{index}" if several else f"{prefix}/w"] = ones
+        return found
+
+    def _make_room(self) -> None:
+        tensors = [
+            t
+            for t in self.network.program(self.mode).of_role(Role.DATA, Role.STEP)
+            if t.shape[:1] == (ROWS,) or t.role is Role.STEP
+        ]
+        resident = {t.name: t for t in tensors if t.role is Role.DATA}
+        for name, tensor in resident.items():
+            array = self._arrays.get(name)
+            if array is None and not name.endswith("/order"):
+                raise DataError(f"nothing was given for {quoted(name)}", who=self.network.task.name)
+            if array is not None and (
+                array.shape[1:] != tensor.shape[1:] or array.dtype != tensor.dtype.np
+            ):
+                raise DataError(
+                    f"expected samples {list(tensor.shape[1:])} of {tensor.dtype.name}, got "
+                    f"{list(array.shape[1:])} of {array.dtype}",
+                    who=self.network.task.name,
+                )
+        self._arrays = {name: a for name, a in self._arrays.items() if name in resident}
+        rows = len(self.samples) if self.plan.is_resident else 2 * self.plan.shard_samples
+        self.network.forget(self.mode)
+        self.network.session.ensure(tensors, rows)
+
+    def _stream(self, epoch: int, shuffle: bool, first_step: int) -> Iterator[StepRange]:
+        size = self.plan.shard_samples
+        steps = -(-size // self.batch_size)
+        session = self.network.session
+        with ShardStream(
+            list(self._arrays.values()),
+            self.plan,
+            seed=self.seed,
+            shuffle=shuffle,
+            epochs=[epoch],
+            first_position=first_step // steps,
+        ) as stream:
+            for shard in stream:
+                base = (shard.visit.position % 2) * size
+                for name, array in zip(self._arrays, shard.arrays, strict=True):
+                    session.write(name, array, row=base)
+                session.write(f"{self._group}/order", shard.order + np.int32(base), row=base)
+                # Augmentation is keyed by the sample, not by where its shard lies on the device.
+                visit, offset = shard.visit, shard.visit.start - base
+                yield from self._cut(base, visit.first_step, visit.count, first_step, offset)
+
+    def _cut(
+        self, base: int, first: int, rows: int, wanted: int, offset: int = 0
+    ) -> Iterator[StepRange]:
+        """The whole batches of some rows, then the partial one, from step ``wanted`` on."""
+        whole, rest = divmod(rows, self.batch_size)
+        skip = min(max(0, wanted - first), whole)
+        if whole > skip:
+            cursor = base + skip * self.batch_size
+            yield StepRange(cursor, first + skip, self.batch_size, whole - skip, offset)
+        if rest and first + whole >= wanted:
+            yield StepRange(base + whole * self.batch_size, first + whole, rest, 1, offset)

@@ -1,0 +1,88 @@
+"""Runs an instruction file that carries weights on raw rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.verify import verify
+from studio.engine.core.errors import DataError, FormatError, quoted
+from studio.engine.core.tensor import Role
+from studio.engine.formats.gbasm import load_program_file
+from studio.engine.isa.program import Program
+from studio.engine.runtime.backend import Backend
+from studio.engine.train.devices import open_backend
+from studio.engine.train.network.inference import Inference
+
+Array: TypeAlias = npt.NDArray[np.generic]
+
+_NEEDS_WEIGHTS = (Role.PARAM, Role.STATE)
+
+
+def execute(
+    path: Path | str,
+    rows: Array | list[Array],
+    backend: Backend | str = "auto",
+    progress: Callable[[int, int], None] | None = None,
+) -> npt.NDArray[np.float32]:
+    """The first output of an instruction file for raw rows.
+
+    Args:
+        path: a ``.gbi`` (or a ``.gbasm`` without parameters) of an inference program.
+        rows: [rows, …] in the input's own type, any number of rows; one array per input.
+        backend: an open backend, or the choice of one as in `open_backend`.
+        progress: hears (rows done, rows in all).
+
+    Raises:
+        FormatError: the file is damaged, or carries no weights.
+        VerifyError: its program breaks a rule.
+        DataError: the rows do not fit.
+    """
+    found = load_program_file(path)
+    verify(found.program, after=f"reading {Path(path).name}")
+    _check_runnable(found.program, found.weights, str(path))
+    inputs = list(rows) if isinstance(rows, list) else [rows]
+    if isinstance(backend, str):
+        with open_backend(backend) as opened:
+            return run_program(opened.backend, found.program, found.weights, inputs, progress)[0]
+    return run_program(backend, found.program, found.weights, inputs, progress)[0]
+
+
+def run_program(
+    backend: Backend,
+    program: Program,
+    weights: Mapping[str, Array],
+    inputs: list[Array],
+    progress: Callable[[int, int], None] | None = None,
+) -> list[npt.NDArray[np.float32]]:
+    """Every output of an inference program with its weights, in a session of its own."""
+    session = backend.open_session()
+    try:
+        tensors = program.of_role(*_NEEDS_WEIGHTS)
+        session.ensure(tensors)
+        for tensor in tensors:
+            session.write(tensor.name, np.ascontiguousarray(weights[tensor.name]))
+        with Inference(backend, program, session) as inference:
+            return inference.run(inputs, progress)
+    finally:
+        session.close()
+
+
+def _check_runnable(program: Program, weights: Mapping[str, Array], who: str) -> None:
+    if program.mode != "infer":
+        raise DataError(
+            f"expected an inference program, got one of mode {quoted(program.mode)}",
+            who=who,
+            hint="write one with: glassbox export PROJECT --format gbi -o FILE.gbi",
+        )
+    missing = [t.name for t in program.of_role(*_NEEDS_WEIGHTS) if t.name not in weights]
+    if missing:
+        raise FormatError(
+            f"the file carries no weights for {quoted(missing[0])}",
+            who=who,
+            hint="export a trained project with --format gbi",
+        )

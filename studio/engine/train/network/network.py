@@ -1,0 +1,220 @@
+"""A network on a device: one session, the programs of a task, and executables made when needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
+from studio.engine.core.errors import CheckpointError, MemoryShortageError, quoted
+from studio.engine.core.tensor import Ref, Role, Tensor
+from studio.engine.isa.program import Program
+from studio.engine.layers.initializers import initial_values, starts_at_zero
+from studio.engine.runtime.backend import Backend, BackendSession, Executable
+from studio.engine.runtime.free_memory import free_memory, reserve_of, shortage_text
+from studio.engine.runtime.peaks import is_gpu
+from studio.engine.train.listing.debug_output import told_steps
+from studio.engine.train.network.live import LiveTaps, Replacement
+from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.task import Task
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Weights: TypeAlias = dict[str, Array]
+CompileProgress: TypeAlias = Callable[[int, int], None]
+
+WEIGHT_ROLES = (Role.PARAM, Role.STATE)
+STATE_ROLES = (Role.PARAM, Role.STATE, Role.SLOT)
+
+SNAPSHOT_BYTES = 64 << 20
+"""States up to this size are kept at the start of each epoch, to repeat it from."""
+
+Snapshot: TypeAlias = Mapping[str, npt.NDArray[np.generic]]
+_NAMED = 2
+
+
+class Network:
+    """Owns the session of one network and everything compiled for it; a context manager.
+
+    Args:
+        task: what it is for.
+        backend: where it lives; stays the caller's.
+        progress: hears (kernels compiled, kernels in all) during compilation.
+    """
+
+    def __init__(
+        self, task: Task, backend: Backend, progress: CompileProgress | None = None
+    ) -> None:
+        self.task = task
+        self.backend = backend
+        self.programs = Programs(task)
+        self.session: BackendSession = backend.open_session()
+        self._progress = progress
+        self._executables: dict[tuple[str, int], Executable] = {}
+        self.live = LiveTaps(self)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def program(self, mode: str) -> Program:
+        """The program of a mode, as it runs on this backend."""
+        return self.programs.program(mode, self.task.settings.level, self.backend.target)
+
+    def executable(self, mode: str, batch: int) -> Executable:
+        """The program of a mode for batches of ``batch`` rows; compiled on first use."""
+        key = (mode, batch)
+        if key not in self._executables:
+            made = self.backend.compile(self.program(mode), self.session, batch, self._progress)
+            self._executables[key] = told_steps(made, self.backend)
+            self.live.made(mode, self._executables[key])
+        return self._executables[key]
+
+    def compile_keeping(self, mode: str, names: frozenset[str]) -> Program:
+        """The program of a mode, compiled again so that tensors of these names stay stored."""
+        settings = self.task.settings
+        return self.programs.compile(mode, settings.level, self.backend.target, keep=names)
+
+    def replace(self, mode: str, replacement: Replacement) -> None:
+        """Run another program of the mode from now on, on the same session (between steps)."""
+        settings = self.task.settings
+        self.programs.keep(
+            mode, settings.level, self.backend.target, replacement.kept, replacement.program
+        )
+        self.forget(mode)
+        for executable in replacement.executables:
+            self._executables[mode, executable.batch] = executable
+            self.live.made(mode, executable)
+
+    def forget(self, mode: str) -> None:
+        """Give up the executables of a mode, whose resident data is about to change its length."""
+        for key in [key for key in self._executables if key[0] == mode]:
+            self.live.gone(self._executables[key])
+            self._executables.pop(key).close()
+
+    def tensors(self, mode: str, roles: tuple[Role, ...] = WEIGHT_ROLES) -> tuple[Tensor, ...]:
+        """Persistent tensors of a mode's program in id order, views left out."""
+        return tuple(t for t in self.program(mode).of_role(*roles) if t.view_of is None)
+
+    def initialise(self, seed: int, mode: str = "train") -> None:
+        """Make parameters, statistics and slots as they begin; the same for the same seed."""
+        tensors = self.tensors(mode, STATE_ROLES)
+        # A new tensor is zero already.
+        zero = {t.name for t in tensors if starts_at_zero(t) and not self.session.has(t.name)}
+        self.session.ensure(tensors)
+        rest = [tensor for tensor in tensors if tensor.name not in zero]
+        self.session.write_all((tensor.name, initial_values(tensor, seed)) for tensor in rest)
+
+    def read(self, roles: tuple[Role, ...] = WEIGHT_ROLES, mode: str = "train") -> Weights:
+        """Tensors of the given roles by name, as stored; waits for the device once."""
+        found: dict[str, Future[Array]] = {
+            t.name: self.session.read(t.name) for t in self.tensors(mode, roles)
+        }
+        return {name: np.array(future.result()) for name, future in found.items()}
+
+    def write(
+        self,
+        values: Mapping[str, Array],
+        roles: tuple[Role, ...] = WEIGHT_ROLES,
+        mode: str = "train",
+        who: str = "weights",
+    ) -> None:
+        """Write all tensors of the given roles; CheckpointError unless they fit exactly."""
+        tensors = self.tensors(mode, roles)
+        check_fit(tensors, values, who)
+        self.session.ensure(tensors)
+        self.session.write_all((t.name, np.ascontiguousarray(values[t.name])) for t in tensors)
+
+    def close(self) -> None:
+        """Give everything back to the backend; more than once does nothing."""
+        self.live.close()
+        for executable in self._executables.values():
+            executable.close()
+        self._executables.clear()
+        self.session.close()
+
+
+def check_fit(tensors: tuple[Tensor, ...], values: Mapping[str, Array], who: str) -> None:
+    """CheckpointError naming the first tensor that is missing or of another shape or type."""
+    for tensor in tensors:
+        found = values.get(tensor.name)
+        if found is None:
+            raise CheckpointError(
+                f"there is nothing for {quoted(tensor.name)}",
+                who=who,
+                hint="it was made for another network or optimiser",
+            )
+        if tuple(found.shape) != tensor.shape or found.dtype != tensor.dtype.np:
+            raise CheckpointError(
+                f"{quoted(tensor.name)}: expected {tensor.type}, "
+                f"got {found.dtype}{list(found.shape)}",
+                who=who,
+                hint="it was made for another network",
+            )
+
+
+def snapshot_of(network: Network) -> Snapshot | None:
+    """Weights, statistics and slots as they are, or None where they are too large to keep."""
+    tensors = network.tensors("train", STATE_ROLES)
+    size = sum(t.numel(1) * t.dtype.itemsize for t in tensors)
+    return network.read(STATE_ROLES) if size <= SNAPSHOT_BYTES else None
+
+
+def require_room(network: Network) -> None:
+    """MemoryShortageError where weights, their state and a step need more than is free.
+
+    Memory of a card is not asked for: its backend refuses what is beyond its budget.
+    """
+    task = network.task
+    free = None if is_gpu(network.backend) else free_memory()
+    if free is None:
+        return
+    kept = sum(
+        tensor.numel(1) * tensor.dtype.itemsize
+        for tensor in network.tensors("train", STATE_ROLES)
+        if not network.session.has(tensor.name)
+    )
+    batch = task.batch_rows
+    plan = _plan(network, batch)
+    needed = kept + plan.total_bytes
+    usable = free - reserve_of(free)
+    if needed <= usable:
+        return
+    sizes = _halves(batch)
+    fitting = next((n for n in sizes if kept + _plan(network, n).total_bytes <= usable), 0)
+    largest = ", ".join(str(ref) for ref in _largest(plan))
+    raise MemoryShortageError(
+        f"training in batches of {batch} {shortage_text(needed, free)}; "
+        f"the largest tensors of a step: {largest}",
+        who=task.name,
+        hint=f"a batch size of {fitting} fits" if fitting else "make its layers smaller",
+        fitting=fitting,
+    )
+
+
+def _plan(network: Network, batch: int) -> MemoryPlan:
+    samples = network.task.training
+    rows = 0 if samples is None else len(samples)
+    return plan_memory(network.program("train"), batch, rows, network.backend.target)
+
+
+def _halves(batch: int) -> Iterator[int]:
+    while batch > 1:
+        batch //= 2
+        yield batch
+
+
+def _largest(plan: MemoryPlan) -> list[Ref]:
+    found = sorted(plan.slots, key=lambda storage: -plan.slots[storage].nbytes)[:_NAMED]
+    return [Ref(storage.root, storage.grad) for storage in found]

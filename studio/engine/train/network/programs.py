@@ -1,0 +1,102 @@
+"""The programs of a task: lowered, differentiated, given their updates, and optimised."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from studio.engine.compiler.lower import lower
+from studio.engine.compiler.pipeline import Folding, Observer, compile_program
+from studio.engine.compiler.target import CPU, Target
+from studio.engine.isa.program import Program
+from studio.engine.optim.emit_updates import emit_updates
+from studio.engine.runtime.live_places import find_ref
+from studio.engine.train.listing.debug_output import told_passes
+from studio.engine.train.project.task import Task
+
+
+class Programs:
+    """Makes the programs of a task, each once.
+
+    Args:
+        task: network, objective and form of the data.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._made: dict[tuple[str, int, Target], Program] = {}
+        self._kept: dict[str, frozenset[str]] = {}
+
+    def lowered(self, mode: str) -> Program:
+        """The program of a mode as lowering makes it; CompileError where a loss is missing."""
+        task = self._task
+        objective = mode != "infer" and task.has_objective
+        return lower(
+            task.graph,
+            mode,
+            loss=list(task.losses) if objective else None,
+            metrics=task.metrics if objective else (),
+            loss_weights=task.loss_weights if objective else (),
+            data=task.spec,
+        )
+
+    def program(self, mode: str, level: int = 2, target: Target = CPU) -> Program:
+        """The program a backend runs.
+
+        Args:
+            mode: ``train``, ``evaluate`` or ``infer``.
+            level: how much is optimised, 0 to 2.
+            target: the kind of device.
+        """
+        key = (mode, level, target)
+        if key not in self._made:
+            self._made[key] = self.compile(mode, level, target)
+        return self._made[key]
+
+    def compile(
+        self,
+        mode: str,
+        level: int = 2,
+        target: Target = CPU,
+        *,
+        disabled: Collection[str] = (),
+        verify: bool = False,
+        observer: Observer | None = None,
+        folding: Folding | None = None,
+        keep: Collection[str] = (),
+    ) -> Program:
+        """A program compiled again, with the options of `pipeline.compile_program`.
+
+        ``keep`` names tensors that must stay stored; NotThereError for one that does not exist.
+        """
+        optimizer = self._task.settings.optimizer
+        lowered = self.lowered(mode)
+        return compile_program(
+            lowered,
+            target,
+            level,
+            disabled=disabled,
+            verify=verify,
+            observer=told_passes(observer),
+            emit_updates=lambda program: emit_updates(program, optimizer),
+            folding=folding,
+            keep=[find_ref(lowered, name, grad=False).id for name in sorted(keep)],
+        )
+
+    def kept(self, mode: str) -> frozenset[str]:
+        """Names of the tensors the program of a mode was told to keep."""
+        return self._kept.get(mode, frozenset())
+
+    def keep(
+        self, mode: str, level: int, target: Target, names: frozenset[str], program: Program
+    ) -> None:
+        """Take a program that keeps tensors of these names for the one of its mode."""
+        self._made[mode, level, target] = program
+        self._kept[mode] = names
+
+    def passes(
+        self, mode: str, level: int = 2, target: Target = CPU
+    ) -> list[tuple[str, Program, Program]]:
+        """Name, program before and program after of every step of the compiler."""
+        steps: list[tuple[str, Program, Program]] = []
+        self.compile(mode, level, target, observer=lambda *step: steps.append(step), verify=True)
+        return steps

@@ -1,0 +1,156 @@
+"""A network with weights: metrics on samples, outputs for raw rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import DataError, FormatError
+from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.runtime.backend import Backend
+from studio.engine.train.data.predict_input import InputSpec
+from studio.engine.train.data.samples import Samples
+from studio.engine.train.network.evaluation import Evaluator
+from studio.engine.train.network.inference import Inference
+from studio.engine.train.network.network import Network
+from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.weights_origin import WeightsOrigin, origin_of_run
+
+Array: TypeAlias = npt.NDArray[np.generic]
+
+
+class Trained:
+    """Evaluates and predicts with the weights a network holds; a context manager.
+
+    Args:
+        network: holds the weights.
+        owned: whether closing this closes the network.
+        checkpoint: the checkpoint of these weights, if there is one.
+        origin: where they come from, if that is known.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        owned: bool = False,
+        checkpoint: Checkpoint | None = None,
+        origin: WeightsOrigin | None = None,
+    ) -> None:
+        self.network = network
+        self.checkpoint = checkpoint
+        self.origin = origin
+        self.task = network.task
+        self._owned = owned
+        self._evaluator: Evaluator | None = None
+        self._inference: Inference | None = None
+
+    @classmethod
+    def of_weights(cls, task: Task, backend: Backend, weights: Mapping[str, Array]) -> Trained:
+        """A network with weights by tensor name, as stored; CheckpointError if they do not fit."""
+        network = Network(task, backend)
+        try:
+            network.write(weights, mode="infer", who=task.name)
+        except BaseException:
+            network.close()
+            raise
+        return cls(network, owned=True)
+
+    @classmethod
+    def of_checkpoint(cls, task: Task, path: Path | str, backend: Backend) -> Trained:
+        """A network with the weights of a checkpoint file."""
+        found = Checkpoint.load(path)
+        made = cls.of_weights(task, backend, found.tensors)
+        made.checkpoint = found
+        return made
+
+    @classmethod
+    def of_run(cls, run: RunFolder, backend: Backend, task: Task | None = None) -> Trained:
+        """The result of a recorded run; ``task`` is made from its settings unless given."""
+        made = task or Task.of_project(run.project())
+        while True:
+            origin = origin_of_run(run)
+            path = origin.checkpoint
+            try:
+                found = cls.of_checkpoint(made, str(path), backend)
+            except FormatError:
+                # A running training removes old checkpoints after it has written a newer one.
+                if path is not None and path.is_file():
+                    raise
+                continue
+            found.origin = origin
+            return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def weights(self) -> dict[str, Array]:
+        """Parameters and running statistics by tensor name, as stored."""
+        return self.network.read(mode="infer")
+
+    def evaluate(self, samples: Samples | None = None) -> dict[str, float]:
+        """Loss and metrics on samples; on the test part unless told. DataError without any."""
+        chosen = samples or self.task.test
+        if chosen is None:
+            raise DataError("there is no test part to measure", who=self.task.name)
+        if not self.task.has_objective:
+            raise DataError("a loss is needed to evaluate", who=self.task.name)
+        if self._evaluator is None:
+            self._evaluator = Evaluator(self.network)
+        return self._evaluator.evaluate(chosen)
+
+    def predict(
+        self, rows: Array | list[Array], progress: Callable[[int, int], None] | None = None
+    ) -> npt.NDArray[np.float32]:
+        """Outputs [rows, …] for raw rows [rows, …] of the input's own type; any number of rows."""
+        return self.predict_all(list(rows) if isinstance(rows, list) else [rows], progress)[0]
+
+    def predict_all(
+        self, inputs: list[Array], progress: Callable[[int, int], None] | None = None
+    ) -> list[npt.NDArray[np.float32]]:
+        """Every output of a network, for one array per input."""
+        if self._inference is None:
+            program = self.network.program("infer")
+            self._inference = Inference(self.network.backend, program, self.network.session)
+        return self._inference.run(inputs, progress)
+
+    def input_spec(self, key: str = "") -> InputSpec:
+        """What `read_inputs` needs to turn a user's files into rows for `predict`."""
+        return input_spec(self.task, key)
+
+    def close(self) -> None:
+        """Give back what this made."""
+        if self._inference is not None:
+            self._inference.close()
+            self._inference = None
+        self._evaluator = None
+        if self._owned:
+            self.network.close()
+
+
+def input_spec(task: Task, key: str = "") -> InputSpec:
+    """The form of a task's raw input, for reading files."""
+    source = task.spec.inputs[0]
+    dataset = task.input_facts
+    return InputSpec(
+        source.shape,
+        DType(source.dtype),
+        dataset.value_range,
+        dataset.feature_names,
+        key,
+    )

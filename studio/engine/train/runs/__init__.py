@@ -1,0 +1,1 @@
+"""A run's folder on disk: what is in it, who trains it, and which weights came from it."""
