@@ -25,8 +25,7 @@ _CALLBACKS = "studio.engine.train.callbacks"
 _TRAIN = "studio.engine.train"
 _PLACES: dict[str, tuple[str, ...]] = {
     **{module: (name,) for name, module in _FAMILIES.items()},
-    f"{_TRAIN}.data.bundled": ("load_digits", "load_iris"),
-    f"{_TRAIN}.data.toy": ("circles", "moons", "spirals"),
+    f"{_TRAIN}.data.builtin": ("circles", "load_digits", "load_iris", "moons", "spirals"),
     f"{_TRAIN}.devices": ("open_backend",),
     f"{_TRAIN}.export.exporting": ("export_all", "export_file"),
     f"{_TRAIN}.loop.trainer": ("Trainer",),

@@ -57,11 +57,11 @@ from studio.engine.train.callbacks.history import History
 from studio.engine.train.callbacks.learning_rate import LearningRateScheduler
 from studio.engine.train.callbacks.learning_rate import ReduceLROnPlateau
 from studio.engine.train.callbacks.model_checkpoint import ModelCheckpoint
-from studio.engine.train.data.bundled import load_digits
-from studio.engine.train.data.bundled import load_iris
-from studio.engine.train.data.toy import circles
-from studio.engine.train.data.toy import moons
-from studio.engine.train.data.toy import spirals
+from studio.engine.train.data.builtin import circles
+from studio.engine.train.data.builtin import load_digits
+from studio.engine.train.data.builtin import load_iris
+from studio.engine.train.data.builtin import moons
+from studio.engine.train.data.builtin import spirals
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import export_all
 from studio.engine.train.export.exporting import export_file

@@ -20,9 +20,9 @@ from studio.engine.core.options import (
     numbers,
     spec,
 )
+from studio.engine.train.data.builtin import MAX_POINTS
 from studio.engine.train.data.csv.rows import DELIMITERS
 from studio.engine.train.data.normalization import KINDS
-from studio.engine.train.data.toy import MAX_POINTS
 from studio.engine.train.project.data_settings import OWN_FIELDS
 from studio.session.core.option_rows import Row, row_of
 

@@ -11,7 +11,7 @@ import pytest
 from studio.engine.compiler.lower_augment import Augmentation, Flip, Noise, Shift
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref
-from studio.engine.train.data.bundled import load_digits
+from studio.engine.train.data.builtin import load_digits
 from studio.engine.train.data.normalization import make_normalization
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network.data_feeder import DataFeeder

@@ -8,13 +8,12 @@ from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.data.arrays.idx import load_idx
 from studio.engine.train.data.arrays.numpy_files import ArrayOptions, load_npy_pair, load_npz
-from studio.engine.train.data.bundled import load_digits, load_iris
+from studio.engine.train.data.builtin import circles, load_digits, load_iris, moons, spirals
 from studio.engine.train.data.csv.rows import parse_delimiter
 from studio.engine.train.data.csv.table import CsvOptions, load_csv
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.images.folder import ColorMode, FolderOptions, load_image_folder
 from studio.engine.train.data.reference_options import Reference, ReferenceOptions
-from studio.engine.train.data.toy import circles, moons, spirals
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "digits": (),

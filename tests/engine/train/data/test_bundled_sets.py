@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.data import bundled
-from studio.engine.train.data.bundled import bundled_path, load_digits, load_iris
+from studio.engine.train.data import builtin
+from studio.engine.train.data.builtin import bundled_path, load_digits, load_iris
 
 UCI_TEST_COUNTS = [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
 """Samples per digit that the UCI description states for the test part."""
@@ -58,13 +58,13 @@ def test_other_names_are_refused(name: str) -> None:
 
 
 def test_installed_package_finds_its_own_copy(tmp_path: Path) -> None:
-    package = Path(bundled.__file__).resolve().parents[3]
+    package = Path(builtin.__file__).resolve().parents[3]
     skip = shutil.ignore_patterns("__pycache__", "gl", "cpu", "ui")
     shutil.copytree(package, tmp_path / "studio", ignore=skip)
     target = tmp_path / "studio" / "projects" / "data"
     shutil.copytree(bundled_path("iris.csv").parent, target, dirs_exist_ok=True)
     code = (
-        "from studio.engine.train.data.bundled import bundled_path, load_iris\n"
+        "from studio.engine.train.data.builtin import bundled_path, load_iris\n"
         "import sys; sys.stdout.write(f'{bundled_path(\"iris.csv\")} {len(load_iris())}')"
     )
     result = subprocess.run(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import ParameterError
+from studio.engine.train.data.builtin import circles, moons, spirals
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.toy import circles, moons, spirals
 
 
 @pytest.mark.parametrize("make", [spirals, moons, circles])

@@ -20,9 +20,8 @@ from studio.engine.optim.losses import Loss
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.data.samples import Samples
-from studio.engine.train.loop.guessing import guessing_loss
 from studio.engine.train.loop.trainer import Trainer, TrainingResult
-from studio.engine.train.loop.verdict import LossTrace, Verdict
+from studio.engine.train.loop.verdict import LossTrace, Verdict, guessing_loss
 from studio.engine.train.model.model_data import sources_of
 from studio.engine.train.network.network import STATE_ROLES
 from studio.engine.train.project.project import Project
