@@ -101,7 +101,7 @@ def run(
     weights: Mapping[str, npt.ArrayLike] | None = None,
     backend: str = "cpu",
     seed: int = 0,
-) -> dict[str, npt.NDArray[np.float32]]:
+) -> dict[str, Array]:
     """Run an inference program once; its outputs by tensor name.
 
     Args:

@@ -151,11 +151,12 @@ class _Lowering:
 
     def _make_inputs(self) -> None:
         for index, node in enumerate(self.graph.inputs):
-            fed = self.data.is_fed_directly(index)
+            type_ = self.types[Port(node.id)]
+            fed = self.data.is_fed_directly(index, type_.dtype)
             with self.builder.owned_by(node.id, layer=node.id):
                 self.values[Port(node.id)] = self.builder.tensor(
                     f"{node.layer.name}/output",
-                    *self.types[Port(node.id)],
+                    *type_,
                     role=Role.INPUT if fed else Role.ACTIVATION,
                     port="output",
                 )

@@ -97,30 +97,31 @@ class DataSection:
         """The order of the samples of this mode."""
         return self._once(f"{self._control}/order", (ROWS,), DType.int32, Role.DATA)
 
-    def is_fed_directly(self, index: int) -> bool:
-        """Whether the caller feeds the network input itself, with nothing in between."""
+    def is_fed_directly(self, index: int, wanted: DType) -> bool:
+        """Whether the caller feeds the input of dtype ``wanted`` itself."""
         source = self._spec.inputs[index]
         return not (
-            self.gathers or source.scale or source.dtype is not DType.float32 or
-            self._changes(index)
-        )  # fmt: skip
+            self.gathers or source.scale or source.dtype is not wanted or self._changes(index)
+        )
 
     def feed_input(self, index: int, network: Ref, who: str) -> None:
         """Emit what leads from the samples of input ``index`` to the tensor ``network``."""
         source = self._spec.inputs[index]
-        wanted = self._builder.type_of(network).shape[1:]
-        if source.shape != wanted:
+        wanted = self._builder.type_of(network)
+        if source.shape != wanted.sample:
             raise ShapeError(
-                f"expected samples {shape_text(wanted)}, got {shape_text(source.shape)}",
+                f"expected samples {shape_text(wanted.sample)}, got {shape_text(source.shape)}",
                 who=who,
                 hint=f"give the Input layer the shape {shape_text(source.shape)}",
             )
-        if self.is_fed_directly(index):
+        if wanted.dtype is not DType.float32:
+            self._check_whole(index, source, who)
+        if self.is_fed_directly(index, wanted.dtype):
             self.fed.append(network)
             self.batches.append(network)
             return
         part = f"x{self._suffix(index, len(self._spec.inputs))}"
-        steps = self._steps(index, source)
+        steps = self._steps(index, source, wanted.dtype)
         if not self.gathers:
             raw = self._late(f"raw/{part}", (BATCH, *source.shape), source.dtype, Role.INPUT)
             self.fed.append(raw)
@@ -211,7 +212,7 @@ class DataSection:
         return self._emit(data.TakeRows, f"batch/class_weight{suffix}", table=table, i=classes)
 
     def _steps(
-        self, index: int, source: Source
+        self, index: int, source: Source, wanted: DType
     ) -> list[tuple[str, type[Instruction], dict[str, Any]]]:
         """Instructions between the raw batch and the network input."""
         steps: list[tuple[str, type[Instruction], dict[str, Any]]] = []
@@ -223,8 +224,9 @@ class DataSection:
                 "shift": self._constant(f"data/shift{suffix}", source.shift),
             }
             steps.append(("normalized", data.Normalize, constants))
-        elif source.dtype is not DType.float32:
-            steps.append(("float", move.Cast, {"dtype": "float32"}))
+        elif source.dtype is not wanted:
+            name = "float" if wanted is DType.float32 else wanted.name
+            steps.append((name, move.Cast, {"dtype": wanted.name}))
         for name, change in self._changes(index):
             if len(source.shape) != 3:
                 raise ShapeError(
@@ -251,6 +253,18 @@ class DataSection:
             if not change.random or self._mode == "train":
                 found.append((name, change))
         return found
+
+    def _check_whole(self, index: int, source: Source, who: str) -> None:
+        """CompileError where an input of whole numbers would get others."""
+        found, hint = "", ""
+        if source.dtype not in (DType.int32, DType.uint8, DType.bool):
+            found, hint = source.dtype.name, "give the Input layer the dtype float32"
+        elif source.scale:
+            found, hint = "normalised ones", "turn normalisation off"
+        elif self._changes(index):
+            found, hint = "augmented ones", "remove the augmentation"
+        if found:
+            raise CompileError(f"expected whole numbers, got {found}", who=who, hint=hint)
 
     def _check_normalization(self, source: Source) -> None:
         last = source.shape[-1] if source.shape else 1

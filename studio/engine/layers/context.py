@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from studio.engine.core.errors import CompileError, ParameterError, ShapeError
 from studio.engine.core.philox import stream_of
-from studio.engine.core.tensor import ABSENT, Ref, Role, Shape
+from studio.engine.core.tensor import ABSENT, Ref, Role, Shape, TensorType
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.softmax import Softmax, SoftmaxCE, SoftmaxLog
@@ -63,7 +63,11 @@ class LayerContext:
 
     def shape_of(self, ref: Ref) -> Shape:
         """Shape without the batch dimension."""
-        return self._builder.type_of(ref).shape[1:]
+        return self.type_of(ref).shape[1:]
+
+    def type_of(self, ref: Ref) -> TensorType:
+        """Shape with the batch, and dtype."""
+        return self._builder.type_of(ref)
 
     def stream(self, role: str) -> int:
         """Stream of random numbers for a role of this layer, whatever its place in the program."""

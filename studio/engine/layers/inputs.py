@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError
-from studio.engine.core.options import integers
-from studio.engine.core.tensor import MAX_RANK, Ref, Shape
+from studio.engine.core.options import choice, integers
+from studio.engine.core.tensor import MAX_RANK, Ref, Shape, TensorType
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.layer import Layer, shape_text
 
@@ -29,6 +30,10 @@ class Input(Layer):
         "Shape of one sample, without the batch: height, width, channels.", low=1,
         start=[28, 28, 1],
     )  # fmt: skip
+    dtype = choice(
+        "Element type of the samples; int32 for whole numbers such as the indices of words.",
+        "float32", "int32", on_card=False,
+    )  # fmt: skip
 
     def __init__(
         self, *args: object, name: str = "", trainable: bool = True, **given: object
@@ -44,6 +49,11 @@ class Input(Layer):
         """The stated shape."""
         del shapes
         return self.shape
+
+    def output_types(self, *types: TensorType) -> tuple[TensorType, ...]:
+        """The stated shape and dtype."""
+        del types
+        return (TensorType.of_batch(self.shape, DType.parse(self.dtype)),)
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
         """The tensor the program feeds; there is nothing to compute."""

@@ -39,6 +39,9 @@ CATEGORIES = (
 )
 """What a layer may be for, in the order palettes and tables list layers."""
 
+MOVED = (DType.float32, DType.int32, DType.uint8, DType.bool)
+"""Element types of layers that move values and do not compute with them."""
+
 _NAME = re.compile(r"\w[\w.\-]{0,63}\Z")
 
 

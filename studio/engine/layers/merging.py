@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import integer
-from studio.engine.core.tensor import Ref, Shape
+from studio.engine.core.tensor import Ref, Shape, TensorType
 from studio.engine.isa.ops import arithmetic, move
 from studio.engine.layers.context import LayerContext
-from studio.engine.layers.layer import Layer, shape_text
+from studio.engine.layers.layer import MOVED, Layer, shape_text
 
 
 class Merge(Layer, abstract=True):
@@ -78,12 +79,24 @@ class Concatenate(Layer):
     """Lays its inputs side by side along one dimension."""
 
     category = "merge"
+    dtypes: ClassVar[tuple[DType, ...]] = MOVED
     words = ("concat", "cat", "join", "merge")
     followers = ("Conv2D", "Dense", "BatchNormalization")
     arity: ClassVar[tuple[int, int | None]] = (2, None)
     positional = ("axis",)
 
     axis = integer("The joined dimension, counted with the batch; -1 is the last.", -1)
+
+    def check_dtypes(self, *types: TensorType) -> None:
+        """Inputs of one dtype."""
+        super().check_dtypes(*types)
+        names = list(dict.fromkeys(each.dtype.name for each in types))
+        if len(names) > 1:
+            raise ShapeError(
+                f"expected inputs of one dtype, got {' and '.join(names)}",
+                who=self.who,
+                hint="put Rescaling(1.0) behind the whole numbers, which turns them into float32",
+            )
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The common shape with the joined dimension summed."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from math import prod
+from typing import ClassVar
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError, quoted
 from studio.engine.core.options import Plain, choice, integers, spec
 from studio.engine.core.tensor import BATCH, MAX_RANK, Ref, Shape
 from studio.engine.isa.ops import move
 from studio.engine.layers.context import LayerContext
-from studio.engine.layers.layer import Layer, shape_text
+from studio.engine.layers.layer import MOVED, Layer, shape_text
 
 Border = tuple[tuple[int, int], tuple[int, int]]
 
@@ -20,6 +22,7 @@ class Flatten(Layer):
     """Lays every sample out as one row, the last dimension running fastest."""
 
     category = "shape"
+    dtypes: ClassVar[tuple[DType, ...]] = MOVED
     words = ("flat", "unroll")
     followers = ("Dense", "Dropout")
 
@@ -38,6 +41,7 @@ class Reshape(Layer):
     """Gives every sample another shape with as many elements."""
 
     category = "shape"
+    dtypes: ClassVar[tuple[DType, ...]] = MOVED
     words = ("view", "resize")
     followers = ("Conv2D", "Dense")
     positional = ("target_shape",)
@@ -103,6 +107,7 @@ class ZeroPadding2D(Layer):
     """Surrounds a picture with zeros."""
 
     category = "shape"
+    dtypes: ClassVar[tuple[DType, ...]] = MOVED
     words = ("pad", "padding", "border")
     followers = ("Conv2D", "MaxPooling2D")
     positional = ("padding",)

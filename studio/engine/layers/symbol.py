@@ -88,9 +88,9 @@ class Symbol:
         return f"<{which} {dtype}[{shape}] of {self.layer.who}>"
 
 
-def input_symbol(shape: Sequence[int], name: str = "") -> Symbol:
-    """Where samples of a shape (without the batch) enter a network."""
-    return Call(InputLayer(tuple(shape), name=name)).outputs[0]
+def input_symbol(shape: Sequence[int], name: str = "", *, dtype: str = "float32") -> Symbol:
+    """Where samples of a shape (without the batch) and a dtype enter a network."""
+    return Call(InputLayer(tuple(shape), name=name, dtype=dtype)).outputs[0]
 
 
 def graph_of(inputs: Sequence[Symbol], outputs: Sequence[Symbol], name: str) -> LayerGraph:

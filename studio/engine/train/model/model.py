@@ -48,7 +48,6 @@ from studio.engine.train.settings import TrainingSettings
 from studio.engine.train.weights import initial_weights
 
 Array: TypeAlias = npt.NDArray[np.generic]
-Floats: TypeAlias = npt.NDArray[np.float32]
 WEIGHTS_SUFFIX = ".weights.safetensors"
 
 
@@ -268,7 +267,7 @@ class Model:
         values = list(found.values())
         return values[0] if len(values) == 1 else values
 
-    def predict(self, x: object) -> Floats | list[Floats]:
+    def predict(self, x: object) -> Array | list[Array]:
         """Outputs for any number of rows; a list where the network has several outputs."""
         arrays = input_arrays(x, self.graph, self._sources)
         sources = self._sources or sources_of(arrays)

@@ -12,7 +12,7 @@ from studio.engine.compiler.lower_data import Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, ParameterError, ShapeError
 from studio.engine.core.tensor import Shape
-from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.layer import shape_text
 from studio.engine.optim.losses import Loss
 from studio.engine.train.data.samples import Array, Samples, as_list, stored_array
@@ -37,19 +37,22 @@ def input_arrays(
         ShapeError: a sample has another shape than its input.
     """
     listed = as_list(values)
-    nodes = graph.inputs
+    nodes, types = graph.inputs, graph.types()
     if len(listed) != len(nodes):
         raise DataError(f"expected {len(nodes)} input arrays, got {len(listed)}", who=graph.name)
     found: list[Array] = []
     for index, (value, node) in enumerate(zip(listed, nodes, strict=True)):
         array = stored_array(value, node.layer.name)
-        wanted = graph.shapes()[node.id]
-        if array.shape[1:] != wanted:
+        wanted = types[Port(node.id)]
+        if array.shape[1:] != wanted.sample:
             raise ShapeError(
-                f"expected samples {shape_text(wanted)}, got {shape_text(tuple(array.shape[1:]))}",
+                f"expected samples {shape_text(wanted.sample)}, got "
+                f"{shape_text(tuple(array.shape[1:]))}",
                 who=node.layer.name,
                 hint="the first dimension of an array counts the samples",
             )
+        if wanted.dtype is DType.int32 and array.dtype.kind == "f":
+            array = _converted(array, DType.int32, node.layer.name)
         if sources and array.dtype != sources[index].dtype.np:
             array = _converted(array, sources[index].dtype, node.layer.name)
         found.append(np.ascontiguousarray(array))
@@ -150,7 +153,8 @@ def class_factors(
 
 def _converted(array: Array, dtype: DType, who: str) -> Array:
     """Values in another storage type; DataError where that would change one."""
-    made = array.astype(dtype.np)
+    with np.errstate(invalid="ignore"):
+        made = array.astype(dtype.np)
     if not np.array_equal(made.astype(np.float64), array.astype(np.float64)):
         raise DataError(
             f"expected values that {dtype.name} can hold, got {array.dtype.name}", who=who

@@ -28,7 +28,7 @@ def execute(
     rows: Array | list[Array],
     backend: Backend | str = "auto",
     progress: Callable[[int, int], None] | None = None,
-) -> npt.NDArray[np.float32]:
+) -> Array:
     """The first output of an instruction file for raw rows.
 
     Args:
@@ -58,7 +58,7 @@ def run_program(
     weights: Mapping[str, Array],
     inputs: list[Array],
     progress: Callable[[int, int], None] | None = None,
-) -> list[npt.NDArray[np.float32]]:
+) -> list[Array]:
     """Every output of an inference program with its weights, in a session of its own."""
     session = backend.open_session()
     try:

@@ -61,9 +61,10 @@ class Inference:
 
     def run(
         self, inputs: list[Array], progress: Callable[[int, int], None] | None = None
-    ) -> list[npt.NDArray[np.float32]]:
+    ) -> list[Array]:
         """Outputs [rows, …] for inputs [rows, …] in the program's own types.
 
+        Outputs are float32, or in their own type where that holds whole numbers or bools.
         Dimensions of length 1 behind the first may be missing or too many; float64 is taken as
         float32. ``progress`` hears (rows done, rows in all). DataError where an input does not fit.
         """
@@ -84,9 +85,7 @@ class Inference:
                 progress(done, count)
         if not parts:
             return [self._empty(i) for i in self.program.outputs]
-        return [
-            np.concatenate(each).astype(np.float32, copy=False) for each in zip(*parts, strict=True)
-        ]
+        return [_widened(np.concatenate(each)) for each in zip(*parts, strict=True)]
 
     def close(self) -> None:
         """Give the executables back; more than once does nothing."""
@@ -126,8 +125,9 @@ class Inference:
             self._executables[batch] = told_steps(made, self._backend)
         return self._executables[batch]
 
-    def _empty(self, output: int) -> npt.NDArray[np.float32]:
-        return np.empty((0, *self.program.tensors[output].shape[1:]), np.float32)
+    def _empty(self, output: int) -> Array:
+        tensor = self.program.tensors[output]
+        return _widened(np.empty((0, *tensor.shape[1:]), tensor.dtype.np))
 
     def _checked_count(self, tensors: list[Tensor], inputs: list[Array]) -> int:
         if len(inputs) != len(tensors):
@@ -154,6 +154,11 @@ class Inference:
                 who=self.program.name,
             )
         return counts.pop()
+
+
+def _widened(values: Array) -> Array:
+    """Floats as float32, others as they are."""
+    return values.astype(np.float32, copy=False) if values.dtype.kind == "f" else values
 
 
 def _fitted(tensor: Tensor, values: Array) -> Array:

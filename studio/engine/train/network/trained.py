@@ -116,13 +116,13 @@ class Trained:
 
     def predict(
         self, rows: Array | list[Array], progress: Callable[[int, int], None] | None = None
-    ) -> npt.NDArray[np.float32]:
+    ) -> Array:
         """Outputs [rows, …] for raw rows [rows, …] of the input's own type; any number of rows."""
         return self.predict_all(list(rows) if isinstance(rows, list) else [rows], progress)[0]
 
     def predict_all(
         self, inputs: list[Array], progress: Callable[[int, int], None] | None = None
-    ) -> list[npt.NDArray[np.float32]]:
+    ) -> list[Array]:
         """Every output of a network, for one array per input."""
         if self._inference is None:
             program = self.network.program("infer")

@@ -13,7 +13,7 @@ from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
 from studio.engine.core.tensor import Shape
-from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.layer import Layer
 from studio.engine.optim.losses import Loss, OutputSpec
 from studio.engine.optim.metrics import Accuracy
@@ -95,7 +95,7 @@ class Task:
         check_complete(graph, settings)
         graph.check()
         if project.data is None:
-            inputs = tuple(Source(graph.shapes()[node.id]) for node in graph.inputs)
+            inputs = _plain_sources(graph)
             return cls(project.name, graph, settings, DataSpec(inputs))
         if dataset is None:
             dataset = project.data.open(project.folder)
@@ -139,7 +139,7 @@ class Task:
         graph.check()
         changed = replace(self, name=project.name, graph=graph, settings=settings)
         if self.training is None:
-            inputs = tuple(Source(graph.shapes()[node.id]) for node in graph.inputs)
+            inputs = _plain_sources(graph)
             return replace(changed, spec=DataSpec(inputs))
         _check_single(graph, project.name)
         losses, metrics = _objective(graph, settings, bool(self.class_names))
@@ -186,6 +186,13 @@ class Task:
     def has_objective(self) -> bool:
         """Whether there is a loss to train or evaluate by."""
         return bool(self.losses)
+
+
+def _plain_sources(graph: LayerGraph) -> tuple[Source, ...]:
+    """What each input takes, where nothing else is known of the data."""
+    types = graph.types()
+    found = (types[Port(node.id)] for node in graph.inputs)
+    return tuple(Source(each.sample, each.dtype) for each in found)
 
 
 def samples_of(dataset: Dataset) -> Samples:
