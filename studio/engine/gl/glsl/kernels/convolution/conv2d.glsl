@@ -1,5 +1,7 @@
 // conv2d: y[n,i,j,o] = b[o] + sum over r, s, c of x[n, i sh + r dh - ph, j sw + s dw - pw, c] w[r,s,c,o]:
 // a product of positions by taps and taps by filters.
+// The functions below say what is multiplied. The loops and main() are in lib/product_registers.glsl (a tile in
+// registers) or lib/product_tiles.glsl (tiles in shared memory); which one compiles depends on the variant.
 #include "window.glsl"
 #include "convolved.glsl"
 #include "product_registers.glsl"
