@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from studio.engine.compiler.lower_data import OWNER as DATA
 from studio.engine.compiler.lower_data import DataSection, DataSpec, Source
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import CompileError
+from studio.engine.core.errors import CompileError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import ABSENT, Ref, Role, Shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops import arithmetic, data
@@ -30,6 +31,9 @@ RING_ROWS = 1024
 Metrics: TypeAlias = Sequence[object] | Mapping[str, Sequence[object]]
 """A list for every output, or a list for each output by name."""
 
+LossWeights: TypeAlias = Sequence[float] | Mapping[str, float]
+"""A factor for each output, in order or by name (1 where one is left out); empty for 1 each."""
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -46,8 +50,54 @@ class Objective:
     weights: tuple[float, ...] = ()
 
 
+def is_by_output(value: object) -> TypeGuard[Mapping[str, object]]:
+    """Whether a value is an object by output name; the JSON form of one loss is none."""
+    if not isinstance(value, Mapping):
+        return False
+    config = value.get("config", {})
+    is_one = isinstance(value.get("type"), str) and set(value) <= {"type", "config"}
+    return not (is_one and isinstance(config, Mapping))
+
+
+def require_outputs(given: Mapping[str, object], outputs: Sequence[str], what: str) -> None:
+    """CompileError where an object by output name has a name that is no output's."""
+    for name in given:
+        if name not in outputs:
+            raise CompileError(
+                f"{what}: the network has no output {quoted(name)}",
+                who="compile",
+                hint=did_you_mean(name, outputs, f"its outputs are {', '.join(outputs)}"),
+            )
+
+
+def _losses_of(outputs: Sequence[str], loss: object) -> tuple[Loss, ...]:
+    if is_by_output(loss):
+        require_outputs(loss, outputs, "loss")
+        missing = next((name for name in outputs if loss.get(name) is None), None)
+        if missing is not None:
+            raise CompileError(f"loss: the output {quoted(missing)} has none", who="compile")
+        loss = [loss[name] for name in outputs]
+    losses = list(loss) if isinstance(loss, list | tuple) else [loss] * len(outputs)
+    if len(losses) != len(outputs):
+        raise CompileError(
+            f"expected a loss for each of {', '.join(outputs)}, got {len(losses)}", who="compile"
+        )
+    return tuple(Loss.resolve(one) for one in losses)
+
+
+def _weights_of(outputs: Sequence[str], weights: LossWeights) -> tuple[float, ...]:
+    if isinstance(weights, Mapping):
+        require_outputs(weights, outputs, "loss_weights")
+        weights = [weights.get(name, 1.0) for name in outputs] if weights else ()
+    if weights and len(weights) != len(outputs):
+        raise CompileError(
+            f"expected a weight for each of {', '.join(outputs)}, got {len(weights)}", who="compile"
+        )
+    return tuple(float(w) for w in weights)
+
+
 def objective_of(
-    outputs: Sequence[str], loss: object, metrics: Metrics = (), weights: Sequence[float] = ()
+    outputs: Sequence[str], loss: object, metrics: Metrics = (), weights: LossWeights = ()
 ) -> Objective:
     """An objective from losses and metrics given as instances, names or JSON forms.
 
@@ -55,22 +105,19 @@ def objective_of(
         outputs: names of the outputs, as `LayerGraph.output_names` has them.
         loss: one for all outputs, a list, or an object by output name.
         metrics: a list for all outputs, or an object with a list by output name.
-        weights: factor of each output's loss.
+        weights: factor of each output's loss, in order or by name.
+
+    Raises:
+        CompileError: an output has no loss, or a name is no output's; the name is given.
+        ParameterError: an unknown loss or metric.
     """
-    if isinstance(loss, Mapping) and "type" not in loss:
-        loss = [loss[name] for name in outputs if name in loss]
-    losses = list(loss) if isinstance(loss, list | tuple) else [loss] * len(outputs)
-    if len(losses) != len(outputs) or (weights and len(weights) != len(outputs)):
-        raise CompileError(
-            f"expected a loss and a weight for each of {', '.join(outputs)}, got {len(losses)} and "
-            f"{len(weights)}",
-            who="compile",
-        )
+    losses = _losses_of(outputs, loss)
     chosen = metrics if isinstance(metrics, Mapping) else dict.fromkeys(outputs, metrics)
+    require_outputs(chosen, outputs, "metrics")
     return Objective(
-        tuple(Loss.resolve(one) for one in losses),
+        losses,
         tuple(tuple(Metric.resolve(m) for m in chosen.get(name, ())) for name in outputs),
-        tuple(float(w) for w in weights),
+        _weights_of(outputs, weights),
     )
 
 
@@ -80,7 +127,7 @@ def lower(
     *,
     loss: object = None,
     metrics: Metrics = (),
-    loss_weights: Sequence[float] = (),
+    loss_weights: LossWeights = (),
     data: DataSpec | None = None,
 ) -> Program:
     """The program of a graph in one mode, without backward and update sections.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias, cast
+from collections.abc import Callable, Mapping, Sequence
+from math import nan
+from typing import TypeAlias, TypeVar, cast
 
+from studio.engine.compiler.lower import is_by_output, require_outputs
 from studio.engine.core import renamed
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, quoted
@@ -18,29 +20,79 @@ from studio.engine.train.callbacks.early_stopping import EarlyStopping
 from studio.engine.train.callbacks.model_checkpoint import ModelCheckpoint
 
 ClassWeights: TypeAlias = "str | Mapping[str | int, float]"
+MetricTuple: TypeAlias = tuple[Metric, ...]
+
+T = TypeVar("T")
 
 MAX_EPOCHS = 1_000_000
 MAX_BATCH = 1 << 20
 MAX_METRICS = 16
 MAX_CALLBACKS = 16
+MAX_OUTPUTS = 64
+MAX_LOSS_WEIGHT = 1e30
 
 DEFAULT_OPTIMIZER: Optimizer = Adam()
 NO_CALLBACKS: tuple[ProjectCallback, ...] = ()
 
 
-def _read_loss(value: object, _: str) -> Loss:
+def _by_output(
+    value: object, name: str, who: str, read: Callable[[object, str], T]
+) -> dict[str, T]:
+    """An object by output name, each value read; errors name the output."""
+    table = _mapping(value, name, who)
+    if not 0 < len(table) <= MAX_OUTPUTS:
+        raise ParameterError(
+            f"{name}: expected an object of 1 to {MAX_OUTPUTS} output names, got {len(table)}",
+            who=who,
+        )
+    made = {}
+    for output, each in table.items():
+        try:
+            made[output] = read(each, who)
+        except ParameterError as error:
+            error.who = f"{name} of the output {quoted(output)}"
+            raise
+    return made
+
+
+def _read_loss(value: object, who: str) -> Loss | dict[str, Loss]:
+    if is_by_output(value):
+        return _by_output(value, "loss", who, lambda each, _: Loss.resolve(each))
     return Loss.resolve(value)
 
 
-def _write_loss(value: Loss | None) -> Plain:
+def _write_loss(value: Loss | Mapping[str, Loss] | None) -> Plain:
+    if isinstance(value, Mapping):
+        return {output: _short(loss) for output, loss in value.items()}
     return None if value is None else _short(value)
+
+
+def _read_loss_weights(value: object, who: str) -> dict[str, float]:
+    return _by_output(value, "loss_weights", who, _read_loss_weight)
+
+
+def _read_loss_weight(value: object, who: str) -> float:
+    found = value if isinstance(value, int | float) and not isinstance(value, bool) else nan
+    if not abs(found) <= MAX_LOSS_WEIGHT:
+        raise ParameterError(f"expected a number, got {quoted(value)}", who=who)
+    return float(found)
+
+
+def _write_loss_weights(value: Mapping[str, float] | None) -> Plain:
+    return None if value is None else dict(value)
 
 
 def _read_optimizer(value: object, _: str) -> Optimizer:
     return Optimizer.resolve(value)
 
 
-def _read_metrics(value: object, who: str) -> tuple[Metric, ...]:
+def _read_metrics(value: object, who: str) -> MetricTuple | dict[str, MetricTuple]:
+    if isinstance(value, Mapping):
+        return _by_output(value, "metrics", who, _read_metric_list)
+    return _read_metric_list(value, who)
+
+
+def _read_metric_list(value: object, who: str) -> MetricTuple:
     found = tuple(Metric.resolve(v) for v in _listed(value, "metrics", who, MAX_METRICS))
     labels = [m.label for m in found]
     twice = next((name for name in labels if labels.count(name) > 1), None)
@@ -49,7 +101,9 @@ def _read_metrics(value: object, who: str) -> tuple[Metric, ...]:
     return found
 
 
-def _write_metrics(value: tuple[Metric, ...] | None) -> Plain:
+def _write_metrics(value: MetricTuple | Mapping[str, MetricTuple] | None) -> Plain:
+    if isinstance(value, Mapping):
+        return {output: _write_metrics(metrics) for output, metrics in value.items()}
     return None if value is None else [_short(metric) for metric in value]
 
 
@@ -126,7 +180,8 @@ class TrainingSettings(Configured, family="training settings"):
     """How a network is trained. What is left out takes its default.
 
     ``loss`` and ``metrics`` that are not given follow the data: cross-entropy and accuracy for
-    classes, squared error for numbers. The learning rate, or its schedule, is the optimiser's.
+    classes, squared error for numbers. Both may be objects by output name, where an output that is
+    left out follows the data. The learning rate, or its schedule, is the optimiser's.
     """
 
     epochs = integer(
@@ -159,6 +214,11 @@ class TrainingSettings(Configured, family="training settings"):
         "Metrics; chosen by the data if not set.",
         None, _read_metrics, _write_metrics, optional=True,
         editor="list", kinds=FamilyKinds(Metric), group="Loss and metrics",
+    )  # fmt: skip
+    loss_weights = spec(
+        "Factor of each output's loss in the total, by output name; 1 for those left out.",
+        None, _read_loss_weights, _write_loss_weights, optional=True, editor="weights",
+        group="Loss and metrics",
     )  # fmt: skip
     validation = choice(
         "Data to validate on after each epoch: the held-out part, the last or a "
@@ -213,6 +273,27 @@ class TrainingSettings(Configured, family="training settings"):
             "optimizer": _short(self.optimizer),
         }
         return {**always, **self.config()}
+
+    @property
+    def is_by_output(self) -> bool:
+        """Whether loss, metrics or loss weights are given by output name."""
+        given = (self.loss, self.metrics, self.loss_weights)
+        return any(isinstance(each, Mapping) for each in given)
+
+    def loss_of(self, output: str) -> Loss | None:
+        """The loss of an output; None where the data chooses it."""
+        return self.loss.get(output) if isinstance(self.loss, Mapping) else self.loss
+
+    def metrics_of(self, output: str) -> MetricTuple | None:
+        """The metrics of an output; None where the data chooses them."""
+        return self.metrics.get(output) if isinstance(self.metrics, Mapping) else self.metrics
+
+    def require_outputs(self, outputs: Sequence[str]) -> None:
+        """CompileError where an object by output name has a name that is none of ``outputs``."""
+        for what in ("loss", "metrics", "loss_weights"):
+            given = self.option_values[what]
+            if isinstance(given, Mapping):
+                require_outputs(given, outputs, what)
 
     @property
     def who(self) -> str:

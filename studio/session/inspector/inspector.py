@@ -175,6 +175,7 @@ class InspectorModel:
         return tuple(
             row_of(option, option.plain(settings.option_values[option.name]))
             for option in TrainingSettings.form_options()
+            if option.name != "loss_weights" or settings.loss_weights is not None
         )
 
     def set_training(self, name: str, value: Plain, merge_key: str = "") -> None:

@@ -8,9 +8,10 @@ from functools import lru_cache
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from studio.engine.compiler.lower import is_by_output
 from studio.engine.core.kinds import Kinds
 from studio.engine.core.options import AnyOption, Option, Plain, number
-from studio.session.core.option_rows import Row, row_of
+from studio.session.core.option_rows import Row, plain_text, row_of, tip
 from studio.widgets.forms.editor import MIXED, Editor, choice_box
 from studio.widgets.forms.form import INDENT, Form
 from studio.widgets.labels.tool_button import tool_button
@@ -55,9 +56,13 @@ class KindsEditor(Editor):
 
     def show_value(self, value: Plain, *, is_mixed: bool = False) -> None:
         self._value = value
-        if is_mixed:
+        by_output = is_by_output(value)
+        self.box.setEnabled(not by_output)
+        if is_mixed or by_output:
+            text = MIXED if is_mixed else plain_text(value)
             self.box.setCurrentIndex(-1)
-            self.box.setPlaceholderText(MIXED)
+            self.box.setPlaceholderText(text)
+            self.box.setToolTip(tip(self.option) if is_mixed else text)
             self.form.show_rows(())
         else:
             key, _ = self._kinds.split(value)
@@ -114,8 +119,11 @@ class ListEditor(Editor):
 
     def show_value(self, value: Plain, *, is_mixed: bool = False) -> None:
         self._items = list(value) if isinstance(value, list) and not is_mixed else []
+        by_output = isinstance(value, dict) and not is_mixed
+        self.adder.setEnabled(not by_output)
         self._none.setVisible(not self._items)
-        self._none.setText(MIXED if is_mixed else "by the data" if value is None else "none")
+        unset = "by the data" if value is None else "none"
+        self._none.setText(MIXED if is_mixed else plain_text(value) if by_output else unset)
         keys = [self._kinds.split(item)[0] for item in self._items]
         if keys != self._shown:
             self._rebuild(keys)
@@ -192,7 +200,7 @@ class _ListItem(QWidget):
 
 
 class WeightsEditor(Editor):
-    """Weights of classes: all the same, balanced by their samples, or one by one."""
+    """Weights of classes or outputs: all the same, classes also balanced, or one by one."""
 
     def __init__(self, option: AnyOption, parent: QWidget | None = None, nesting: int = 0) -> None:
         super().__init__(option, parent, nesting)
@@ -200,7 +208,10 @@ class WeightsEditor(Editor):
         self.classes: tuple[str, ...] = tuple(option.choices)
         self.box = choice_box(self)
         self.prepare(self.box)
-        for text, key in (("equal", ""), ("balanced", "balanced"), ("by class", "table")):
+        by_class = (("balanced", "balanced"), ("by class", "table"))
+        by_output = (("by output", "table"),)
+        is_of_classes = option.name == "class_weights"
+        for text, key in (("equal", ""), *(by_class if is_of_classes else by_output)):
             self.box.addItem(text, key)
         self.box.activated.connect(self._chosen)
         self.form = Form(self._take, None, parent, nesting + 1)
@@ -237,5 +248,5 @@ class WeightsEditor(Editor):
 
 @lru_cache(maxsize=1024)
 def _weight_option(name: str) -> Option[float]:
-    option = number("Weight of samples of this class.", 1.0, low=0.0, label=name)
+    option = number("Weight of this class or output.", 1.0, low=0.0, label=name)
     return option.named(name)

@@ -196,6 +196,13 @@ DATA: list[Faulty] = [
         DIGITS,
     ),
     Faulty(
+        "loss of no output",
+        graph(picture(), _FLAT, dense("d", "flat"), training={"loss": {"e": "mse"}}),
+        "",
+        "training.outputs",
+        DIGITS,
+    ),
+    Faulty(
         "class weights of numbers",
         graph(vector(6), dense("d", "x", 1), training={"class_weights": "balanced"}),
         "",

@@ -164,11 +164,36 @@ def test_layers_without_a_place_are_laid_out(tmp_path):
     assert not opened.dirty
 
 
+BY_OUTPUT = {
+    "loss": {"digit": {"type": "CategoricalCrossentropy", "config": {"from_logits": True}}},
+    "metrics": {"digit": ["Accuracy"]},
+    "loss_weights": {"digit": 0.5},
+}
+
+
+def test_training_settings_by_output_are_edited_around_and_saved_unharmed(tmp_path):
+    def change(found):
+        found["training"].update(BY_OUTPUT)
+        found["version"] = 2
+
+    document = Document.open(altered(tmp_path, change))
+    document.apply("Edit", layers.set_option(document.state, "conv1", "filters", 3))
+    document.apply("Edit", sections.set_training(document.state, {"epochs": 3}))
+    document.save(tmp_path / "again.glassbox")
+    written = json.loads((tmp_path / "again.glassbox").read_text("utf-8"))
+    assert written["version"] == 2
+    assert {name: written["training"][name] for name in BY_OUTPUT} == BY_OUTPUT
+    plain = sections.set_training(document.state, dict.fromkeys(BY_OUTPUT))
+    document.apply("Edit", plain)
+    document.save(tmp_path / "plain.glassbox")
+    assert json.loads((tmp_path / "plain.glassbox").read_text("utf-8"))["version"] == 1
+
+
 def test_a_newer_file_is_opened_for_looking_only(tmp_path):
-    path = altered(tmp_path, lambda d: d.update(version=2, colours={"a": 1}))
+    path = altered(tmp_path, lambda d: d.update(version=3, colours={"a": 1}))
     document = Document.open(path)
     assert document.read_only.startswith(
-        "the file was written by a newer Glassbox (format version 2"
+        "the file was written by a newer Glassbox (format version 3"
     )
     # Why it is read-only is shown as long as it is open: it is no warning that passes.
     assert document.warnings == ()

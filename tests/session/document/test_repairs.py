@@ -165,6 +165,7 @@ def of_setting(found: re.Match[str], fault: Faulty, after: DocumentState) -> Non
             (settings.loss, settings.metrics) == (None, None)
         ),
         "Remove the class weights": lambda: settings.class_weights is None,
+        "Remove the settings of missing outputs": lambda: not settings.is_by_output,
         "Remove the augmentation": lambda: "augment" not in after.data,
     }
     assert expected[found[0]]()

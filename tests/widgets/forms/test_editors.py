@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.options import (
@@ -252,3 +252,35 @@ def test_labels_and_editors_stand_in_one_line(qtbot: QtBot) -> None:
     left = outer.mapTo(made, QPoint(0, 0)).x()
     assert nested.mapTo(made, QPoint(0, 0)).x() == left
     assert made.findChildren(QComboBox)
+
+
+def test_settings_by_output_are_shown_and_cannot_be_changed_by_accident(qtbot: QtBot) -> None:
+    settings = TrainingSettings(
+        loss={"which": "mse", "size": {"type": "MeanAbsoluteError"}},
+        metrics={"which": ["accuracy"], "size": []},
+        loss_weights={"which": 2.0},
+    )
+    rows = []
+    for name in ("loss", "metrics", "loss_weights"):
+        option = TrainingSettings.option(name)
+        rows.append(row_of(option, option.plain(settings.option_values[name])))
+    made = bench(qtbot, *rows)
+    box = made.findChild(QComboBox, "field_loss")
+    assert box is not None
+    assert box.placeholderText() == "which MeanSquaredError, size MeanAbsoluteError"
+    assert not box.isEnabled()
+    adder = made.findChild(QComboBox, "add_metrics")
+    assert adder is not None
+    assert not adder.isEnabled()
+    shown = [label.text() for label in made.findChildren(QLabel) if label.isVisible()]
+    assert "which Accuracy, size none" in shown
+    assert made.taken == []
+    factor = made.findChild(NumberField, "field_which")
+    assert factor is not None
+    qtbot.mouseClick(factor, LEFT)
+    factor.selectAll()
+    qtbot.keyClicks(factor, "0.5")
+    qtbot.keyClick(factor, Qt.Key.Key_Return)
+    assert made.value("loss_weights") == {"which": 0.5}
+    made.take("loss", "mse", "")
+    assert box.isEnabled()

@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.compiler.lower import Metrics, objective_of
+from studio.engine.compiler.lower import LossWeights, Metrics, objective_of
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.formats.checkpoint import Checkpoint
@@ -117,10 +117,10 @@ class Model:
         if task.has_objective:
             made._losses, made._metrics = task.losses, task.metrics
             made._sources, made._facts, made._task = task.spec.inputs, task.facts, task
-        elif project.training.loss is not None:
-            made.compile(
-                project.training.optimizer, project.training.loss, project.training.metrics or ()
-            )
+        elif all(project.training.loss_of(name) for name in project.graph.output_names()):
+            training = project.training
+            metrics, weights = training.metrics or (), training.loss_weights or ()
+            made.compile(training.optimizer, training.loss, metrics=metrics, loss_weights=weights)
         beside = Path(path).with_suffix(WEIGHTS_SUFFIX)
         run = None if beside.is_file() else latest_run(project)
         found = beside if run is None else run.best_result()
@@ -181,7 +181,7 @@ class Model:
         optimizer: object = "rmsprop",
         loss: object = None,
         metrics: Metrics = (),
-        loss_weights: Sequence[float] = (),
+        loss_weights: LossWeights = (),
     ) -> None:
         """Choose how it is trained and measured; names, instances or their JSON forms.
 
@@ -292,10 +292,7 @@ class Model:
         training = self.project.training if self.project is not None else TrainingSettings()
         if self._losses and self._task is None:
             training = training.replace(
-                optimizer=self._optimizer,
-                loss=self._losses[0] if len(self._losses) == 1 else None,
-                metrics=_of_single(self._metrics),
-                seed=self.seed,
+                optimizer=self._optimizer, seed=self.seed, **self._objective_settings()
             )
         made = self.project or Project(self.name, self.graph)
         made.training = training
@@ -321,6 +318,23 @@ class Model:
             self._opened = None
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _objective_settings(self) -> dict[str, object]:
+        """Losses, metrics and loss weights as training settings: plain for a single output."""
+        names = self.graph.output_names()
+        metrics = [self._metrics_of(name) for name in names]
+        weights = dict(zip(names, self._loss_weights, strict=True)) if self._loss_weights else None
+        if len(names) == 1:
+            return {"loss": self._losses[0], "metrics": metrics[0], "loss_weights": weights}
+        return {
+            "loss": dict(zip(names, self._losses, strict=True)),
+            "metrics": dict(zip(names, metrics, strict=True)),
+            "loss_weights": weights,
+        }
+
+    def _metrics_of(self, output: str) -> list[object]:
+        metrics = self._metrics
+        return list(metrics.get(output, ()) if isinstance(metrics, Mapping) else metrics)
 
     def _stored(self) -> dict[str, Array]:
         if self._weights is None:
@@ -404,13 +418,6 @@ class Model:
             validation,
             facts=self._facts,
         )
-
-
-def _of_single(metrics: Metrics) -> list[object] | None:
-    """The metrics of the only output; None where there are several."""
-    if not isinstance(metrics, Mapping):
-        return list(metrics)
-    return list(*metrics.values()) if len(metrics) == 1 else None
 
 
 def _listed(symbols: Symbol | Sequence[Symbol]) -> list[Symbol]:

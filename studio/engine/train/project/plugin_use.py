@@ -143,6 +143,8 @@ def _inside(value: object) -> Iterator[Configured]:
         yield value
         for each in value.option_values.values():
             yield from _inside(each)
+    elif isinstance(value, Mapping):
+        yield from _inside(tuple(value.values()))
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _inside(each)

@@ -32,7 +32,8 @@ from studio.engine.train.project.project_text import project_text
 from studio.engine.train.settings import TrainingSettings
 
 FORMAT = "glassbox-project"
-VERSION = 1
+VERSION = 2
+"""The newest version; a file is written in the lowest that can say it (`Project.version`)."""
 SUFFIX = ".glassbox"
 FIELDS = (
     "format", "version", "name", "data", "graph", "training", "layout", "canvas", "notes",
@@ -133,7 +134,7 @@ class Project:
         """The whole document as plain data."""
         made: dict[str, Plain] = {
             "format": FORMAT,
-            "version": VERSION,
+            "version": self.version,
             "name": self.name,
             "graph": graph_to_json(self.graph),
             "data": None if self.data is None else self.data.to_json(),
@@ -149,6 +150,11 @@ class Project:
         if uses:
             made["plugins"] = {use.plugin.name: use.to_json() for use in uses}
         return made
+
+    @property
+    def version(self) -> int:
+        """The lowest version of the format that can say this project."""
+        return 2 if self.training.is_by_output else 1
 
     def text(self) -> str:
         """What `save` writes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -103,7 +103,7 @@ class Task:
         kept, held = dataset.parts(project.data.test_fraction, project.data.split_seed)
         kept, validation = _validation_part(settings, project.data.split_seed, kept, held)
         norm = make_normalization(project.data.normalization, kept.x, kept.value_range)
-        losses, metrics = _objective(graph, settings, dataset.is_classification)
+        losses, metrics, loss_weights = _objective(graph, settings, (dataset.is_classification,))
         facts, test = _facts(dataset, norm), samples_of(held)
         spec = DataSpec(
             (_input_source(kept, norm),),
@@ -119,7 +119,7 @@ class Task:
             spec,
             losses,
             metrics,
-            (),
+            loss_weights,
             samples_of(kept),
             test if validation is held else None if validation is None else samples_of(validation),
             test,
@@ -142,8 +142,8 @@ class Task:
             inputs = _plain_sources(graph)
             return replace(changed, spec=DataSpec(inputs))
         _check_single(graph, project.name)
-        losses, metrics = _objective(graph, settings, bool(self.class_names))
-        return replace(changed, losses=losses, metrics=metrics)
+        losses, metrics, factors = _objective(graph, settings, (bool(self.class_names),))
+        return replace(changed, losses=losses, metrics=metrics, loss_weights=factors)
 
     def with_settings(self, **changes: object) -> Task:
         """A copy with some training settings changed that do not move data (epochs, seed …)."""
@@ -200,13 +200,6 @@ def samples_of(dataset: Dataset) -> Samples:
     return Samples((dataset.x,), (dataset.y,))
 
 
-def default_loss(graph: LayerGraph, classification: bool) -> Loss:
-    """The loss that fits data and last layer; see `fitting_loss`."""
-    port = graph.outputs[0]
-    layer = graph.node(port.node).layer
-    return fitting_loss(layer, graph.types()[port].sample, classification)
-
-
 def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:
     """The loss for a last layer whose output has a shape: the first that suits.
 
@@ -219,13 +212,27 @@ def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:
 
 
 def _objective(
-    graph: LayerGraph, settings: TrainingSettings, classification: bool
-) -> tuple[tuple[Loss, ...], Metrics]:
-    """Loss and metrics as the settings say, or as they follow from the data."""
-    losses = (settings.loss or default_loss(graph, classification),)
-    if settings.metrics is not None:
-        return losses, settings.metrics
-    return losses, (Accuracy(),) if classification else ()
+    graph: LayerGraph, settings: TrainingSettings, classes: Sequence[bool]
+) -> tuple[tuple[Loss, ...], Metrics, tuple[float, ...]]:
+    """Losses, metrics and loss weights as the settings say, or as they follow from the data.
+
+    Args:
+        graph: the network.
+        settings: what was chosen, for all outputs or by output name.
+        classes: for each output whether its targets are classes.
+    """
+    names, types = graph.output_names(), graph.types()
+    settings.require_outputs(names)
+    losses, metrics = [], {}
+    for name, port, is_classes in zip(names, graph.outputs, classes, strict=True):
+        layer = graph.node(port.node).layer
+        chosen = settings.loss_of(name)
+        losses.append(chosen or fitting_loss(layer, types[port].sample, is_classes))
+        own = settings.metrics_of(name)
+        metrics[name] = ((Accuracy(),) if is_classes else ()) if own is None else own
+    weights = settings.loss_weights or {}
+    factors = tuple(weights.get(name, 1.0) for name in names) if weights else ()
+    return tuple(losses), metrics if len(names) > 1 else metrics[names[0]], factors
 
 
 def _check_single(graph: LayerGraph, who: str) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from studio.engine.core.errors import CompileError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import Layer, shape_text
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
 from studio.engine.train.project.plugin_use import missing_settings
 from studio.engine.train.project.task import fitting_loss
-from studio.engine.train.settings import TrainingSettings
 from studio.session.document.edits.sections import training_of
 from studio.session.document.flow import Flow
 from studio.session.document.layer_types import is_input, layer_at
@@ -29,7 +29,7 @@ class _TrainedOutput:
     shape: Shape
     loss: Loss
     chosen: bool
-    settings: TrainingSettings
+    metrics: tuple[Metric, ...]
     facts: DataFacts
 
     @property
@@ -82,6 +82,14 @@ def output_problems(
     state: DocumentState, resolved: Resolved, flow: Flow, facts: DataFacts
 ) -> Iterator[Problem]:
     """Whether output, loss and metrics fit the targets and each other."""
+    try:
+        training_of(state).require_outputs([state.nodes[i].name for i in resolved.outputs])
+    except CompileError as error:
+        yield Problem(
+            "training.outputs", "error", "", error.message,
+            error.hint or "name an output of the network",
+        )  # fmt: skip
+        return
     if len(resolved.outputs) != 1:
         return
     node_id = resolved.outputs[0]
@@ -91,8 +99,10 @@ def output_problems(
     layer, settings = layer_at(state.nodes[node_id]), training_of(state)
     if missing_settings(settings):
         return
-    loss = settings.loss or fitting_loss(layer, shape, facts.classes > 0)
-    ending = _TrainedOutput(node_id, layer, shape, loss, settings.loss is not None, settings, facts)
+    name = state.nodes[node_id].name
+    chosen, metrics = settings.loss_of(name), settings.metrics_of(name)
+    loss = chosen or fitting_loss(layer, shape, facts.classes > 0)
+    ending = _TrainedOutput(node_id, layer, shape, loss, chosen is not None, metrics or (), facts)
     sized = list(_class_sizes(ending) if facts.classes else _target_sizes(ending))
     yield from sized
     if any(problem.severity == "error" for problem in sized):
@@ -187,7 +197,7 @@ def _logits(end: _TrainedOutput, function: str) -> Iterator[Problem]:
 def _metric_problems(end: _TrainedOutput) -> Iterator[Problem]:
     """Metrics compare predictions with targets in the form the loss takes them."""
     indices = end.loss.indices
-    for metric in end.settings.metrics or _default_metrics(end):
+    for metric in end.metrics or _default_metrics(end):
         predictions = (1, *end.shape)
         if not metric.fits(predictions, predictions[:-1] if indices else predictions):
             wanted = "rows" if indices else "class indices"

@@ -106,15 +106,16 @@ def targets_repairs(broken: Broken) -> Iterator[Candidate]:
 
 def twice_repairs(broken: Broken) -> Iterator[Candidate]:
     """The function the loss applies is in the layer already."""
-    yield _loss_option({"from_logits": False})
+    yield _loss_option(broken, {"from_logits": False})
     yield from _without_function(broken)
 
 
 def no_shares_repairs(broken: Broken) -> Iterator[Candidate]:
     """The loss expects shares and gets raw numbers."""
-    yield _loss_option({"from_logits": True})
+    yield _loss_option(broken, {"from_logits": True})
     settings = training_of(broken.state)
-    function = "" if settings.loss is None else settings.loss.function
+    loss = settings.loss_of(broken.node.name)
+    function = "" if loss is None else loss.function
     if "activation" in broken.layer.option_values:
         yield set_option(broken.node, {"activation": function})
     yield append(broken.node, [NewLayer("Activation", {"activation": function})])
@@ -167,6 +168,19 @@ def class_weights_repairs(broken: Broken) -> Iterator[Candidate]:
     del broken
     effect = "all samples have equal weight"
     yield _training({"class_weights": None}, "Remove the class weights", effect, "remove")
+
+
+def outputs_repairs(broken: Broken) -> Iterator[Candidate]:
+    """Losses, metrics or their weights are given for outputs that are not there."""
+    settings, state = training_of(broken.state), broken.state
+    names = {state.nodes[i].name for i in resolve(state).outputs}
+    changes: dict[str, object] = {}
+    for option in ("loss", "metrics", "loss_weights"):
+        given = settings.option_values[option]
+        if isinstance(given, Mapping):
+            changes[option] = {k: v for k, v in given.items() if k in names} or None
+    effect = "an output that nothing is given for follows the data"
+    yield _training(changes, "Remove the settings of missing outputs", effect, "remove")
 
 
 def train_again_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -223,12 +237,16 @@ def _without_function(broken: Broken) -> Iterator[Candidate]:
         yield set_option(node, {"activation": "linear"})
 
 
-def _loss_option(values: Mapping[str, Plain]) -> Candidate:
+def _loss_option(broken: Broken, values: Mapping[str, Plain]) -> Candidate:
     """Another option of the loss that was chosen."""
+    output = broken.node.name
 
     def apply(state: DocumentState) -> DocumentState:
-        loss = training_of(state).loss
+        settings = training_of(state)
+        loss = settings.loss_of(output)
         changed: Loss | None = None if loss is None else loss.replace(**values)
+        if isinstance(settings.loss, Mapping):
+            return set_training(state, {"loss": {**settings.loss, output: changed}})
         return set_training(state, {"loss": changed})
 
     name, value = next(iter(values.items()))

@@ -69,6 +69,7 @@ GENERATORS: Mapping[str, Generator] = {
     "loss.needs_classes": data_repairs.loss_repairs,
     "metrics.form": data_repairs.metrics_repairs,
     "training.class_weights": data_repairs.class_weights_repairs,
+    "training.outputs": data_repairs.outputs_repairs,
     "training.nothing_to_train": data_repairs.train_again_repairs,
 }
 """What may repair each problem, by its id."""

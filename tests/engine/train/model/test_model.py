@@ -236,6 +236,26 @@ def test_a_saved_model_comes_back_with_weights_and_training(
         assert again.get_layer("dense").who == "dense"
 
 
+def test_a_saved_model_keeps_what_each_output_is_trained_by(tmp_path: Path) -> None:
+    start = Input((3,), name="start")
+    outputs = [Dense(2, "softmax", name="which")(start), Dense(1, name="size")(start)]
+    model = Model(start, outputs, backend="cpu")
+    losses = {"which": "sparse_categorical_crossentropy", "size": "mae"}
+    metrics = {"which": ["accuracy"], "size": ["mse"]}
+    model.compile(Adam(0.1), losses, metrics=metrics, loss_weights={"size": 0.25})
+    path = model.save(tmp_path / "two.glassbox")
+    with Model.load(path, backend="cpu") as again, model:
+        x, y = np.eye(3, dtype=np.float32), [np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0])]
+        found = again.evaluate(x, y, return_dict=True)
+        assert found == model.evaluate(x, y, return_dict=True)
+        assert isinstance(found, dict)
+        assert found["loss"] == pytest.approx(found["which_loss"] + 0.25 * found["size_loss"])
+        assert set(found) == {
+            "loss", "which_loss", "size_loss", "which_accuracy", "size_mean_squared_error"
+        }  # fmt: skip
+        assert again.save(tmp_path / "again.glassbox").read_bytes() == path.read_bytes()
+
+
 def test_a_project_opens_trains_and_predicts_raw_rows() -> None:
     with Model.load(sample_root() / "iris" / "iris.glassbox", backend="cpu") as model:
         model.fit()

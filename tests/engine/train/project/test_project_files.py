@@ -12,6 +12,7 @@ import pytest
 
 from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.samples import sample_names, sample_root
 from tests.engine.train.small_tasks import project
 
@@ -85,9 +86,65 @@ def test_the_canvas_section_is_kept_as_it_is_and_only_where_there_is_one(tmp_pat
 
 
 def test_a_newer_version_is_refused_in_one_sentence() -> None:
-    with pytest.raises(FormatError, match="written by version 2") as caught:
-        Project.from_json({**document(), "version": 2}, "p.glassbox")
+    with pytest.raises(FormatError, match="written by version 3") as caught:
+        Project.from_json({**document(), "version": 3}, "p.glassbox")
     assert caught.value.hint == "update Glassbox"
+
+
+BY_OUTPUT = {
+    "loss": {"dense_1": {"type": "CategoricalCrossentropy", "config": {"from_logits": True}}},
+    "metrics": {"dense_1": ["Accuracy"]},
+    "loss_weights": {"dense_1": 0.5},
+}
+
+
+@pytest.mark.parametrize("name", BY_OUTPUT)
+def test_settings_by_output_come_back_in_version_2(name: str) -> None:
+    made = project(**{name: BY_OUTPUT[name]})
+    written = json.loads(made.text())
+    assert written["version"] == 2
+    assert written["training"][name] == BY_OUTPUT[name]
+    again = Project.load(made.text().encode())
+    assert again.training == made.training
+    assert again.text() == made.text()
+    assert json.loads(project(**FULL).text())["version"] == 1
+
+
+def test_a_layer_may_be_called_type_or_config() -> None:
+    made = project(loss={"type": "mse", "config": "mae"})
+    written = json.loads(made.text())["training"]["loss"]
+    assert written == {"type": "MeanSquaredError", "config": "MeanAbsoluteError"}
+    assert Project.load(made.text().encode()).training == made.training
+    assert project(loss={"type": "mse"}).version == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("loss", {}, "1 to 64 output names, got 0"),
+        ("loss", {f"o{i}": "mse" for i in range(65)}, "1 to 64 output names, got 65"),
+        ("loss", {"a": "magic"}, "[loss of the output 'a'] unknown loss 'magic'"),
+        ("loss", {"a": None}, "[loss of the output 'a'] "),
+        ("metrics", {"a": "mse"}, "[metrics of the output 'a'] metrics: expected a list"),
+        ("metrics", {"a": ["mse", "mse"]}, "is given twice"),
+        ("loss_weights", [1.0], "loss_weights: expected an object"),
+        ("loss_weights", {"a": True}, "[loss_weights of the output 'a'] expected a number"),
+        ("loss_weights", {"a": float("nan")}, "expected a number, got nan"),
+        ("loss_weights", {"a": 10**400}, "expected a number"),
+    ],
+)
+def test_wrong_settings_of_an_output_name_it(name: str, value: object, words: str) -> None:
+    with pytest.raises(StudioError) as caught:
+        project(**{name: value})
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", BY_OUTPUT)
+def test_an_output_that_the_network_does_not_have_is_named(name: str) -> None:
+    (value,) = BY_OUTPUT[name].values()
+    with pytest.raises(StudioError, match=f"{name}: the network has no output 'dense_2'") as caught:
+        Task.of_project(project(**{name: {"dense_2": value}}))
+    assert "dense_1" in caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -300,7 +300,9 @@ def test_every_layer_type_and_setting_has_an_editor_that_fits_280_points(
     for title in ("Optimiser", "Loss and metrics", "Stopping", "Checkpoints", "Program"):
         pane.graph_view.settings.section(title).set_open(True)
     shown = {n for form in pane.graph_view.settings.forms for n in names(form)}
-    assert shown | {"validation_fraction"} == {o.name for o in TrainingSettings.options}
+    assert shown | {"validation_fraction", "loss_weights"} == {
+        o.name for o in TrainingSettings.options
+    }
     for kind in all_layers():
         state = add_layer(studio.document.state, kind.__name__)
         added = next(i for i in state.nodes if i not in studio.document.state.nodes)
