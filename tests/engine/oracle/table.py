@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.engine.oracle import draws, elementwise, losses, moves, updates, windows
+from tests.engine.oracle import draws, elementwise, losses, metrics, moves, updates, windows
 
 Values = dict[str, Any]
 Array = npt.NDArray[np.float64]
@@ -26,6 +26,7 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     **windows.REFERENCES,
     **moves.REFERENCES,
     **losses.REFERENCES,
+    **metrics.REFERENCES,
     **draws.REFERENCES,
     **updates.REFERENCES,
 }

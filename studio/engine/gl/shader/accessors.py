@@ -244,6 +244,11 @@ def write_functions(access: Access) -> FunctionSet:
         call = f"{name}_put({name}_cell({', '.join(indices(rank))}), value)"
         declared = ", ".join([*(f"int {n}" for n in indices(rank)), f"{kind} value"])
         functions.add(f"store_{name}", f"void store_{name}({declared}) {{ {call}; }}")
+    if layout.dtype is DType.int32 and access.use is Use.BOTH:
+        # Whole numbers are the same in whatever order invocations add to them.
+        cell = f"{name}_data[{name}_cell({', '.join(indices(rank))})]"
+        body = f"void count_{name}({parameters(rank)}) {{ atomicAdd({cell}, 1); }}"
+        functions.add(f"count_{name}", body)
     if access.layout.dtype is DType.float32 and rank and layout.strides[-1] == 1:
         functions.add(f"{name}_put4", _put4(access))
         call = f"{name}_put4({name}_cell({', '.join(indices(rank))}), value)"

@@ -255,6 +255,9 @@ def _accessors(name: str) -> tuple[frozenset[str], frozenset[str]]:
         f"{name}_put4",
         f"{name}_put_word",
     }
+    both = f"count_{name}"
+    reads.add(both)
+    writes.add(both)
     return frozenset(reads), frozenset(writes)
 
 

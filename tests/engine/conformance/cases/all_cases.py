@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from tests.engine.conformance.cases import draws, elementwise, losses, moves, products, updates
+from tests.engine.conformance.cases import (
+    draws,
+    elementwise,
+    losses,
+    metrics,
+    moves,
+    products,
+    updates,
+)
 
 CASES = [
     *elementwise.CASES,
     *products.CASES,
     *moves.CASES,
     *losses.CASES,
+    *metrics.CASES,
     *draws.CASES,
     *updates.CASES,
 ]
