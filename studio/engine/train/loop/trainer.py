@@ -22,7 +22,7 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.loop.control import Control
-from studio.engine.train.loop.diagnosis import Diagnosis
+from studio.engine.train.loop.nan_diagnosis import NanDiagnosis
 from studio.engine.train.loop.epoch_loop import BatchEndCalls, EpochLoop
 from studio.engine.train.loop.progress import Progress, Reporter
 from studio.engine.train.loop.recording import (
@@ -487,7 +487,7 @@ class Trainer:
 
     def _cause(self, epoch: int, bad_step: int) -> Exception:
         place = self._place
-        diagnosis = Diagnosis(
+        diagnosis = NanDiagnosis(
             self.network, self.loop.feeder, self.loop.rates, place.snapshot, place.snapshot_step,
             place.snapshot_total,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from studio.engine.train.network.data_feeder import DataFeeder, StepRange
 from studio.engine.train.network.network import STATE_ROLES, Network, Snapshot
 
 
-class Diagnosis:
+class NanDiagnosis:
     """Repeats the steps of an epoch to one that went wrong.
 
     Args:
