@@ -22,8 +22,8 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.loop.control import Control
-from studio.engine.train.loop.nan_diagnosis import NanDiagnosis
 from studio.engine.train.loop.epoch_loop import BatchEndCalls, EpochLoop
+from studio.engine.train.loop.nan_diagnosis import NanDiagnosis
 from studio.engine.train.loop.progress import Progress, Reporter
 from studio.engine.train.loop.recording import (
     RunWriter,
