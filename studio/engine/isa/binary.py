@@ -30,7 +30,13 @@ from studio.engine.core.tensor import ABSENT, Ref, Role, Tensor, TensorMap
 from studio.engine.isa.fields import Attr, Operand
 from studio.engine.isa.instruction import Instruction, by_code
 from studio.engine.isa.program import SECTIONS, Program
-from studio.engine.isa.versions import NEWEST, check_needed, check_tensor, program_version
+from studio.engine.isa.versions import (
+    NEWEST,
+    check_needed,
+    check_tensor,
+    check_types,
+    program_version,
+)
 
 _ABSENT_WORD = 0xFFFFFFFF
 _ROLES = {role: i for i, role in enumerate(Role)}
@@ -274,6 +280,7 @@ def _decode_program(reader: Reader, version: int, skip_unknown: bool) -> Program
         () if version == 1 else tuple(order),
     )
     _check_references(program)
+    check_types(program, version)
     return program
 
 

@@ -68,6 +68,16 @@ def require_equal(who: str, what: str, found: Shape, expected: Shape) -> None:
         raise ShapeError(f"{what} must be {shape_text(expected)}: got {shape_text(found)}", who=who)
 
 
+def require_leading(who: str, what: str, of: TypeOf, ref: Ref, positions: Shape) -> None:
+    """Raise ShapeError unless an operand that is there has a leading part of a shape."""
+    if not ref.present:
+        return
+    found = of(ref).shape
+    if not found or found != positions[: len(found)]:
+        wanted = " or ".join(shape_text(positions[: k + 1]) for k in range(len(positions)))
+        raise ShapeError(f"{what} must be {wanted}: got {shape_text(found)}", who=who)
+
+
 def require_products(who: str, of: TypeOf, *refs: Ref) -> None:
     """Raise ShapeError unless all operands present are of one floating-point type."""
     found = {of(ref).dtype for ref in refs if ref.present}

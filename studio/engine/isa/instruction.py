@@ -54,6 +54,9 @@ class Instruction:
     instead, which may read ``lr`` and ``t``. `studio.engine.formula` describes the language;
     ``meaning`` is
     what was read. ``functions`` are the names under which layers know it as an activation.
+
+    ``merges`` names operands that may have any number of leading dimensions, with the number of
+    dimensions behind these; kernels see the leading ones as one.
     """
 
     code: ClassVar[int] = -1
@@ -65,6 +68,7 @@ class Instruction:
     rule: ClassVar[str] = ""
     meaning: ClassVar[Meaning | None] = None
     functions: ClassVar[Mapping[str, Activation]] = {}
+    merges: ClassVar[Mapping[str, int]] = {}
     elementwise: ClassVar[bool] = False
     random: ClassVar[bool] = False
     since: ClassVar[int] = 1
@@ -277,6 +281,22 @@ class Instruction:
             check_dtypes(self.meaning, self._attrs, dtypes, self.mnemonic)
         return found
 
+    def merged(self, of: TypeOf) -> dict[int, int]:
+        """Tensors whose leading dimensions kernels see as one, and the dimensions behind these.
+
+        Those that have just one leading dimension are left out.
+        """
+        return {
+            ref.id: behind
+            for name, behind in self.merges.items()
+            for ref in self._operands[name]
+            if ref.present and len(of(ref).shape) > behind + 1
+        }
+
+    def types_since(self, of: TypeOf) -> int:
+        """The version of the file forms that has operands of these types."""
+        return 2 if self.merged(of) else 1
+
     def flops(self, of: TypeOf) -> int:
         """Arithmetic operations, with the symbols of ``of`` bound; default one per result."""
         return sum(of(ref).numel for ref in self._touched(Access.WRITE))
@@ -449,6 +469,7 @@ def _make_grad_class(cls: type[Instruction], saves: tuple[str, ...]) -> type[Gra
     namespace |= {
         "forward": cls,
         "saves": saves,
+        "merges": cls.merges,
         "elementwise": cls.elementwise,
         "random": cls.random,
         "synopsis": f"gradient of {cls.synopsis}" if cls.synopsis else "",

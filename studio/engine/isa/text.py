@@ -25,6 +25,7 @@ from studio.engine.isa.versions import (
     check_line,
     check_needed,
     check_tensor,
+    check_types,
     check_version,
     program_version,
 )
@@ -166,7 +167,7 @@ class _Reader:
         """What was read, once ``.end`` has been seen."""
         if self.state != "done":
             raise FormatError("the file ends before .end", who=self.who)
-        return Program(
+        program = Program(
             self.name,
             self.mode,
             TensorMap(self.tensors.values()),
@@ -176,6 +177,8 @@ class _Reader:
             self.meta,
             tuple(self.order),
         )
+        check_types(program, self.version)
+        return program
 
     def _version(self, code: str, rest: str) -> None:
         if self.state != "start":

@@ -1,7 +1,8 @@
 """Versions of the file forms: which one a program needs, and what an older file may not hold.
 
 Version 1 is written wherever it suffices. Version 2 adds sections whose lines alternate,
-``partial`` tensors, and the instructions and operands that are declared with ``since=2``.
+``partial`` tensors, the instructions and operands that are declared with ``since=2``, and shapes of
+operands that older instructions did not take.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ def program_version(program: Program) -> int:
     """The version of the forms that a program needs."""
     found = 2 if program.order else 1
     found = max([found, *(tensor_version(t) for t in program.tensors.values())])
-    return max([found, *(line_version(ins) for ins in program)])
+    found = max([found, *(line_version(ins) for ins in program)])
+    return max([found, *(ins.types_since(program.type_of) for ins in program)])
 
 
 def tensor_version(tensor: Tensor) -> int:
@@ -54,6 +56,13 @@ def check_line(ins: Instruction, version: int) -> None:
     check_needed(ins.since, version, ins.mnemonic)
     for spec in _newer_present(ins):
         check_needed(spec.since, version, f"operand {spec.name!r} of {ins.mnemonic}")
+
+
+def check_types(program: Program, version: int) -> None:
+    """FormatError where an instruction has operands of a shape that its file's version lacks."""
+    for ins in program:
+        needed = ins.types_since(program.type_of)
+        check_needed(needed, version, f"{ins.mnemonic} with operands of these shapes")
 
 
 def check_needed(needed: int, version: int, what: str) -> None:

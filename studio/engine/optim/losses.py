@@ -129,7 +129,8 @@ class Loss(Configured, family="loss", package="studio.engine.optim"):
     ) -> Ref:
         """Append the loss of predictions ``p`` [N,…,K] against ``t``; returns the scalar.
 
-        ``weights`` [N] multiply each entry's loss before the mean over the batch.
+        ``weights`` multiply each loss before the mean: those of entries [N], or those of positions,
+        whose shape is a leading part of the predictions'.
         """
         taken = self.targets(builder, section, t, builder.type_of(p).shape[-1])
         fields: dict[str, Any] = {"p": p, "t": taken, "weights": weights}
@@ -343,22 +344,30 @@ class PointwiseLoss(Loss, abstract=True):
     ) -> Ref:
         """Append the terms and their mean; see `Loss.emit`."""
         del joined
-        each = self.emit_samples(builder, p, t, section)
+        rank = len(builder.type_of(weights).shape) if weights.present else 1
+        each = self.emit_samples(builder, p, t, section, rank=rank)
         if weights.present:
             each = builder.emit(
                 section, arithmetic.Mul, name="loss/weighted", port="samples", a=each, b=weights
             )[0]
         return builder.emit(section, reduce.ReduceMean, name=name, port="value", x=each)[0]
 
-    def emit_samples(self, builder: ProgramBuilder, p: Ref, t: Ref, section: str = "loss") -> Ref:
-        """Append the loss of every entry, [N]: the mean of its terms."""
+    def emit_samples(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, section: str = "loss", *, rank: int = 1
+    ) -> Ref:
+        """Append the loss of every entry, [N]: the mean of its terms.
+
+        Where ``rank`` is more, that of every position of so many dimensions.
+        """
 
         def emit(instruction: type[Instruction], /, **fields: Any) -> Ref:
             name = f"loss/{instruction.mnemonic.lower()}"
             return builder.emit(section, instruction, name=name, port="terms", **fields)[0]
 
         terms = self.terms(emit, p, t)
-        axes = tuple(range(1, len(builder.type_of(p).shape)))
+        axes = tuple(range(rank, len(builder.type_of(p).shape)))
+        if not axes:
+            return terms
         return builder.emit(
             section, reduce.ReduceMean, name="loss/samples", port="samples", x=terms, axes=axes
         )[0]

@@ -86,13 +86,18 @@ CASES: dict[str, list[Case]] = {
         Case({"p": (BATCH, 4)}, {"source": "logits"}),
         Case({"p": (BATCH, 4), "weights": (BATCH,)}, {"source": "probs"}, 0.2, 0.8),
     ],
-    "LOSS_SPARSE_CE": [Case({"p": (BATCH, 2, 4)}, {"source": "logits"})],
+    "LOSS_SPARSE_CE": [
+        Case({"p": (BATCH, 2, 4)}, {"source": "logits"}),
+        Case({"p": (BATCH, 2, 4), "weights": (BATCH, 2)}, {"source": "logits"}),
+    ],
     "LOSS_BCE": [
         Case({"p": (BATCH, 4), "weights": (BATCH,)}, {"source": "logits"}),
         Case({"p": (BATCH, 4)}, {"source": "probs"}, 0.2, 0.8),
     ],
     "LOSS_MSE": [
         Case({"p": (BATCH, 4), "weights": (BATCH,)}, {}),
+        Case({"p": (BATCH, 2, 3), "weights": (BATCH, 2)}, {}),
+        Case({"p": (BATCH, 2, 3), "weights": (BATCH, 2, 3)}, {}),
         Case({"p": (BATCH, 4)}, {"dylann_sum": True}),
     ],
     "LOSS_MAE": [Case({"p": (BATCH, 4)}, {})],

@@ -53,6 +53,7 @@ def plain(
     *,
     dense: bool = False,
     weights: bool = False,
+    by_position: bool = False,
     positions: int = 0,
     dylann_sum: bool = False,
     source: str = "logits",
@@ -74,7 +75,8 @@ def plain(
         if dense
         else lines.input("t", (BATCH, *middle), DType.int32)
     )
-    fields: dict[str, Any] = {"weights": lines.input("weights", (BATCH,))} if weights else {}
+    weighed = (BATCH, *middle) if by_position else (BATCH,)
+    fields: dict[str, Any] = {"weights": lines.input("weights", weighed)} if weights else {}
     p, y = lines.made("p", (BATCH, *middle, classes)), lines.made("y", ())
     fields |= {"p": p, "t": t, "y": y, "source": source, "dylann_sum": dylann_sum}
     mnemonic = "LOSS_CE" if dense else "LOSS_SPARSE_CE"
@@ -127,7 +129,9 @@ def check(backend: GlBackend, made: Made, rows: int = ROWS, **options: Any) -> N
     given = {"z": z, "w": w, "b": b, "t": t}
     shares = np.ones(rows)
     if options.get("weights"):
-        given["weights"] = shares = rng.random(rows)
+        given["weights"] = shares = rng.random(
+            (rows, *middle)[: 2 if options.get("by_position") else 1]
+        )
     typed = {
         name: values.astype(found_program.tensors.named(name).dtype.np)
         for name, values in given.items()
@@ -136,7 +140,7 @@ def check(backend: GlBackend, made: Made, rows: int = ROWS, **options: Any) -> N
     p = x @ w.T + b
     soft = np.exp(p - p.max(-1, keepdims=True))
     soft /= soft.sum(-1, keepdims=True)
-    shares = shares.reshape(rows, *(1 for _ in middle))
+    shares = shares if shares.ndim > 1 else shares.reshape(rows, *(1 for _ in middle))
     losses = -(units * np.log(soft)).sum(-1) * shares
     close(found[0], np.asarray(losses.mean()))
     close(found[1], p)
@@ -158,6 +162,8 @@ def check(backend: GlBackend, made: Made, rows: int = ROWS, **options: Any) -> N
         {"dense": True},
         {"weights": True},
         {"dense": True, "weights": True, "positions": 3},
+        {"weights": True, "positions": 3, "by_position": True},
+        {"dense": True, "weights": True, "positions": 4, "by_position": True, "dylann_sum": True},
         {"positions": 5, "dylann_sum": True},
         {"dylann_sum": True, "dense": True},
         {"seed": 0.25},
@@ -220,10 +226,11 @@ def test_many_rows_run_a_group_as_several_dispatches(backend: GlBackend) -> None
 
 def test_a_software_renderer_runs_a_group_part_by_part() -> None:
     backend = GlBackend(target=GL_SOFTWARE)
-    made = program(7, tail=True, weights=True)
-    names = kernels(made[0], target=GL_SOFTWARE)
-    assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(names)
-    check(backend, made, weights=True)
+    for options in ({}, {"positions": 3, "by_position": True}):
+        made = program(7, tail=True, weights=True, **options)
+        names = kernels(made[0], target=GL_SOFTWARE)
+        assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(names)
+        check(backend, made, weights=True, **options)
     backend.close()
 
 

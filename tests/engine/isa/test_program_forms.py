@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from hypothesis import given, settings
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.isa import ops
@@ -16,6 +17,7 @@ from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.fields import reads, side_input, side_result, writes
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.activation import Relu
+from studio.engine.isa.ops.loss import LossSparseCE
 from studio.engine.isa.program import SECTIONS
 from studio.engine.isa.text import format_program, parse_program
 from studio.engine.isa.versions import program_version
@@ -295,3 +297,24 @@ def test_bad_text_names_the_line(text, fragment):
         parse_program(text, who="bad.gbasm")
     assert fragment in str(caught.value)
     assert "bad.gbasm" in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(BATCH,), (BATCH, 3)])
+def test_weights_of_positions_need_version_2(shape):
+    build = ProgramBuilder("weighed", "train")
+    p = build.tensor("p", (BATCH, 3, 4), role=Role.INPUT)
+    t = build.tensor("t", (BATCH, 3), DType.int32, Role.INPUT)
+    w = build.tensor("w", shape, role=Role.INPUT)
+    build.emit("loss", LossSparseCE, p=p, t=t, weights=w)
+    program = build.finish((p, t, w), ())
+    needed = len(shape)
+    assert program_version(program) == needed
+    text = format_program(program)
+    same(parse_program(text), program)
+    same(decode_program(encode_program(program), needed), program)
+    older = text.replace(f".glassbox {needed}", ".glassbox 1")
+    if needed == 1:
+        same(parse_program(older), program)
+        return
+    with pytest.raises(FormatError, match="LOSS_SPARSE_CE with operands of these shapes needs"):
+        parse_program(older)

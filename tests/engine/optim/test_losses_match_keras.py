@@ -9,14 +9,23 @@ import pytest
 
 from studio.engine.autodiff.differentiate import differentiate
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import ABSENT, BATCH, Role
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import ABSENT, BATCH, Ref, Role
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops.arithmetic import Add
+from studio.engine.isa.ops.function import Square
 from studio.engine.isa.ops.softmax import SoftmaxCE
 from studio.engine.optim.emit_updates import emit_updates
-from studio.engine.optim.losses import CategoricalCrossentropy, Loss, MeanSquaredError
+from studio.engine.optim.losses import (
+    CategoricalCrossentropy,
+    Emit,
+    Loss,
+    MeanSquaredError,
+    PointwiseLoss,
+)
 from studio.engine.optim.optimizers import SGD
-from tests.recorded.optim.cases import LOSSES, Array, loss_data
+from tests.recorded.optim.cases import LOSSES, POSITIONS, Array, loss_data, position_weights
 
 RECORDED = Path(__file__).parents[2] / "recorded" / "optim" / "keras.npz"
 
@@ -67,6 +76,49 @@ def test_value_and_gradient_are_those_of_keras(case: str, weighted: bool) -> Non
         assert value == pytest.approx(float(file[f"{head}|value"]), rel=3e-6)
         wanted = file[f"{head}|grad"]
     np.testing.assert_allclose(gradient, wanted, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("case", POSITIONS)
+def test_weights_of_positions_are_those_of_keras(case: str) -> None:
+    kind, config, _, _ = LOSSES[case]
+    p, t, _ = loss_data(case)
+    loss = Loss.from_json({"type": kind, "config": config})
+    value, gradient = value_and_gradient(loss, p, t, position_weights(case))
+    with np.load(RECORDED, allow_pickle=False) as file:
+        assert value == pytest.approx(float(file[f"loss|{case}|positions|value"]), rel=3e-6)
+        wanted = file[f"loss|{case}|positions|grad"]
+    np.testing.assert_allclose(gradient, wanted, rtol=2e-5, atol=2e-6)
+
+
+class _Squares(PointwiseLoss, abstract=True):
+    """Squared differences, by instructions."""
+
+    def terms(self, emit: Emit, p: Ref, t: Ref) -> Ref:
+        return emit(Square, x=emit(Add, x1=p, x2=t, alpha=1.0, beta=-1.0))
+
+
+@pytest.mark.parametrize("weighed", [(4,), (4, 3), (4, 3, 2)])
+def test_a_pointwise_loss_takes_weights_of_positions(weighed: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(8)
+    p, t, weights = rng.normal(size=(4, 3, 2)), rng.normal(size=(4, 3, 2)), rng.random(weighed)
+    spread = weights.reshape(*weighed, *[1] * (3 - len(weighed)))
+    value, gradient = value_and_gradient(_Squares(), p, t, weights)
+    assert value == pytest.approx((spread * (p - t) ** 2).mean(), rel=1e-5)
+    np.testing.assert_allclose(gradient, spread * 2 * (p - t) / p.size, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "text"),
+    [
+        ("MeanSquaredError", (4, 2), r"weights must be \[4\] or \[4,3\] or \[4,3,2\]: got"),
+        ("CategoricalCrossentropy", (4, 3, 2), r"weights must be \[4\] or \[4,3\]: got"),
+        ("CategoricalCrossentropy", (3,), r"weights must be \[4\] or \[4,3\]: got"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(kind: str, given: tuple[int, ...], text: str) -> None:
+    p = np.full((4, 3, 2), 0.5)
+    with pytest.raises(ShapeError, match=text):
+        value_and_gradient(Loss.from_json({"type": kind, "config": {}}), p, p, np.ones(given))
 
 
 def test_softmax_joined_with_its_loss_gives_the_gradient_of_the_logits() -> None:

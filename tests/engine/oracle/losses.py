@@ -33,15 +33,18 @@ def _one_hot(t: Array, depth: int) -> Array:
     return (np.arange(depth) == t[..., None]).astype(np.float64)
 
 
-def _weights(v: Values) -> Array:
-    n = v["p"].shape[0]
-    return np.ones(n) if v.get("weights") is None else v["weights"].reshape(n)
+def _spread(weights: Array | None, shape: tuple[int, ...]) -> Array:
+    """Weights of entries or positions over everything behind them; 1 where there are none."""
+    if weights is None:
+        return np.ones(shape)
+    return np.broadcast_to(
+        weights.reshape(*weights.shape, *[1] * (len(shape) - weights.ndim)), shape
+    )
 
 
 def _entry_mean(v: Values, each: Array) -> Array:
-    """Σ weight·(mean of an entry's own positions) / N."""
-    n = v["p"].shape[0]
-    return np.asarray((_weights(v) * each.reshape(n, -1).mean(axis=1)).sum() / n)
+    """The mean of weight·loss."""
+    return np.asarray((_spread(v.get("weights"), each.shape) * each).mean())
 
 
 def _cross_entropy(v: Values, a: Values, t: Array) -> Array:
@@ -79,7 +82,7 @@ def _mean_of(each: Each) -> Callable[[Values, Values], Values]:
 def _weighted(each: Each) -> Callable[[Values, Values], Values]:
     def run(v: Values, a: Values) -> Values:
         found = each(v, a)
-        return {"y": found * _weights(v).reshape(-1, *[1] * (found.ndim - 1))}
+        return {"y": found * _spread(v.get("weights"), found.shape)}
 
     return run
 
@@ -95,10 +98,10 @@ def _decay(v: Values, a: Values) -> Values:
 
 def _accuracy(v: Values, a: Values) -> Values:
     p, t = v["p"], v["t"]
-    if a["kind"] == "binary":
-        return {"y": np.asarray(((p > a["threshold"]) == t).mean())}
     truth = t.argmax(axis=-1) if a["kind"] == "categorical" else t
-    return {"y": np.asarray((p.argmax(axis=-1) == truth).mean())}
+    right = (p > a["threshold"]) == t if a["kind"] == "binary" else p.argmax(axis=-1) == truth
+    weights = _spread(v.get("weights"), right.shape)
+    return {"y": np.asarray((right * weights).sum() / weights.sum() if weights.any() else 0.0)}
 
 
 def column_stats(x: Array, axes: tuple[int, ...]) -> Array:
@@ -146,8 +149,8 @@ def logits_gradient(v: Values, a: Values, dy: float) -> Array:
     t = v["t"] if v["t"].shape == p.shape else _one_hot(v["t"], p.shape[-1])
     each = p * t.sum(axis=-1, keepdims=True) - t
     positions = p[0, ..., 0].size
-    scale = _weights(v) / positions / (1 if a["dylann_sum"] else p.shape[0])
-    return dy * each * scale.reshape(-1, *[1] * (p.ndim - 1))
+    scale = _spread(v.get("weights"), p.shape) / positions
+    return dy * each * scale / (1 if a["dylann_sum"] else p.shape[0])
 
 
 REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
@@ -166,6 +169,7 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "LOSS_MAE": _mean_of(lambda v, _: np.abs(v["p"] - v["t"])),
     "LOSS_L1L2": _decay,
     "ACCURACY": _accuracy,
+    "WEIGHTED_ACCURACY": _accuracy,
     "BATCHNORM": lambda v, a: _batch_norm(v, a, channels=False),
     "BATCHNORM2D": lambda v, a: _batch_norm(v, a, channels=True),
 }

@@ -104,11 +104,18 @@ LOSSES: dict[str, tuple[str, Config, str, tuple[int, ...]]] = {
     "bce_probs": ("BinaryCrossentropy", {}, "bits", (4, 3)),
     "bce_logits": ("BinaryCrossentropy", {"from_logits": True}, "bits", (4, 3)),
     "bce_smooth": ("BinaryCrossentropy", {"label_smoothing": 0.3}, "bits", (4, 1)),
+    "sparse_sequence": (
+        "SparseCategoricalCrossentropy", {"from_logits": True}, "indices", (3, 4, 5),
+    ),
+    "bce_sequence": ("BinaryCrossentropy", {"from_logits": True}, "bits", (3, 4, 2)),
     "mse": ("MeanSquaredError", {}, "numbers", (4, 3)),
     "mse_sequence": ("MeanSquaredError", {}, "numbers", (3, 2, 4)),
     "mae": ("MeanAbsoluteError", {}, "numbers", (4, 3)),
-}
+}  # fmt: skip
 """Class, options, kind of targets, shape of predictions."""
+
+POSITIONS = tuple(name for name, (*_, shape) in LOSSES.items() if len(shape) > 2)
+"""Losses that can have weights of positions."""
 
 
 def parameters() -> dict[str, Array]:
@@ -144,3 +151,10 @@ def loss_data(name: str) -> tuple[Array, Array, Array]:
         "numbers": rng.normal(size=shape),
     }
     return p, targets[kind], rng.uniform(0.2, 2.0, shape[:1])
+
+
+def position_weights(name: str) -> Array:
+    """Weights of the positions of a loss case; some are 0, as a mask has it."""
+    rng = np.random.default_rng(len(name))
+    shape = LOSSES[name][3][:-1]
+    return rng.uniform(0.2, 2.0, shape) * (rng.random(shape) > 0.3)

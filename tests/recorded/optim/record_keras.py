@@ -22,6 +22,7 @@ import numpy as np
 from tests.recorded.optim.cases import (
     KERAS_OPTIMIZERS,
     LOSSES,
+    POSITIONS,
     SCHEDULE_STEPS,
     SCHEDULES,
     SHAPES,
@@ -29,6 +30,7 @@ from tests.recorded.optim.cases import (
     gradients,
     loss_data,
     parameters,
+    position_weights,
 )
 
 TARGET_FILE = Path(__file__).parent / "keras.npz"
@@ -63,13 +65,16 @@ def loss_rank(name: str) -> int:
 
 
 def loss_values(name: str) -> dict[str, Array]:
-    """Value and gradient, without and with sample weights."""
+    """Value and gradient, without weights, with those of samples and with those of positions."""
     kind, config, _, _ = LOSSES[name]
     compare = getattr(keras.losses, kind)(**config)
     p, t, weights = loss_data(name)
     found = {}
     per_entry = jnp.asarray(weights).reshape(-1, *[1] * (loss_rank(name) - 1))
-    for label, given in (("plain", None), ("weighted", per_entry)):
+    labels: dict[str, Any] = {"plain": None, "weighted": per_entry}
+    if name in POSITIONS:
+        labels["positions"] = jnp.asarray(position_weights(name))
+    for label, given in labels.items():
         value, gradient = jax.value_and_grad(
             lambda q, w=given: compare(jnp.asarray(t), q, sample_weight=w)
         )(jnp.asarray(p))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,7 +16,7 @@ from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Pads, Ref, Shape, TensorType
 from studio.engine.cpu.machine.execution_config import NUMPY_ONLY, ExecutionConfig
 from studio.engine.cpu.memory.scratch import Scratch
-from studio.engine.isa.instruction import GradInstruction
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.kernel_calls import KernelCall
 
@@ -68,6 +70,7 @@ class Views:
         self._registers: dict[int, Anything] = {}
         self._lasting: dict[int, Anything] = {}
         self._scratch = scratch
+        self._merged: Mapping[int, int] = {}
         self.own_bytes = 0
         """Bytes of memory that single kernels keep for themselves."""
         self.calls: list[KernelCall] = []
@@ -75,7 +78,29 @@ class Views:
 
     def type_of(self, ref: Ref) -> TensorType:
         """Shape and dtype of an operand with symbols bound."""
-        return self.program.type_of(ref).bind(self.batch, self.rows)
+        found = self.program.type_of(ref).bind(self.batch, self.rows)
+        behind = self._merged.get(ref.id)
+        return found if behind is None else TensorType(_merged(found.shape, behind), found.dtype)
+
+    @contextmanager
+    def seen_by(self, ins: Instruction) -> Iterator[None]:
+        """For the kernel that is built meanwhile: merge the dimensions that it merges."""
+        before, self._merged = self._merged, ins.merged(self.program.type_of)
+        try:
+            yield
+        finally:
+            self._merged = before
+
+    def as_seen(self, ref: Ref, array: Anything) -> Anything:
+        """The array of an operand, its leading dimensions merged where the kernel does that."""
+        behind = self._merged.get(ref.id)
+        if behind is None:
+            return array
+        found = array.reshape(_merged(array.shape, behind))
+        if found.size and not np.may_share_memory(found, array):
+            name = self.program.tensors[ref.id].name
+            raise BackendError("its leading dimensions have gaps between them", who=name)
+        return found
 
     def shape(self, ref: Ref) -> Shape:
         """Shape of an operand with symbols bound."""
@@ -84,12 +109,13 @@ class Views:
     def any(self, ref: Ref) -> Anything:
         """An operand of any dtype: the tensor without its halo."""
         if not ref.grad and ref.id in self._registers:
-            return self._registers[ref.id]
+            return self.as_seen(ref, self._registers[ref.id])
         tensor = self.program.tensors[ref.id]
         storage = self.program.storage(ref)
         if storage not in self._buffers:
             raise BackendError("the tensor has no storage in this program", who=tensor.name)
-        return tensor.descriptor(self.batch, self.rows).view(self._buffers[storage])
+        array = tensor.descriptor(self.batch, self.rows).view(self._buffers[storage])
+        return self.as_seen(ref, array)
 
     def arena(self, ref: Ref) -> object:
         """The piece of memory an operand's storage lies in, for comparing identities."""
@@ -126,7 +152,15 @@ class Views:
         )
         buffer: Floats = self._buffers[self.program.storage(ref)]
         cells = np.lib.stride_tricks.as_strided(buffer, shape, inner.byte_strides)
-        return Halo(cells, tensor.pad)
+        return self.halo_as_seen(ref, Halo(cells, tensor.pad))
+
+    def halo_as_seen(self, ref: Ref, halo: Halo) -> Halo:
+        """A halo, its leading dimensions merged where the kernel does that."""
+        behind = self._merged.get(ref.id)
+        if behind is None:
+            return halo
+        pads = halo.pads[len(halo.pads) - behind :]
+        return Halo(self.as_seen(ref, halo.cells), ((0, 0), *pads))
 
     def dense(self, ref: Ref) -> Floats | None:
         """The operand as a flat array of its elements, where they touch; else ``None``."""
@@ -252,6 +286,12 @@ class GradAccumulator:
             np.copyto(self.target, self._own)
         else:
             np.add(self.target, self._own, out=self.target)
+
+
+def _merged(shape: Shape, behind: int) -> Shape:
+    """A shape with one dimension in front of the last ``behind`` ones."""
+    count = len(shape) - behind
+    return (prod(shape[:count]), *shape[count:])
 
 
 _NUMPY: dict[DType, type[np.generic]] = {

@@ -72,7 +72,8 @@ def _single(ins: Instruction, views: Views) -> Run:
     if module is None:
         raise BackendError("the CPU backend has no kernel for it", who=ins.mnemonic)
     known = len(views.calls)
-    run: Run = (module.build_grads if grad_ins else module.build)(ins, views)
+    with views.seen_by(ins):
+        run: Run = (module.build_grads if grad_ins else module.build)(ins, views)
     if len(views.calls) == known:
         views.note(ins.mnemonic.lower())
     return run

@@ -58,17 +58,17 @@ class PartViews(Views):
     def any(self, ref: Ref) -> Anything:
         """The part's samples of an operand, or all of one that has none."""
         if not ref.grad and ref.id in self._registers:
-            return self._registers[ref.id]
+            return self.as_seen(ref, self._registers[ref.id])
         array = self._whole.any(ref)
         if _has_samples(self, ref):
-            return array[self._samples]
+            return self.as_seen(ref, array[self._samples])
         if not ref.grad or not self._own_sums:
-            return array
+            return self.as_seen(ref, array)
         storage = self.program.storage(ref)
         if storage not in self.sums:
             self.sums[storage] = np.zeros(array.shape, array.dtype)
             self._whole.own_bytes += array.nbytes
-        return self.sums[storage]
+        return self.as_seen(ref, self.sums[storage])
 
     def arena(self, ref: Ref) -> object:
         """The memory of the whole batch's operand."""
@@ -80,8 +80,8 @@ class PartViews(Views):
             return super().halo(ref)
         found = self._whole.halo(ref)
         if not _has_samples(self, ref):
-            return found
-        return Halo(found.cells[self._samples], found.pads)
+            return self.halo_as_seen(ref, found)
+        return self.halo_as_seen(ref, Halo(found.cells[self._samples], found.pads))
 
     def has(self, ref: Ref) -> bool:
         """Whether an operand has memory."""

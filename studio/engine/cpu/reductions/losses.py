@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 
 import numpy as np
 
@@ -17,25 +16,26 @@ EPS = 1e-7
 class LossRows:
     """Predictions as a matrix, and the factor each row enters the loss with.
 
-    A row is the last dimension where the loss is per position, else a whole entry.
+    A row is the last dimension where the loss is per position, else what has one weight: a whole
+    entry, where there are no weights of positions.
 
     Attributes:
         p: predictions [R,K].
-        factors: float32[R,1]: weight of the entry / (N · rows of an entry), after ``load``.
+        factors: float32[R,1]: weight of the row / (N · rows of an entry), after ``load``.
         rows: R.
     """
 
     def __init__(self, ins: Instruction, views: Views, *, entries: bool) -> None:
         source = views.data(ins.ref("p"))
         count = source.shape[0]
-        self.width = prod(source.shape[1:]) if entries else source.shape[-1]
+        weights = ins.ref("weights")
+        self._weights = views.data(weights)[:, None] if weights.present else None
+        apart = count if self._weights is None else len(self._weights)
+        self.width = source.size // max(apart, 1) if entries else source.shape[-1]
         self.rows = source.size // max(self.width, 1)
         self._p = DenseIn(views, source, (self.rows, self.width))
         self.p = self._p.array
-        weights = ins.ref("weights")
-        self._weights = views.data(weights) if weights.present else None
         self.per_entry = self.rows // max(count, 1)
-        self.count = count
         self.factors = views.scratch((self.rows, 1))
         self.spare = views.scratch((self.rows, self.width))
         self._t = views.any(ins.ref("t"))
@@ -58,8 +58,8 @@ class LossRows:
         if self._weights is None:
             self.factors.fill(1.0 / divisor)
             return
-        spread = self.factors.reshape(self.count, self.per_entry)
-        np.multiply(self._weights[:, None], 1.0 / divisor, out=spread)
+        spread = self.factors.reshape(len(self._weights), -1)
+        np.multiply(self._weights, 1.0 / divisor, out=spread)
 
     @property
     def mean(self) -> float:

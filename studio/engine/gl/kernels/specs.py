@@ -148,10 +148,16 @@ class BoundInstruction:
         self.caps = caps
         self._layouts = {} if layouts is None else layouts
         self._row_splits = {} if row_splits is None else row_splits
+        self._merged: dict[int, int] = {}
+        self.see_as(ins)
         self._fields = {spec.name: spec for spec in ins.operand_fields}
         targets = ins.targets() if isinstance(ins, GradInstruction) else ()
         self._wanted = frozenset(name for name, _ in targets)
         self.tail_storages = tail_storages
+
+    def see_as(self, ins: Instruction) -> None:
+        """Merge the leading dimensions of operands of another instruction as that one does."""
+        self._merged |= ins.merged(self.program.type_of)
 
     def has(self, name: str) -> bool:
         """Whether an accessor name stands for a present operand or the gradient of one."""
@@ -174,8 +180,12 @@ class BoundInstruction:
         return self.shape_of(self.ref(name))
 
     def shape_of(self, ref: Ref) -> Shape:
-        """The bound shape of any storage."""
-        return bind_shape(self.program.tensor(ref).shape, self.batch, self.rows)
+        """The bound shape of any storage, its leading dimensions merged where kernels do that."""
+        shape = bind_shape(self.program.tensor(ref).shape, self.batch, self.rows)
+        if ref.id not in self._merged:
+            return shape
+        count = len(shape) - self._merged[ref.id]
+        return (prod(shape[:count]), *shape[count:])
 
     def numel(self, name: str) -> int:
         """Its number of elements with symbols bound."""
@@ -191,7 +201,7 @@ class BoundInstruction:
         if found is None:
             found = Layout.of(self.program.tensor(ref), self.batch, self.rows)
             self._layouts[ref] = found
-        return found
+        return found.merged(self._merged[ref.id]) if ref.id in self._merged else found
 
     def row_split(self, name: str) -> RowSplit:
         """How the rows of an operand that may be partial are split."""

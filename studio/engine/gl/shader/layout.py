@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import BATCH, ROWS, Shape, Tensor
 from studio.engine.gl.shader.glsl_text import PER_WORD, VALUE_TYPES, ElementType
 
@@ -26,18 +27,41 @@ class Layout:
         sizes: one per dimension; the first may be ``BATCH`` or ``ROWS``.
         strides: cells from one index to the next.
         offset: cell of the first element.
+        lead: what a symbolic first size is multiplied by.
     """
 
     dtype: DType
     sizes: Shape
     strides: tuple[int, ...]
     offset: int = 0
+    lead: int = 1
 
     @classmethod
     def of(cls, tensor: Tensor, batch: int, rows: int) -> Layout:
         """The layout of a tensor's storages (data and gradient lie alike)."""
         descriptor = tensor.descriptor(max(batch, 1), max(rows, 1))
         return cls(tensor.dtype, tensor.shape, descriptor.strides, descriptor.offset)
+
+    def merged(self, behind: int) -> Layout:
+        """The layout with one dimension in front of the last ``behind`` ones.
+
+        Raises:
+            BackendError: the leading dimensions do not lie one behind another.
+        """
+        count = self.rank - behind
+        if count < 2:
+            return self
+        steps = zip(self.strides, self.sizes[1:count], self.strides[1:count], strict=False)
+        if any(outer != size * inner for outer, size, inner in steps):
+            raise BackendError(f"the leading dimensions of {self} have gaps between them", who="gl")
+        lead = prod(self.sizes[1:count])
+        first = self.sizes[0] if self.symbolic else self.sizes[0] * lead
+        return replace(
+            self,
+            sizes=(first, *self.sizes[count:]),
+            strides=self.strides[count - 1 :],
+            lead=lead if self.symbolic else 1,
+        )
 
     @property
     def rank(self) -> int:
@@ -76,7 +100,7 @@ class Layout:
     @property
     def inner(self) -> int:
         """Elements behind a symbolic first dimension (all of them when there is none)."""
-        return prod(self.sizes[1:] if self.symbolic else self.sizes)
+        return self.lead * prod(self.sizes[1:] if self.symbolic else self.sizes)
 
     @property
     def symbolic(self) -> bool:
@@ -86,6 +110,8 @@ class Layout:
     def size_text(self, dimension: int) -> str:
         """The size of a dimension as a GLSL expression."""
         size = self.sizes[dimension]
+        if size < 0 and self.lead != 1:
+            return f"({SYMBOLS[size]} * {self.lead})"
         return SYMBOLS.get(size, str(size))
 
     def numel_text(self) -> str:
@@ -96,6 +122,8 @@ class Layout:
 
     def __str__(self) -> str:
         sizes = ",".join({BATCH: "N", ROWS: "D"}.get(size, str(size)) for size in self.sizes)
+        if self.lead != 1:
+            sizes = f"{self.lead}·{sizes}"
         text = f"{self.dtype}[{sizes}]"
         if self.dense:
             return text

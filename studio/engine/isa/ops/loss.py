@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, TensorType
-from studio.engine.isa.families import require_equal
+from studio.engine.isa.families import require_equal, require_leading
 from studio.engine.isa.fields import choice, flag, number, reads, side_input, writes
 from studio.engine.isa.instruction import GradInstruction, Instruction, TypeOf
 
@@ -15,20 +16,22 @@ from studio.engine.isa.instruction import GradInstruction, Instruction, TypeOf
 class Loss(Instruction, category="loss"):
     """Operands and shape rule of losses that compare predictions with targets.
 
-    The value is Σ_n weight_n·loss_n / N where loss_n is the mean over the entry's own positions
-    (all dimensions between batch and last; and the last one too for binary cross-entropy, MSE and
-    MAE). Without ``weights`` every weight is 1.
+    The value is the mean of weight·loss over the batch and an entry's own positions (all dimensions
+    between batch and last; and the last one too for binary cross-entropy, MSE and MAE). Weights
+    [N] are those of entries, weights [N,…] of positions: their shape is a leading part of that of
+    the positions. Without ``weights`` every weight is 1.
 
     Attributes:
         by_row: whether all numbers of a row make one term; otherwise each has a term of its own.
     """
 
     by_row: ClassVar[bool] = False
+    merges = MappingProxyType({"weights": 0})
 
     p = reads("Predictions [N,…,K].")
     t = reads("Targets.", differentiable=False)
     y = writes("The loss, a scalar.")
-    weights = side_input("Weight of each entry [N].")
+    weights = side_input("Weight of each entry [N], or of each position [N,…].")
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """A float32 scalar, when targets and weights fit the predictions."""
@@ -37,8 +40,8 @@ class Loss(Instruction, category="loss"):
             raise ShapeError(f"predictions need a batch and a last dimension: got {p}",
                              who=self.mnemonic)  # fmt: skip
         self.check_targets(p, t)
-        if self.weights.present:
-            require_equal(self.mnemonic, "weights", of(self.weights).shape, p.shape[:1])
+        positions = p.shape[:-1] if self.by_row else p.shape
+        require_leading(self.mnemonic, "weights", of, self.weights, positions)
         return (TensorType(()),)
 
     def check_targets(self, p: TensorType, t: TensorType) -> None:
@@ -91,6 +94,7 @@ class LossSparseCE(Loss, code=301, mnemonic="LOSS_SPARSE_CE", saves=("p", "t")):
 class RowLoss(Loss):
     """Losses of the single rows, before the mean over them is taken; they have no gradient."""
 
+    by_row = True
     p = reads("Predictions [N,…,K].", differentiable=False)
     y = writes("The loss of every row [N,…].")
 
@@ -103,7 +107,7 @@ class RowLoss(Loss):
 class RowCE(RowLoss, code=384, mnemonic="ROW_CE", since=2):
     """Categorical cross-entropy of every row.
 
-    The terms of LOSS_CE, each times the weight of its entry: their LOSS_MEAN is its value. No
+    The terms of LOSS_CE, each times its weight: their LOSS_MEAN is its value. No
     gradient; GRADS_LOSS_CE has that of the mean.
     """
 
@@ -114,9 +118,8 @@ class RowCE(RowLoss, code=384, mnemonic="ROW_CE", since=2):
 class RowSparseCE(RowLoss, code=385, mnemonic="ROW_SPARSE_CE", since=2):
     """Cross-entropy of every row against class indices.
 
-    The terms of LOSS_SPARSE_CE, each times the weight of its entry: their LOSS_MEAN is its value.
-    An index outside 0..K-1 gives NaN for its row. No gradient; GRADS_LOSS_SPARSE_CE has that of the
-    mean.
+    The terms of LOSS_SPARSE_CE, each times its weight: their LOSS_MEAN is its value. An index
+    outside 0..K-1 gives NaN for its row. No gradient; GRADS_LOSS_SPARSE_CE has that of the mean.
     """
 
     synopsis = "{y} = sparse_cross_entropy of each row of ({p}, {t})"
@@ -203,14 +206,9 @@ class LossL1L2(Instruction, code=305, mnemonic="LOSS_L1L2", category="loss", sav
         return 4 * of(self.w).numel
 
 
-class Accuracy(Instruction, code=310, mnemonic="ACCURACY", category="metric"):
-    """Share of entries predicted right.
+class Hits(Instruction, category="metric"):
+    """Operands, attributes and shape rule of what counts right predictions."""
 
-    categorical: argmax p == argmax t; sparse: argmax p == t; binary: (p > threshold) == t, averaged
-    over the last dimension too. The first of equal maxima counts. No gradient.
-    """
-
-    synopsis = "{y} = accuracy({p}, {t})"
     p = reads("Predictions [N,…,K].", differentiable=False)
     t = reads("Targets: rows, class indices, or 0/1 in the shape of p.", differentiable=False)
     y = writes("The share, a scalar.")
@@ -227,3 +225,33 @@ class Accuracy(Instruction, code=310, mnemonic="ACCURACY", category="metric"):
     def flops(self, of: TypeOf) -> int:
         """One comparison per prediction."""
         return of(self.p).numel
+
+
+class Accuracy(Hits, code=310, mnemonic="ACCURACY", category="metric"):
+    """Share of entries predicted right.
+
+    categorical: argmax p == argmax t; sparse: argmax p == t; binary: (p > threshold) == t, averaged
+    over the last dimension too. The first of equal maxima counts. No gradient.
+    """
+
+    synopsis = "{y} = accuracy({p}, {t})"
+
+
+class WeightedAccuracy(Hits, code=519, mnemonic="WEIGHTED_ACCURACY", category="metric", since=2):
+    """Share of the weight of entries that are predicted right.
+
+    Σ weight·right / Σ weight, and 0 where all weights are 0; what is right is what ACCURACY counts.
+    Weights are those of entries [N] or of positions [N,…]. No gradient.
+    """
+
+    synopsis = "{y} = accuracy({p}, {t}) weighted by {weights}"
+    merges = MappingProxyType({"weights": 0})
+
+    weights = reads("Weight of each entry [N], or of each position [N,…].", differentiable=False)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """A float32 scalar, when targets and weights fit the predictions."""
+        p = of(self.p).shape
+        positions = p if self.kind == "binary" else p[:-1]
+        require_leading(self.mnemonic, "weights", of, self.weights, positions)
+        return super().infer(of)

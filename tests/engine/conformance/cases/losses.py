@@ -64,6 +64,7 @@ def _cross_entropy() -> list[Case]:
                 {"p": wide, "t": integers(3, 4, high=5), "weights": weights},
                 attrs,
             ),
+            *_weighed_positions(source, wide, attrs),
             Case("ROW_CE", source, {"p": p, "t": Given((3, 7), shares)}, attrs, reason=LOG),
             Case(
                 "ROW_CE",
@@ -91,6 +92,62 @@ def _cross_entropy() -> list[Case]:
         Case("LOSS_CE", "one", {"p": Given((1, 2), shares), "t": Given((1, 2), one_hot)}),
     ]
     return found
+
+
+def _weighed_positions(source: str, p: Given, attrs: dict[str, str]) -> list[Case]:
+    """Cross-entropies with a weight for each position, or for each of some leading dimensions."""
+    some, all_ = (floats(*shape, make=uniform(0, 2)) for shape in ((3, 4), (3, 4, 2)))
+    deep = Given((3, 4, 2, 5), p.make)
+    found = []
+    for kind in ("LOSS", "ROW"):
+        for name, weights in (("some", some), ("all", all_)):
+            rows = {"p": deep, "t": Given((3, 4, 2, 5), shares), "weights": weights}
+            classes = {"p": deep, "t": integers(3, 4, 2, high=5), "weights": weights}
+            title = f"{source}-{name}-positions"
+            found.append(Case(f"{kind}_CE", title, rows, attrs, reason=LOG))
+            found.append(Case(f"{kind}_SPARSE_CE", title, classes, attrs, reason=LOG))
+    long = {"p": Given((3, 4, 70), p.make), "t": integers(3, 4, high=70), "weights": some}
+    return [*found, Case("LOSS_SPARSE_CE", f"{source}-long-positions", long, attrs, reason=LOG)]
+
+
+def _weighed_elements() -> list[Case]:
+    """Other losses and the accuracies, with weights of positions and of single numbers."""
+    shape = (3, 4, 5)
+    bits, inside = Given(shape, whole(0, 2)), floats(*shape, make=uniform(0.05, 0.95))
+    apart = {"p": floats(*shape, make=uniform(0.5, 2)), "t": floats(*shape, make=uniform(-2, 0.4))}
+    found = []
+    for name, given in (("positions", (3, 4)), ("numbers", shape)):
+        weights = {"weights": floats(*given, make=uniform(0, 2))}
+        found += [
+            Case("LOSS_BCE", name, {"p": inside, "t": bits, **weights}, reason=LOG),
+            Case("LOSS_MSE", name, {**apart, **weights}),
+            Case("LOSS_MAE", name, {**apart, **weights}),
+            Case(
+                "WEIGHTED_ACCURACY",
+                f"binary-{name}",
+                {"p": inside, "t": bits, **weights},
+                {"kind": "binary", "threshold": 0.3},
+            ),
+        ]
+    for name, given in (("entries", (3,)), ("positions", (3, 4)), ("none", (3,))):
+        make = whole(0, 1) if name == "none" else uniform(0, 2)
+        operands = {"p": floats(*shape), "weights": floats(*given, make=make)}
+        found += [
+            Case(
+                "WEIGHTED_ACCURACY",
+                f"categorical-{name}",
+                {**operands, "t": Given(shape, one_hot)},
+            ),
+            Case(
+                "WEIGHTED_ACCURACY",
+                f"sparse-{name}",
+                {**operands, "t": integers(3, 4, high=5)},
+                {"kind": "sparse"},
+            ),
+        ]
+    many = {"p": floats(900, 7), "weights": floats(900, make=uniform(0, 2))}
+    many["t"] = integers(900, high=7)
+    return [*found, Case("WEIGHTED_ACCURACY", "many", many, {"kind": "sparse"})]
 
 
 def _other_losses() -> list[Case]:
@@ -218,4 +275,11 @@ def _column_sums() -> list[Case]:
     return found
 
 
-CASES = [*_softmax(), *_cross_entropy(), *_other_losses(), *_batch_norm(), *_column_sums()]
+CASES = [
+    *_softmax(),
+    *_cross_entropy(),
+    *_other_losses(),
+    *_weighed_elements(),
+    *_batch_norm(),
+    *_column_sums(),
+]

@@ -7,6 +7,7 @@ from functools import partial
 from math import prod
 
 from studio.engine.compiler.target import GL
+from studio.engine.gl.kernels.families.losses import rows_weighed
 from studio.engine.gl.kernels.products.dense_products import LATE_ROWS
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
@@ -95,6 +96,7 @@ def _with_row_loss(
     share = "float(Y_NUMEL / OUT)"
     if row.has("weights"):
         bind["row_weights"] = row.ref("weights")
+        op.see_as(row.ins)
     if gradient is not None:
         bind |= {"row_dp": gradient.ref("dp"), "row_dy": gradient.ref("dy")}
         # With Dylann's sum the gradient leaves the batch length out, not the positions.
@@ -108,7 +110,7 @@ def _with_row_loss(
         "ROW_DX": int(back is not None),
         "FOUR_ROW_DX": int(back is not None and back.layout("dx").vector_rows),
         "ROW_WEIGHTS": int(row.has("weights")),
-        "ROW_POSITIONS": positions,
+        "ROW_POSITIONS": rows_weighed(row),
         "ROW_SHARE": share,
     }
     return replace(

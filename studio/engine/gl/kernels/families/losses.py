@@ -7,7 +7,7 @@ from math import prod
 
 from studio.engine.gl.kernels.families.softmax import row_lanes
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
-from studio.engine.gl.kernels.totals import TOTAL_LOCAL, reduced, total
+from studio.engine.gl.kernels.totals import TOTAL_LOCAL, reduced, summed, term_threads, terms, total
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.isa.instruction import all_instructions
 from studio.engine.isa.ops.loss import ROW_LOSSES, Loss
@@ -17,9 +17,19 @@ _LOCAL = 64
 
 
 def _rows(op: BoundInstruction) -> tuple[int, dict[str, int | str]]:
-    """Rows of predictions, and what a row kernel needs to know of them."""
+    """Rows of predictions, and what a row kernel needs to know of them.
+
+    POSITIONS is how many rows have one weight.
+    """
     shape = op.shape("p")
-    return prod(shape[:-1]), {"CLASSES": shape[-1], "POSITIONS": prod(shape[1:-1])}
+    return prod(shape[:-1]), {"CLASSES": shape[-1], "POSITIONS": rows_weighed(op)}
+
+
+def rows_weighed(op: BoundInstruction) -> int:
+    """How many rows of predictions have one weight: those of an entry, where there are none."""
+    shape = op.shape("p")
+    weights = op.numel("weights") if op.has("weights") else shape[0]
+    return prod(shape[:-1]) // max(weights, 1)
 
 
 def _lanes(op: BoundInstruction) -> tuple[int, int]:
@@ -28,7 +38,9 @@ def _lanes(op: BoundInstruction) -> tuple[int, int]:
 
 
 def _entry(op: BoundInstruction) -> dict[str, int | str]:
-    return {"ENTRY": prod(op.shape("p")[1:])}
+    """How many elements have one weight."""
+    weights = op.numel("weights") if op.has("weights") else op.shape("p")[0]
+    return {"ENTRY": op.numel("p") // max(weights, 1)}
 
 
 def _is_summed(op: BoundInstruction) -> bool:
@@ -74,7 +86,8 @@ def _row_gradient(kernel: str) -> tuple[Variant, ...]:
             return ()
         count, defines = _rows(op)
         # With Dylann's sum the gradient leaves the batch length out, not the positions.
-        share = "float(POSITIONS)" if _is_summed(op) else "float(DP_NUMEL / CLASSES)"
+        positions = prod(op.shape("p")[1:-1])
+        share = f"float({positions})" if _is_summed(op) else "float(DP_NUMEL / CLASSES)"
         lanes, local = _lanes(op)
         groups = (groups_for(count, local // lanes), 1, 1)
         defines = {**defines, "SHARE": share, "LANES": lanes}
@@ -105,11 +118,27 @@ def _penalty(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return reduced(op, "loss_l1l2", op.numel("w"), {}, "(sum)")
 
 
-def _accuracy(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+def _hits(op: BoundInstruction) -> tuple[int, dict[str, int | str]]:
+    """How many predictions are right or wrong, and what a kernel needs to know of them."""
     count, defines = _rows(op)
-    if op.ins.value("kind") == "binary":
-        count = op.numel("p")
-    return reduced(op, "accuracy", count, defines, _MEAN)
+    return op.numel("p") if op.ins.value("kind") == "binary" else count, defines
+
+
+def _accuracy(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return reduced(op, "accuracy", *_hits(op), _MEAN)
+
+
+def _weighted_accuracy(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    """Two sums, one behind the other in scratch storage: of weights that are right, and of all."""
+    count, defines = _hits(op)
+    parts, room = summed(op, count), 2 * term_threads(op)
+    weight = {"EACH": count // max(op.numel("weights"), 1)}
+    local = (TOTAL_LOCAL[op.caps.is_software], 1, 1)
+    return (
+        terms(op, "weighted_accuracy", count, {**defines, **weight}, room=room),
+        terms(op, "weights_each", count, weight, base=parts, room=room),
+        DispatchSpec("share_of_sums", local=local, launch=(parts, 0), scratch=room),
+    )
 
 
 def _of_losses() -> dict[str, tuple[Variant, ...]]:
@@ -131,4 +160,5 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "LOSS_L1L2": (Variant("simple", _penalty),),
     "GRADS_LOSS_L1L2": _element_gradient("grads_loss_l1l2", "w"),
     "ACCURACY": (Variant("simple", _accuracy),),
+    "WEIGHTED_ACCURACY": (Variant("simple", _weighted_accuracy),),
 }
