@@ -15,6 +15,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
 
 import contextlib
 import ctypes
+import errno
 import hashlib
 import importlib.util
 import json
@@ -130,9 +131,6 @@ def hand_over(arguments: Sequence[str]) -> int:
     return subprocess.call(command)
 
 
-# ---------------------------------------------------------------- the environment
-
-
 def venv_python(venv: Path = VENV) -> Path:
     """Where the environment keeps its interpreter on this system."""
     return venv / "Scripts" / "python.exe" if WINDOWS else venv / "bin" / "python"
@@ -229,6 +227,8 @@ def only_one_set_up() -> Iterator[None]:
     except OSError as error:
         raise SetupError(cannot_write(error)) from None
     with handle:
+        # pip holds it too: where this process is killed, pip goes on writing.
+        os.set_inheritable(handle.fileno(), True)
         if not try_lock(handle.fileno()):
             say("Waiting for another set-up of this folder ...")
             while not try_lock(handle.fileno()):
@@ -253,7 +253,9 @@ def try_lock(descriptor: int) -> bool:
 
 
 def cannot_write(error: OSError) -> str:
-    """One clear sentence for a folder that is read-only, full or somebody else's."""
+    """One clear sentence for a folder that is read-only, full, somebody else's or in use."""
+    if error.errno == errno.ENOTEMPTY:
+        return f"Another set-up still writes to {VENV}. Wait until it is over and start again."
     return (
         f"Glassbox keeps its packages in its own folder, and {error.filename or ROOT} cannot be "
         f"written to ({error.strerror}). Copy {ROOT} to a place of yours and start it there."
@@ -369,7 +371,7 @@ def run_logged(command: Sequence[str], on_line: Callable[[str], object] = len) -
     log = open(NOTES / "setup.log", "a", encoding="utf-8")  # noqa: SIM115
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, errors="replace",
+        text=True, errors="replace", close_fds=False,
     )  # fmt: skip
     with log, process:
         log.write(f"$ {shlex.join(command)}\n")
@@ -399,9 +401,6 @@ def link_project() -> None:
         script = VENV / "bin" / "glassbox"
         script.write_text('#!/bin/sh\nexec "${0%/*}/python" -P -m studio "$@"\n', encoding="utf-8")
         script.chmod(0o755)
-
-
-# ---------------------------------------------------------------- the system
 
 
 def set_up_system(level: str, *, needs_venv: bool) -> str:
@@ -495,9 +494,6 @@ def is_offline(output: str) -> bool:
     return any(sign in output for sign in NO_NETWORK)
 
 
-# ---------------------------------------------------------------- the tests
-
-
 def run_tests(arguments: list[str]) -> int:
     """Check the code, run the tests, print one summary; returns 0 when all of it is well."""
     groups = ("run", "test", "peers") if "--peers" in arguments else ("run", "test")
@@ -544,6 +540,8 @@ def test_environment(display: str, *, hardware: bool) -> dict[str, str]:
     """The variables tests run under: one thread for each of the two workers, drawn by Mesa."""
     threads = ("LP_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     chosen = os.environ | dict.fromkeys(threads, "1")
+    # Else each of some hundred processes would compile every module that it imports.
+    chosen.pop("PYTHONDONTWRITEBYTECODE", None)
     chosen |= {"KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"}
     if display:
         chosen.pop("WAYLAND_DISPLAY", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import importlib.util
 import json
 import os
@@ -372,6 +373,64 @@ def test_remains_that_cannot_be_removed_are_one_sentence(
         start.set_up(("run",), "terminal")
 
 
+def test_remains_that_another_set_up_fills_again_say_so(
+    start: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise OSError(errno.ENOTEMPTY, "Directory not empty", str(path / "lib" / "site-packages"))
+
+    start.VENV.mkdir()
+    start.UNFINISHED.touch()
+    monkeypatch.setattr(start.shutil, "rmtree", refuse)
+    with pytest.raises(start.SetupError, match=r"Another set-up still writes to .*\.venv\. Wait"):
+        start.set_up(("run",), "terminal")
+
+
+INSTALLS = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("start", sys.argv[1])
+start = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(start)
+pip = "import sys; print('writes', flush=True); sys.stdin = open(sys.argv[1]); sys.stdin.read()"
+with start.only_one_set_up():
+    start.run_logged([sys.executable, "-c", pip, sys.argv[2]], lambda line: print(line, flush=True))
+"""
+
+
+@POSIX
+def test_a_set_up_waits_for_the_pip_of_one_that_was_killed(
+    start: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fifo = tmp_path / "until"
+    os.mkfifo(fifo)
+    killed = subprocess.Popen(
+        [sys.executable, "-c", INSTALLS, str(start.ROOT / "start.py"), str(fifo)],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    entered = threading.Event()
+
+    def again() -> None:
+        with start.only_one_set_up():
+            entered.set()
+
+    with killed:
+        assert killed.stdout is not None
+        assert killed.stdout.readline() == "writes\n"
+        killed.kill()
+        killed.wait()
+        waiting = threading.Thread(target=again)
+        waiting.start()
+        deadline = time.monotonic() + 60.0
+        while "Waiting for another set-up" not in capsys.readouterr().err:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        assert not entered.is_set()
+        # What stands for pip ends when the pipe is opened and closed.
+        fifo.open("w").close()
+        waiting.join(60.0)
+    assert entered.is_set()
+
+
 def test_help_needs_no_set_up(start: ModuleType) -> None:
     answer = run_start(start.ROOT, "--help")
     assert answer.returncode == 0
@@ -388,6 +447,13 @@ def test_users_options_follow_ours(start: ModuleType) -> None:
     assert "--hardware" not in options
     assert "2" in options
     assert "-n" not in start.pytest_options(["-n0"])[:-1]
+
+
+def test_processes_of_the_tests_keep_their_bytecode(
+    start: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert "PYTHONDONTWRITEBYTECODE" not in start.test_environment(":7", hardware=False)
 
 
 def test_each_worker_keeps_to_one_thread(start: ModuleType) -> None:
