@@ -167,7 +167,7 @@ class Recovery:
     # -- sessions of windows that crashed -------------------------------------------------------
 
     def look(self) -> None:
-        """Find what crashed windows left, in the background; `changed` tells when it was found."""
+        """Find what crashed windows left, in the background; `changed` is sent where it differs."""
         own, copies = own_identity(), self._copies
 
         def work(_: object) -> tuple[RecoverableSession, ...]:
@@ -180,8 +180,10 @@ class Recovery:
                           if_left="answer")  # fmt: skip
 
     def _found(self, sessions: tuple[RecoverableSession, ...]) -> None:
-        self.sessions = sessions
-        self.changed.emit()
+        # The welcome page replaces its buttons on `changed`; a click under way would be lost.
+        if sessions != self.sessions:
+            self.sessions = sessions
+            self.changed.emit()
 
     def restore(self, session: RecoverableSession) -> Document:
         """A document with the work of a session.

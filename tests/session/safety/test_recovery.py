@@ -261,6 +261,20 @@ def test_a_restored_session_is_written_down_before_its_journal_goes(
     assert written.content_hash == state.content_hash
 
 
+def test_looking_where_nothing_was_left_changes_nothing(desk: RecoveryDesk) -> None:
+    """The welcome page replaces its buttons on a change, and a click under way would be lost."""
+    sent: list[None] = []
+
+    def note() -> None:
+        sent.append(None)
+
+    desk.recovery.changed.connect(note)
+    desk.recovery.look()
+    desk.settle()
+    assert desk.recovery.sessions == ()
+    assert sent == []
+
+
 def test_a_project_without_a_file_is_known_by_its_runs_after_a_crash(desk: RecoveryDesk) -> None:
     desk.add(4)
     place = desk.journals()[0]
