@@ -20,6 +20,7 @@ from tests.ui.fixtures import (
     nothing_left_behind,
     qapp_args,
     scheduler,
+    shown,
     studio,
 )
 
@@ -62,9 +63,7 @@ def hands(studio: Studio, qtbot: QtBot, refusals: list[str]) -> Iterator[Hands]:
 
     window_actions = WindowActions(studio.actions, window, refused)
     assert window_actions.all()
-    window.show()
-    qtbot.waitExposed(window)
-    window.activateWindow()
+    shown(qtbot, window)
     canvas.setFocus()
     qtbot.waitUntil(canvas.hasFocus)
     yield Hands(qtbot, canvas, studio)

@@ -15,6 +15,7 @@ from studio.session.document.history import History
 from studio.session.document.state import DocumentState
 from tests.graph_editor.hands import Hands
 from tests.session.document.networks import chain
+from tests.ui.fixtures import shown
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -23,8 +24,7 @@ LEFT = Qt.MouseButton.LeftButton
 def pane(hands: Hands) -> Iterator[HistoryPane]:
     made = HistoryPane(hands.studio)
     made.resize(320, 400)
-    made.show()
-    hands.qtbot.waitExposed(made)
+    shown(hands.qtbot, made, active=False)
     yield made
     made.close()
     made.deleteLater()

@@ -23,6 +23,7 @@ from studio.session.document.edits.places import move
 from studio.session.studio import Studio
 from tests.graph_editor.hands import ALT, NONE, Carrier, Hands
 from tests.session.document.networks import chain, net
+from tests.ui.fixtures import shown
 
 K = Qt.Key
 
@@ -31,8 +32,7 @@ K = Qt.Key
 def palette(hands: Hands, studio: Studio) -> Iterator[PalettePane]:
     made = PalettePane(studio)
     made.resize(260, 600)
-    made.show()
-    hands.qtbot.waitExposed(made)
+    shown(hands.qtbot, made, active=False)
     yield made
     made.close()
     made.deleteLater()
@@ -42,8 +42,7 @@ def palette(hands: Hands, studio: Studio) -> Iterator[PalettePane]:
 def outline(hands: Hands, studio: Studio) -> Iterator[OutlinePane]:
     made = OutlinePane(studio)
     made.resize(360, 300)
-    made.show()
-    hands.qtbot.waitExposed(made)
+    shown(hands.qtbot, made, active=False)
     yield made
     made.close()
     made.deleteLater()

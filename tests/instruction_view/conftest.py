@@ -18,6 +18,7 @@ from tests.ui.fixtures import (
     nothing_left_behind,
     qapp_args,
     scheduler,
+    shown,
     studio,
 )
 
@@ -71,8 +72,7 @@ def pane(studio: Studio, document: Document, qtbot: QtBot) -> ListingPane:
     made = ListingPane(studio)
     qtbot.addWidget(made)
     made.resize(900, 500)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     made.view.setFocus()
     return made
 
@@ -82,6 +82,5 @@ def tensor_map(studio: Studio, document: Document, qtbot: QtBot) -> TensorMapPan
     made = TensorMapPane(studio)
     qtbot.addWidget(made)
     made.resize(900, 800)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     return made

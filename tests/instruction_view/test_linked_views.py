@@ -21,6 +21,7 @@ from studio.session.document.document import Document
 from studio.session.document.edits.chains import NewLayer
 from studio.session.studio import Studio
 from tests.instruction_view.listing_hands import place_of
+from tests.ui.fixtures import shown
 
 Open = Callable[[str], Document]
 
@@ -67,8 +68,7 @@ def views(studio: Studio, opened: Open, qtbot: QtBot) -> Views:
     for widget in (made.canvas, *panes):
         qtbot.addWidget(widget)
         widget.resize(900, 500)
-        widget.show()
-        qtbot.waitExposed(widget)
+        shown(qtbot, widget, active=False)
     return made
 
 
@@ -185,8 +185,7 @@ def test_the_outline_and_what_comes_next_go_by_the_caret_too(views: Views, qtbot
     outline = OutlinePane(views.studio)
     qtbot.addWidget(outline)
     outline.resize(400, 500)
-    outline.show()
-    qtbot.waitExposed(outline)
+    shown(qtbot, outline, active=False)
     node = walk_to(views, qtbot, "CONV2D")
     chosen = [item.text(0) for item in outline.tree.selectedItems()]
     assert chosen == [views.studio.document.state.nodes[node].name]

@@ -17,6 +17,7 @@ from studio.session.core.entities import Entity
 from studio.session.document.document import Document
 from studio.session.document.edits.layers import add_layer, rename, set_option
 from studio.session.studio import Studio
+from tests.ui.fixtures import shown
 
 Open = Callable[[str], Document]
 
@@ -31,8 +32,7 @@ def bar(studio: Studio, document: Document, qtbot: QtBot) -> PathBar:
     made = PathBar(studio)
     qtbot.addWidget(made)
     made.resize(1000, 28)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     return made
 
 

@@ -7,7 +7,7 @@ import shutil
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt, QThread
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QWidget,
 )
+from pytestqt.qtbot import QtBot
 
 from studio.engine.core.app_dirs import AppDirs
 from studio.session.core.theme import Theme
@@ -41,6 +42,8 @@ BLOCKING = {
     QDialog: ("exec",),
     QMenu: ("exec",),
 }  # fmt: skip
+
+Widget = TypeVar("Widget", bound=QWidget)
 
 _started: weakref.WeakSet[QThread] = weakref.WeakSet()
 
@@ -155,9 +158,11 @@ def studio(
         shutil.copytree(peaks, measured, dirs_exist_ok=True)
 
 
-def focused(widget: QWidget) -> QWidget:
-    """Show a window and give it the focus, as a person would before typing."""
-    widget.show()
-    widget.activateWindow()
-    widget.setFocus()
+def shown(qtbot: QtBot, widget: Widget, *, active: bool = True) -> Widget:
+    """Show a window and wait until it is on the screen and, where it is to, has the keyboard."""
+    with qtbot.waitExposed(widget, timeout=60_000):
+        widget.show()
+    if active:
+        widget.activateWindow()
+        qtbot.waitUntil(widget.isActiveWindow, timeout=60_000)
     return widget

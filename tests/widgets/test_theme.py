@@ -140,9 +140,9 @@ def test_a_box_of_choices_shows_all_of_them(qtbot: QtBot, window: QWidget) -> No
     # The last is chosen: a popup laid over the box would put the first out of sight.
     box.setCurrentIndex(6)
     window.layout().addWidget(box)
-    box.showPopup()
     view = box.view()
-    qtbot.waitExposed(view.window())
+    box.showPopup()
+    qtbot.waitUntil(view.isVisible, timeout=60_000)
     whole = view.viewport().rect()
     for row in range(7):
         assert whole.contains(view.visualRect(view.model().index(row, 0))), row

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from studio.session.studio import Studio
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.window import MainWindow
+from tests.ui.fixtures import shown
 from tests.ui.journeys.person import Person
 
 
@@ -19,9 +20,7 @@ def person(qtbot: QtBot, studio: Studio, tmp_path: Path) -> Iterator[Person]:
     studio.preferences.set("backend", "cpu")
     window = MainWindow(studio, LayoutStore(tmp_path / "places" / "config"))
     window.resize(1600, 1000)
-    window.show()
-    qtbot.waitExposed(window)
-    window.activateWindow()
+    shown(qtbot, window)
     yield Person(qtbot, window)
     studio.document.history.mark_clean()
     studio.training.close()

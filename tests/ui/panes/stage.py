@@ -7,6 +7,8 @@ from typing import TypeVar
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from tests.ui.fixtures import shown
+
 Shown = TypeVar("Shown", bound=QWidget)
 
 
@@ -22,8 +24,7 @@ class Stage:
         self._qtbot.addWidget(widget)
         self._shown.append(widget)
         widget.resize(wide, high)
-        widget.show()
-        self._qtbot.waitExposed(widget)
+        shown(self._qtbot, widget)
         return widget
 
     def close(self) -> None:

@@ -105,6 +105,7 @@ def _near(one, other) -> bool:
 def test_tab_goes_through_the_toolbar_and_gets_out_again(qtbot: QtBot, opened: MainWindow) -> None:
     start = opened.top_bar.findChild(QToolButton, "tool.file.new")
     start.setFocus()
+    qtbot.waitUntil(start.hasFocus, timeout=60_000)
     seen: list[QWidget] = []
     for _ in range(400):
         qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)

@@ -20,6 +20,7 @@ from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.window import MainWindow
 from studio.widgets import theme
+from tests.ui.fixtures import shown
 
 PROJECT = Path(__file__).resolve().parents[3] / "projects" / "digits-cnn" / "digits-cnn.glassbox"
 
@@ -28,8 +29,7 @@ PROJECT = Path(__file__).resolve().parents[3] / "projects" / "digits-cnn" / "dig
 def window(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     studio.preferences.set("backend", "cpu")
     made = MainWindow(studio, LayoutStore(tmp_path / "config"))
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     studio.open(PROJECT)
     made.show_canvas()
     yield made

@@ -26,6 +26,7 @@ from studio.engine.train.settings import TrainingSettings
 from studio.session.core.option_rows import Row, row_of
 from studio.widgets.forms.form import Form
 from studio.widgets.forms.number_editors import NumberField
+from tests.ui.fixtures import shown
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -67,9 +68,7 @@ def bench(qtbot: QtBot, *rows: Row) -> Bench:
     made = Bench(*rows)
     qtbot.addWidget(made)
     made.resize(280, 500)
-    made.show()
-    made.activateWindow()
-    qtbot.waitExposed(made)
+    shown(qtbot, made, active=False)
     return made
 
 

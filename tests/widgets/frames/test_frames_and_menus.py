@@ -17,6 +17,7 @@ from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import FrameHeader, PaneFrame
 from studio.widgets.keys import with_keys
 from studio.widgets.menus import menu_of
+from tests.ui.fixtures import shown
 
 
 @pytest.fixture
@@ -106,8 +107,7 @@ def test_empty_states_never_cut_a_line(qtbot: QtBot, dark: Theme, height: int) -
         ("Train", lambda: None), pane,
     )  # fmt: skip
     empty.setGeometry(0, 0, 240, height)
-    pane.show()
-    qtbot.waitExposed(pane)
+    shown(qtbot, pane)
     sentence, explanation = empty.findChildren(QLabel)
     qtbot.waitUntil(lambda: all(
         label.isHidden() or label.height() >= label.heightForWidth(label.width())

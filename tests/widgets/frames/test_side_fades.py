@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from studio.session.core.theme import Theme
 from studio.widgets.frames.side_fades import FADE, SideFades
 from studio.widgets.record_table.column_widths import fit_column
+from tests.ui.fixtures import shown
 
 WIDTHS = (100, 60, 70, 80, 90)
 
@@ -25,8 +26,7 @@ def table(qtbot: QtBot, dark: Theme) -> QTableWidget:
     for place, wide in enumerate(WIDTHS):
         made.setColumnWidth(place, wide)
     made.resize(250, 160)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     return made
 
 

@@ -22,6 +22,7 @@ from studio.session.core.theme import Theme
 from studio.widgets.record_table.columns import Column, Edit, Tick
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import CellPainter, RecordList, RecordTable
+from tests.ui.fixtures import shown
 
 DOWN, UP = Qt.SortOrder.DescendingOrder, Qt.SortOrder.AscendingOrder
 
@@ -172,8 +173,7 @@ def table(qtbot: QtBot, dark: Theme) -> RecordTable:
     made.offer_columns()
     qtbot.addWidget(made)
     made.resize(400, 240)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     return made
 
 
@@ -181,8 +181,7 @@ def test_only_rows_in_sight_are_asked_for(qtbot: QtBot, dark: Theme) -> None:
     made = RecordTable(RecordModel(columns()), "planets", "Planets")
     qtbot.addWidget(made)
     made.resize(400, 240)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     records = Lazy()
     made.entries.take(records)
     made.grab()
@@ -258,8 +257,7 @@ def test_boxes_are_ticked_and_texts_written_by_the_user(qtbot: QtBot, dark: Them
     made = RecordTable(entries, "planets", "Planets")
     made.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
     qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     for row in (0, 1):
         box = made.visualRect(entries.at(row)).topLeft() + QPoint(10, made.rowHeight(row) // 2)
         QTest.mouseClick(made.viewport(), Qt.MouseButton.LeftButton, pos=box)
@@ -293,8 +291,7 @@ def test_headings_have_their_font_in_every_theme(qtbot: QtBot, dark: Theme) -> N
     def heading(made: RecordModel[Planet]) -> RecordTable:
         table = RecordTable(made, "planets", "Planets", font="small")
         qtbot.addWidget(table)
-        table.show()
-        qtbot.waitExposed(table)
+        shown(qtbot, table)
         return table
 
     plain, large = heading(model()), heading(model(heading="large"))
@@ -308,8 +305,7 @@ def test_headings_have_their_font_in_every_theme(qtbot: QtBot, dark: Theme) -> N
 def test_a_list_shows_the_first_column(qtbot: QtBot, dark: Theme) -> None:
     made = RecordList(model(*PLANETS), "planets", "Planets")
     qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     made.go_to(2)
     assert made.row == 2
     assert made.currentIndex().data() == "Earth"

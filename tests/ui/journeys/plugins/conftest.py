@@ -133,6 +133,7 @@ def start(
         session.window.resize(1600, 1000)
         session.begin()
         session.window.activateWindow()
+        qtbot.waitUntil(session.window.isActiveWindow, timeout=60_000)
         qtbot.waitUntil(lambda: session.window.is_ready, timeout=60_000)
         return Person(qtbot, session.window)
 

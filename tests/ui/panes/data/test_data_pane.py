@@ -30,6 +30,7 @@ from studio.ui.panes.data.pane import DataPane
 from studio.widgets.forms.number_editors import NumberField
 from studio.widgets.pixels import image_of
 from tests.session.data.files import BAD_TABLE, write_pictures, write_table
+from tests.ui.fixtures import shown
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -39,9 +40,7 @@ def pane(studio: Studio, qtbot: QtBot) -> DataPane:
     made = DataPane(studio)
     qtbot.addWidget(made)
     made.resize(280, 900)
-    made.show()
-    made.activateWindow()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     return made
 
 

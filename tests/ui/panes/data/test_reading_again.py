@@ -13,6 +13,7 @@ from studio.samples import open_copy
 from studio.session.document.edits.layers import set_option
 from studio.session.studio import Studio
 from studio.ui.panes.data.pane import DataPane
+from tests.ui.fixtures import shown
 
 LEFT = Qt.MouseButton.LeftButton
 HEAD = "a,b,c,d,kind\n"
@@ -32,8 +33,7 @@ def pane(studio: Studio, qtbot: QtBot, tmp_path: Path, table: Path) -> DataPane:
     made = DataPane(studio)
     qtbot.addWidget(made)
     made.resize(280, 900)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     return made
 
 

@@ -37,6 +37,7 @@ from studio.ui.panes.export.exports import Exports
 from studio.ui.shell.actions import EXPORT
 from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
 from tests.engine.train.trained_projects import train
+from tests.ui.fixtures import shown
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -53,8 +54,7 @@ def dialog(studio: Studio, qtbot: QtBot, home: Path) -> ExportDialog:
     studio.open(home / "small.glassbox")
     made = ExportDialog(studio)
     qtbot.addWidget(made)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     idle(studio, qtbot)
     return made
 

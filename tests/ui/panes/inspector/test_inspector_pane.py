@@ -27,6 +27,7 @@ from studio.session.studio import Studio
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.widgets import theme
 from studio.widgets.forms.number_editors import NumberField
+from tests.ui.fixtures import shown
 
 PROJECT = Path(__file__).resolve().parents[4] / "projects" / "digits-cnn" / "digits-cnn.glassbox"
 
@@ -37,9 +38,7 @@ def pane(studio: Studio, qtbot: QtBot) -> InspectorPane:
     made = InspectorPane(studio)
     qtbot.addWidget(made)
     made.resize(280, 900)
-    made.show()
-    made.activateWindow()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
     qtbot.waitUntil(lambda: made.graph_view.settings.forms[0].rows != ())
     return made

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.session.evaluation.answers import Answer
 from studio.ui.panes.testing.answer_view import AnswerView
+from tests.ui.fixtures import shown
 
 SHARES = np.array([[0.0, 0.01, 0.3, 0.02, 0.0, 0.0, 0.01, 0.6, 0.01, 0.05]])
 DIGITS = tuple(str(n) for n in range(10))
@@ -19,8 +20,7 @@ def view(qtbot: QtBot) -> AnswerView:
     made = AnswerView()
     qtbot.addWidget(made)
     made.resize(190, 220)
-    made.show()
-    qtbot.waitExposed(made)
+    shown(qtbot, made)
     made.show_answer(Answer(("your drawing",), np.zeros((1, 8, 8, 1)), DIGITS, SHARES))
     return made
 
