@@ -230,10 +230,10 @@ class DataSection:
         for name, change in self._changes(index):
             if len(source.shape) != 3:
                 raise ShapeError(
-                    f"{name}: expected pictures [height, width, channels], got "
+                    f"{name}: expected images [height, width, channels], got "
                     f"{shape_text(source.shape)}",
                     who="augmentation",
-                    hint="remove the augmentation, or load the data as pictures",
+                    hint="remove the augmentation, or load the data as images",
                 )
             fields = change.attributes() | {
                 "order": self.order() if self.gathers else self._blank_order(),

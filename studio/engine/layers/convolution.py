@@ -92,7 +92,7 @@ class Convolution(Layer, abstract=True):
 
 
 class Conv2D(Convolution):
-    """Slides learned filters over a picture; each output channel is one filter's answer."""
+    """Slides learned filters over an image; each filter gives one output channel."""
 
     words = ("conv", "convolution", "conv2")
     followers = ("ReLU", "BatchNormalization", "MaxPooling2D", "Conv2D", "Add", "Flatten")

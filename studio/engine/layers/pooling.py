@@ -87,7 +87,7 @@ class AveragePooling2D(Pooling2D):
 
 
 class GlobalAveragePooling2D(Layer):
-    """Takes the mean of every channel over the whole picture."""
+    """Takes the mean of every channel over the whole image."""
 
     category = "pooling"
     words = ("gap", "global pool", "global average")

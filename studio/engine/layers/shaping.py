@@ -104,7 +104,7 @@ def _write_border(value: Border) -> Plain:
 
 
 class ZeroPadding2D(Layer):
-    """Surrounds a picture with zeros."""
+    """Surrounds an image with zeros."""
 
     category = "shape"
     dtypes: ClassVar[tuple[DType, ...]] = MOVED

@@ -238,13 +238,13 @@ def _of_arrow(side: Direction) -> tuple[Action[CanvasCommands], ...]:
             f"canvas.walk_{side}", f"Go {side}",
             "Select the next layer along the wires." if side in ("left", "right")
             else "Select the next layer with the same input.",
-            (key,), "View/Walk", "canvas", group="walk",
+            (key,), "View/Navigate", "canvas", group="walk",
             run=lambda c: c.walk(side), enabled=lambda c: c.needs_a_graph(),
         ),
         Action(
             f"canvas.extend_{side}", f"Extend the selection {side}",
             "Add the next layer to the selection.",
-            (f"Shift+{key}",), "View/Walk", "canvas", group="extend",
+            (f"Shift+{key}",), "View/Navigate", "canvas", group="extend",
             run=lambda c: c.walk(side, extend=True), enabled=lambda c: c.needs_a_graph(),
         ),
     )  # fmt: skip

@@ -217,4 +217,4 @@ def _extremes(found: Statistics, step: int) -> Extremes:
 
 
 def _explained() -> str:
-    return "Place and lifetime of every tensor in memory"
+    return "Shows the place and lifetime of every tensor in memory."

@@ -220,7 +220,7 @@ def _of_pictures(root: Path, progress: Progress) -> Iterator[DataProblem]:
                 continue
             done += 1
             if done % 16 == 0:
-                progress(None, f"picture {done:,}")
+                progress(None, f"image {done:,}")
             try:
                 decode_image(path, 3, None, path.relative_to(root).as_posix())
             except DataError as error:

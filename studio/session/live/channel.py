@@ -270,8 +270,8 @@ class Channel(Request):
         began = thread_time()
         made = past.add(found)
         self._pace.spend(thread_time() - began)
-        noun = "picture" if len(past) == 1 else "pictures"
-        self._text = f"{len(past)} {noun} to {self._text}"
+        noun = "snapshot" if len(past) == 1 else "snapshots"
+        self._text = f"{len(past)} {noun} up to {self._text}"
         return made
 
     def _absent(self) -> Status:

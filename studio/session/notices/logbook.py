@@ -261,7 +261,7 @@ class LogEvents:
     def _started(self, trainer: Trainer) -> None:
         run = "" if trainer.run_folder is None else f" as run {trainer.run_folder.name}"
         device = self._training.device
-        self._log.add(f"Training began{run}", source="training", details=device)
+        self._log.add(f"Training started{run}", source="training", details=device)
 
     def _ended(self, outcome: TrainingOutcome) -> None:
         if outcome.error is not None:

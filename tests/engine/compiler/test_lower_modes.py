@@ -258,7 +258,7 @@ def test_errors_name_the_layer_and_say_what_fits() -> None:
     data = DataSpec((Source((3,)),), (Source((2,)),))
     with pytest.raises(ShapeError, match=r"\[dense\] expected targets \[4\] or class indices"):
         lower(mlp(4), "train", loss="mse", data=data)
-    with pytest.raises(ShapeError, match=r"\[augmentation\] flip: expected pictures"):
+    with pytest.raises(ShapeError, match=r"\[augmentation\] flip: expected images"):
         lower(mlp(4), "train", loss="mse", data=DataSpec(
             (Source((3,)),), (Source((4,)),), augment=(Augmentation.resolve("flip"),)))  # fmt: skip
     with pytest.raises(CompileError, match="a loss is needed"):

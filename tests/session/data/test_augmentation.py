@@ -83,5 +83,5 @@ def test_what_is_drawn_depends_on_the_samples_place_not_on_its_page() -> None:
 
 def test_tables_are_refused_in_the_engines_own_words() -> None:
     rows = np.zeros((2, 4), np.float32)
-    with pytest.raises(ShapeError, match="expected pictures"):
+    with pytest.raises(ShapeError, match="expected images"):
         augmented(rows, [0, 1], [Flip()], make_normalization("none", rows), seed=0, epochs=1)

@@ -186,7 +186,7 @@ def test_the_last_pictures_lie_behind_one_another(studio: Studio, cpu: Backend) 
             np.testing.assert_array_equal(shown(view), np.stack(wanted[-3:]))
             assert view.frame is not None
             number = min(count + 1, 3)
-            assert view.frame.label == f"{number} pictures to step {count}"
+            assert view.frame.label == f"{number} snapshots up to step {count}"
         running.finish()
         studio.live.ended()
 

@@ -89,7 +89,7 @@ def test_a_training_begins_and_ends_in_the_log(desk: Desk) -> None:
     desk.until(lambda: bool(desk.texts("training")))
     run = desk.studio.training.run
     assert run is not None
-    assert desk.texts("training") == [f"Training began as run {run.name}"]
+    assert desk.texts("training") == [f"Training started as run {run.name}"]
     desk.studio.training.stop()
     desk.until(lambda: len(desk.texts("training")) == 2)
     assert desk.texts("training")[1].startswith(("Training stopped after", "Training finished"))

@@ -61,17 +61,17 @@ class RandomUniform(Instruction, code=330, mnemonic="RANDOM_UNIFORM", category="
 
 
 class Augment(Instruction, category="augmentation"):
-    """Operands and shape rule of augmentations of [N,H,W,C] pictures.
+    """Operands and shape rule of augmentations of [N,H,W,C] images.
 
     The sample of row i is order[cursor + i] + offset, both words of the step block.
     """
 
     random = True
 
-    x = reads("Pictures [N,H,W,C], float32.", differentiable=False)
+    x = reads("Images [N,H,W,C], float32.", differentiable=False)
     order = reads("Order of the samples [D], int32.", differentiable=False)
     step = reads("Step block.", differentiable=False)
-    y = writes("Changed pictures, same shape.")
+    y = writes("Changed images, same shape.")
     stream = integer("Stream of the generator.", 0, low=0, tail=True)
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
@@ -86,7 +86,7 @@ class Augment(Instruction, category="augmentation"):
 
 
 class AugmentFlip(Augment, code=331, mnemonic="AUGMENT_FLIP"):
-    """Mirror pictures at random.
+    """Mirror images at random.
 
     Draws u0, u1: left-right where ``horizontal`` and u0 < 1/2; upside down where ``vertical`` and
     u1 < 1/2.
@@ -98,7 +98,7 @@ class AugmentFlip(Augment, code=331, mnemonic="AUGMENT_FLIP"):
 
 
 class AugmentShift(Augment, code=332, mnemonic="AUGMENT_SHIFT"):
-    """Move pictures by whole cells at random; new cells are ``fill``.
+    """Move images by whole cells at random; new cells are ``fill``.
 
     dy = floor(u0·(2·rows + 1)) - rows, dx = floor(u1·(2·cols + 1)) - cols;
     y[i,j] = x[i - dy, j - dx]. Pad-and-crop with a border of p is a shift by up to p.
@@ -111,7 +111,7 @@ class AugmentShift(Augment, code=332, mnemonic="AUGMENT_SHIFT"):
 
 
 class AugmentRotate(Augment, code=333, mnemonic="AUGMENT_ROTATE"):
-    """Turn and zoom pictures at random about their centre, bilinear; new cells are ``fill``.
+    """Turn and zoom images at random about their centre, bilinear; new cells are ``fill``.
 
     angle = (2·u0 - 1)·degrees, zoom = 1 + u1·(zoom - 1); y[i,j] samples x at the centre plus the
     inverse rotation of (i,j) minus the centre, divided by the zoom.
@@ -135,10 +135,10 @@ class AugmentNoise(Augment, code=334, mnemonic="AUGMENT_NOISE"):
 
 
 class AugmentStandardize(Augment, code=335, mnemonic="AUGMENT_STANDARDIZE"):
-    """Give every picture the same range or the same mean and deviation.
+    """Give every image the same range or the same mean and deviation.
 
-    By default y = (x - min)/(max - min)·(high - low) + low with the picture's own extremes; with
-    ``moments`` y = (x - mean)/deviation·high + low with its own population moments. A flat picture
+    By default y = (x - min)/(max - min)·(high - low) + low with the image's own extremes; with
+    ``moments`` y = (x - mean)/deviation·high + low with its own population moments. A flat image
     becomes ``low``. Draws nothing.
     """
 

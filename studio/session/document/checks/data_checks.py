@@ -72,7 +72,7 @@ def input_problems(
     if state.data is not None and state.data.get("augment") and len(facts.sample_shape) != 3:
         yield Problem(
             "data.augment", "error", "",
-            "augmentation needs pictures [height, width, channels], the data has samples "
+            "augmentation needs images [height, width, channels], the data has samples "
             f"{shape_text(facts.sample_shape)}",
             "remove the augmentation",
         )  # fmt: skip

@@ -227,7 +227,7 @@ class Remarks(QWidget):
 def line_of(summary: DataSummary) -> str:
     """A data set in one line: how many of what, of which type, how large."""
     dataset = summary.dataset
-    noun = {"images": "pictures", "points": "points"}.get(dataset.kind, "rows")
+    noun = {"images": "images", "points": "points"}.get(dataset.kind, "rows")
     size = shape_words(dataset.sample_shape)
     return (
         f"{numbers.count(summary.samples)} {noun} of {size}, {dataset.x.dtype}, "

@@ -38,7 +38,7 @@ _COLUMNS: tuple[Column[FeatureRow], ...] = (
     _number("low", "low", "Smallest raw value of the training part."),
     _number("high", "high", "Largest raw value of the training part."),
     _number("mean", "mean", "Mean of the raw values of the training part."),
-    _number("deviation", "dev.", "Standard deviation of the raw values of the training part."),
+    _number("deviation", "std", "Standard deviation of the raw values of the training part."),
     _number("low_in", "low in", "Smallest input value of the network."),
     _number("high_in", "high in", "Largest input value of the network."),
 )  # fmt: skip

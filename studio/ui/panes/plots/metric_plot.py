@@ -251,8 +251,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         tall = low + _BAD_HEIGHT * (high - low)
         _set_pairs(self._bad, [(place, low, place, tall) for place in bad.places])
         if bad.total:
-            noun = "number" if bad.total == 1 else "numbers"
-            self._note.setText(f"{numbers.count(bad.total)} {noun} NaN or Inf")
+            noun = "value" if bad.total == 1 else "values"
+            self._note.setText(f"{numbers.count(bad.total)} NaN or Inf {noun}")
 
     def _draw_marks(self, content: Content, view: tuple[float, float]) -> None:
         marks = _marks_in(content, view)

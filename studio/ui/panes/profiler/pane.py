@@ -57,7 +57,7 @@ _ENOUGH = 5
 _FEW = " Few samples: a single delay by another program distorts the result."
 """What to know of kernel times from fewer steps than are enough."""
 
-_ALL_SECTIONS = "all sections"
+_ALL_SECTIONS = "All sections"
 _SECTIONS = ("data", "forward", "loss", "backward", "update", "metrics")
 
 
@@ -297,12 +297,11 @@ class ProfilerPane(PaneFrame):
         self._device.setToolTip(_doubt(self._profiling.peaks))
         bar, times = found.bar, found.times
         every = 0 if bar is None else bar.plain_steps + bar.instrumented_steps
-        # The noun once: the kernels' steps are some of those before.
-        steps = numbers.count(found.samples) if every else numbers.counted(found.samples, "step")
-        mean = f"mean of {numbers.counted(every, 'step')}, " if every else ""
+        steps = numbers.counted(found.samples, "step")
+        mean = f"mean of {numbers.counted(every, 'step')}; " if every else ""
         together = 0.0 if times is None else times.together_us() * 1e-6
         said = numbers.duration(together)
-        self._steps.set_text(f"{mean}kernels of {steps} by {found.clock}, {said} together")
+        self._steps.set_text(f"{mean}kernels {said} ({steps}, {found.clock})")
         few = _FEW if found.samples < _ENOUGH else ""
         self._steps.setToolTip(_steps_tip(found.subject.origin, together, bar) + few)
 
@@ -482,9 +481,8 @@ def _origin(profiling: ProfilingModel, training: TrainingModel, origin: str) -> 
 def _steps_tip(origin: str, together: float, bar: StepBar | None) -> str:
     """Which steps were measured, and why kernels timed one by one may take longer than one."""
     told = (
-        f"Kernels are timed in instrumented steps of a {origin}, which take turns with plain ones;"
-        " the step bar tells what that costs. The bar leaves out steps during which panes were"
-        " opened, once there are others."
+        f"Kernels are timed in some steps of a {origin}, with plain steps in between. The step bar "
+        "shows the cost of measuring. It leaves out steps during which a pane was opened."
     )
     if bar is None or together <= bar.seconds:
         return told

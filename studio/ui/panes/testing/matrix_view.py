@@ -146,11 +146,12 @@ class MatrixView(QWidget):
         painter.setPen(theme.colour("text3"))
         middle = Qt.AlignmentFlag.AlignCenter
         wide = max(count * side, metrics.horizontalAdvance("predicted") + 2)
+        high = max(count * side, metrics.horizontalAdvance("actual") + 2)
         painter.drawText(QRectF(left, 0, wide, _LABEL), middle, "predicted")
         painter.save()
         painter.translate(0, top + count * side)
         painter.rotate(-90)
-        painter.drawText(QRectF(0, 0, max(count * side, _LABEL), _LABEL), middle, "is")
+        painter.drawText(QRectF(0, 0, high, _LABEL), middle, "actual")
         painter.restore()
         painter.setPen(theme.colour("text2"))
         # Names that do not fit below one another are left out: the tip has them.

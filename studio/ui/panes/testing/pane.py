@@ -119,7 +119,7 @@ class TestingPane(PaneFrame):
             is_paused = self._training.state == "paused"
             say(
                 "Training is paused" if is_paused else "Training is running",
-                "It is tested when the training has ended; you can test it as it is now.",
+                "The network is tested when training ends. You can also test it now.",
                 ("Test now", evaluation.measure),
             )
         elif recorded is not None:

@@ -22,7 +22,7 @@ def facts(studio: Studio) -> list[tuple[str, str]]:
         ("Python", platform.python_version()),
         ("Qt", PySide6.__version__),
         ("System", platform.platform()),
-        ("Training on", device or "not trained yet"),
+        ("Training device", device or "none yet"),
         ("Preferences", str(places.config)),
         ("Unsaved work", str(places.state)),
     ]

@@ -191,7 +191,7 @@ def test_a_number_that_is_none_is_a_red_tick_with_a_count(
     bad = np.array([np.nan] * 40 + [np.inf, 0.1], np.float32)
     curves.segments[-1].steps["loss"].extend(bad)
     trained.draw()
-    assert plot.note_text == "41 numbers NaN or Inf"
+    assert plot.note_text == "41 NaN or Inf values"
     QApplication.processEvents()
     trained.resize(400, 500)
     note, heading = plot.findChild(QLabel, "plot_note"), plot.findChild(QLabel, "plot_title")

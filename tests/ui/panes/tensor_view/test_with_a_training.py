@@ -263,7 +263,7 @@ def test_a_slice_over_the_past_is_typed_and_left_again(
     assert frame is not None
     np.testing.assert_array_equal(frame.snapshot.array(), np.stack(seen[-3:]))
     assert pane.view.kind == "map"
-    assert pane.view.badge == "LIVE · 3 pictures to step 4"
+    assert pane.view.badge == "LIVE · 3 snapshots up to step 4"
     assert not pane.view.set_slice("t[-3:, 0, 0]")
     assert "axes" in pane.view.slice_error
     field.setFocus()
