@@ -7,6 +7,7 @@ from studio.engine.layers.convolution import DepthwiseConv2D
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.dropout import Dropout
 from studio.engine.layers.layer import Layer
+from studio.engine.layers.masking import Masking
 from studio.engine.layers.merging import Add
 from studio.engine.layers.merging import Concatenate
 from studio.engine.layers.merging import Multiply
@@ -110,6 +111,7 @@ __all__ = [
     "Layer",
     "LearningRateScheduler",
     "Loss",
+    "Masking",
     "MaxPooling2D",
     "MeanAbsoluteError",
     "MeanSquaredError",

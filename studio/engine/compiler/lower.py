@@ -14,7 +14,8 @@ from studio.engine.core.errors import CompileError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import ABSENT, Ref, Role, Shape
 from studio.engine.isa.builder import ProgramBuilder
-from studio.engine.isa.ops import arithmetic, data
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops import arithmetic, data, move, reduce
 from studio.engine.isa.ops import loss as loss_ops
 from studio.engine.isa.program import Program
 from studio.engine.layers.context import LayerContext
@@ -23,6 +24,9 @@ from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
 
 MODES = ("train", "evaluate", "infer")
+
+_SMALLEST_SHARE = 1e-20
+"""Added to the share of positions that count, so that a batch without any divides by no zero."""
 
 RING_ROWS = 1024
 """Steps the metrics ring holds before it begins again."""
@@ -173,7 +177,9 @@ class _Lowering:
         self._check_spec()
         self.builder = ProgramBuilder(graph.name, mode)
         self.data = DataSection(self.builder, mode, self.spec)
+        self.mask_types = graph.masks()
         self.values: dict[Port, Ref] = {}
+        self.masks: dict[Port, Ref] = {}
         self.labels: list[str] = []
 
     def run(self) -> Program:
@@ -210,7 +216,9 @@ class _Lowering:
 
     def _lower_node(self, context: LayerContext, node: Node) -> None:
         inputs = [self.values[port] for port in node.inputs]
-        with context.inside(node.id, node.layer, crossed=self._is_crossed(node)):
+        masks = tuple(self.masks.get(port, ABSENT) for port in node.inputs)
+        with context.inside(node.id, node.layer, crossed=self._is_crossed(node), masks=masks):
+            context.output_masks = self._lower_masks(context, node, inputs)
             made = node.layer.lower(context, *inputs)
         outputs = (made,) if isinstance(made, Ref) else made
         for index, ref in enumerate(outputs):
@@ -226,6 +234,22 @@ class _Lowering:
             raise CompileError(
                 f"lower made {len(outputs)} outputs, output_types states more", who=node.layer.name
             )
+
+    def _lower_masks(self, context: LayerContext, node: Node, inputs: list[Ref]) -> tuple[Ref, ...]:
+        """The masks of a node's outputs, noted where there are any."""
+        made = node.layer.lower_masks(context, *inputs)
+        for index, ref in enumerate(made):
+            port = Port(node.id, index)
+            found = self.builder.type_of(ref) if ref.present else None
+            if self.mask_types.get(port) != found:
+                raise CompileError(
+                    f"mask_types states {self.mask_types.get(port, 'nothing')} for output {index}, "
+                    f"lower_masks made {found or 'nothing'}",
+                    who=node.layer.name,
+                )
+            if found is not None:
+                self.masks[port] = ref
+        return made
 
     def _is_crossed(self, node: Node) -> bool:
         """Whether the node's softmax may pass on the gradient its loss has already taken."""
@@ -253,6 +277,8 @@ class _Lowering:
                 )
                 weights = self.data.weights(index, targets[-1])
             with self.builder.owned_by("loss"):
+                if port in self.masks:
+                    weights = self._mask_weights(index, self.masks[port], weights)
                 terms.append(
                     loss.emit(
                         self.builder, predictions[index], targets[-1],
@@ -263,6 +289,35 @@ class _Lowering:
         total = self._emit_total(context, objective, terms)
         self._emit_metrics(objective, predictions, targets, terms, total)
         return total
+
+    def _mask_weights(self, index: int, mask: Ref, weights: Ref) -> Ref:
+        """Weights by position of an output with a mask, times those it has (Keras' rule).
+
+        A position that counts weighs total/counting, so that the mean over all positions is one
+        over those that count; without any the loss is 0.
+        """
+        name = "loss/mask" if len(self.graph.outputs) == 1 else f"loss/{self.names[index]}/mask"
+
+        def emit(cls: type[Instruction], part: str, /, **fields: object) -> Ref:
+            return self.builder.emit("loss", cls, name=f"{name}/{part}", port="mask", **fields)[0]
+
+        counts = emit(move.Cast, "counts", x=mask, dtype="float32")
+        share = emit(reduce.ReduceMean, "share", x=counts)
+        share = emit(arithmetic.AddScalar, "divisor", x=share, beta=_SMALLEST_SHARE)
+        found = emit(arithmetic.Div, "weights", a=counts, b=share)
+        if not weights.present:
+            return found
+        ranks = [len(self.builder.type_of(ref).shape) for ref in (found, weights)]
+        wide = [
+            ref
+            if rank == max(ranks)
+            else emit(
+                move.Reshape, "wide", x=ref,
+                shape=(*self.builder.type_of(ref).shape, *[1] * (max(ranks) - rank)),
+            )
+            for ref, rank in zip((found, weights), ranks, strict=True)
+        ]  # fmt: skip
+        return emit(arithmetic.Mul, "product", a=wide[0], b=wide[1])
 
     def _loss_name(self, context: LayerContext, index: int) -> str:
         """``loss/total`` where the loss of the only output is all there is."""
@@ -312,6 +367,15 @@ class _Lowering:
         if several:
             values += terms
             self.labels += [f"{name}_loss" for name in names]
+        for port, name, chosen in zip(
+            self.graph.outputs, names, objective.metrics, strict=True
+        ):  # fmt: skip
+            if chosen and port in self.masks:
+                raise CompileError(
+                    "metrics of an output with a mask are not supported",
+                    who=name,
+                    hint="measure it by its loss, which leaves masked positions out",
+                )
         with self.builder.owned_by("metrics"):
             for index, (name, p, t) in enumerate(zip(names, predictions, targets, strict=True)):
                 for metric in objective.metrics[index]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import integer, number, optional_number
-from studio.engine.core.tensor import Ref, Shape
+from studio.engine.core.tensor import Ref, Shape, TensorType
 from studio.engine.isa.ops import activation as act
 from studio.engine.isa.ops import move
 from studio.engine.layers.activation_catalog import activation
@@ -18,6 +19,7 @@ class Activation(Layer):
     """Applies a function to every element (softmax: to every row)."""
 
     category = "activation"
+    supports_masking = True
     words = ("act", "function")
     followers = ("Conv2D", "Dense", "MaxPooling2D", "Dropout")
     positional = ("activation",)
@@ -33,6 +35,7 @@ class ReLU(Layer):
     """Cuts off below a threshold, with an optional leak below and a ceiling above."""
 
     category = "activation"
+    supports_masking = True
     words = ("relu", "rectifier", "leaky relu")
     followers = ("Conv2D", "MaxPooling2D", "Dense", "Dropout", "BatchNormalization")
     positional = ("max_value", "negative_slope", "threshold")
@@ -78,6 +81,19 @@ class Softmax(Layer):
                 hint="-1 is the last dimension",
             )
         return shapes[0]
+
+    def mask_types(
+        self, types: Sequence[TensorType], masks: Sequence[TensorType | None]
+    ) -> tuple[TensorType | None, ...]:
+        """None; ShapeError where a mask arrives."""
+        del types
+        if any(masks):
+            raise ShapeError(
+                "expected an input without a mask: softmax over unmasked entries is not supported",
+                who=self.who,
+                hint="use Activation('softmax'), which computes masked entries like all others",
+            )
+        return ()
 
     def broken_rule(self, *shapes: Shape) -> str:
         """The dimension named."""

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import CompileError, ParameterError, ShapeError
 from studio.engine.core.philox import stream_of
-from studio.engine.core.tensor import ABSENT, Ref, Role, Shape, TensorType
+from studio.engine.core.tensor import ABSENT, BATCH, Ref, Role, Shape, TensorType
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.ops.move import Fill
 from studio.engine.isa.ops.softmax import Softmax, SoftmaxCE, SoftmaxLog
 from studio.engine.layers.activation_catalog import FUNCTIONS, absent_activation
 from studio.engine.layers.initializers import Initializer
@@ -34,11 +36,17 @@ class LayerContext:
         builder: receives them.
         training: whether dropout drops and batch normalisation uses the batch.
         step: the step block that keys random draws; absent where nothing is drawn.
+
+    Attributes:
+        masks: the masks of the inputs of the layer being lowered; absent for an input without.
+        output_masks: the masks of its outputs, as `Layer.lower_masks` gave them.
     """
 
     def __init__(self, builder: ProgramBuilder, training: bool, step: Ref = ABSENT) -> None:
         self.training = training
         self.step = step
+        self.masks: tuple[Ref, ...] = ()
+        self.output_masks: tuple[Ref, ...] = ()
         self.penalties: list[Penalty] = []
         self._builder = builder
         self._owned: dict[Layer, dict[str, Ref]] = {}
@@ -47,9 +55,19 @@ class LayerContext:
         self._crossed = False
 
     @contextmanager
-    def inside(self, node: str, layer: Layer, *, crossed: bool = False) -> Iterator[None]:
-        """Emit for ``node`` inside; ``crossed`` makes its softmax a SOFTMAX_CE."""
+    def inside(
+        self, node: str, layer: Layer, *, crossed: bool = False, masks: tuple[Ref, ...] = ()
+    ) -> Iterator[None]:
+        """Emit for ``node`` inside.
+
+        Args:
+            node: id of the node.
+            layer: its layer.
+            crossed: whether its softmax is a SOFTMAX_CE.
+            masks: of its inputs, absent for an input without.
+        """
         self._node, self._layer, self._crossed = node, layer, crossed
+        self.masks, self.output_masks = masks, ()
         with self._builder.owned_by(node, layer=node):
             yield
         self._layer = None
@@ -120,6 +138,19 @@ class LayerContext:
         """Append an instruction whose result is the layer's ``port``; returns the result."""
         name = f"{self.layer.name}/{port}"
         return self._builder.emit("forward", cls, name=name, port=port, **fields)[0]
+
+    def constant(self, port: str, number: float) -> Ref:
+        """A float32 tensor [1] that holds a number."""
+        name = f"{self.layer.name}/{port}"
+        return self._builder.tensor(name, (1,), role=Role.CONST, port=port, value=(number,))
+
+    def fill(self, port: str, sample: Shape, number: float) -> Ref:
+        """A bool tensor [N,…] that holds one number everywhere."""
+        ref = self._builder.tensor(
+            f"{self.layer.name}/{port}", (BATCH, *sample), DType.bool, port=port
+        )
+        self._builder.emit("forward", Fill, y=ref, number=number)
+        return ref
 
     def softmax(self, x: Ref, port: str = "output", *, log: bool = False) -> Ref:
         """Softmax over the last dimension: SOFTMAX_CE where a cross-entropy follows at once."""

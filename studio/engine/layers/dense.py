@@ -22,6 +22,7 @@ class Dense(Layer):
     """
 
     category = "core"
+    supports_masking = True
     words = ("fc", "linear", "fully connected", "full")
     followers = ("ReLU", "Dropout", "Dense", "Softmax", "BatchNormalization")
     order = 1

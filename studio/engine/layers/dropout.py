@@ -18,6 +18,7 @@ class Dropout(Layer):
     """
 
     category = "regularization"
+    supports_masking = True
     words = ("drop",)
     followers = ("Dense", "Flatten", "Conv2D")
     positional = ("rate",)

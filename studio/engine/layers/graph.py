@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GraphError, quoted
 from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.inputs import MAX_ELEMENTS, Input
@@ -140,6 +141,18 @@ class LayerGraph:
             types.update((Port(node.id, index), each) for index, each in enumerate(made))
         return types
 
+    def masks(self) -> dict[Port, TensorType]:
+        """Type of the mask of every output that carries one; errors name the layer."""
+        types = self.types()
+        found: dict[Port, TensorType] = {}
+        for node in self.order():
+            given = [types[port] for port in node.inputs]
+            made = checked_masks(node.layer, given, [found.get(port) for port in node.inputs])
+            found.update(
+                (Port(node.id, index), mask) for index, mask in enumerate(made) if mask is not None
+            )
+        return found
+
     def shapes(self) -> dict[str, Shape]:
         """Shape of the first output of every node, without the batch; errors name the layer."""
         return {port.node: found.sample for port, found in self.types().items() if not port.output}
@@ -169,6 +182,7 @@ class LayerGraph:
                 )  # fmt: skip
             seen.add(layer.name)
         types = self.types()
+        self.masks()
         self._check_shared(types)
         counts = Counter(port.node for port in types)
         for port in self.outputs:
@@ -251,6 +265,17 @@ def checked_types(layer: Layer, *given: TensorType) -> tuple[TensorType, ...]:
                 who=layer.who,
             )
     return types
+
+
+def checked_masks(
+    layer: Layer, given: Sequence[TensorType], masks: Sequence[TensorType | None]
+) -> tuple[TensorType | None, ...]:
+    """Types of the masks of the layer's outputs; ShapeError where it refuses those it gets."""
+    made = layer.mask_types(given, masks)
+    for mask in made:
+        if mask is not None and (mask.dtype is not DType.bool or not mask.is_batch):
+            raise TypeError(f"expected a mask of bool [N,…], got {mask}")
+    return made
 
 
 def _check_output(port: Port, count: int, who: str) -> None:

@@ -35,6 +35,7 @@ CATEGORIES = (
     "regularization",
     "activation",
     "merge",
+    "sequence",
     "preprocessing",
 )
 """What a layer may be for, in the order palettes and tables list layers."""
@@ -100,6 +101,7 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         category: what it is for, one of ``CATEGORIES``; the palette groups by it.
         arity: fewest and most inputs, ``None`` for any number.
         dtypes: element types its inputs may have.
+        supports_masking: whether a mask of its first input is also that of its output.
         transposed: roles of parameters that are stored transposed to Keras' form.
         words: what users may type for it besides its name, the shortest first.
         followers: layers that usually come next, most usual first.
@@ -112,6 +114,7 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
     category: ClassVar[str] = ""
     arity: ClassVar[tuple[int, int | None]] = (1, 1)
     dtypes: ClassVar[tuple[DType, ...]] = (DType.float32,)
+    supports_masking: ClassVar[bool] = False
     transposed: ClassVar[frozenset[str]] = frozenset()
     words: ClassVar[tuple[str, ...]] = ()
     followers: ClassVar[tuple[str, ...]] = ()
@@ -212,6 +215,24 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
             raise TypeError(f"expected a shape, got {quoted(shape)}")
         return (types[0].with_sample(shape) if types else TensorType.of_batch(shape),)
 
+    def mask_types(
+        self, types: Sequence[TensorType], masks: Sequence[TensorType | None]
+    ) -> tuple[TensorType | None, ...]:
+        """Types of the masks of the outputs; None, or nothing at the end, where there is none.
+
+        By default the mask of the first input is that of the first output where the layer supports
+        masking, and ends here where it does not.
+
+        Args:
+            types: of the inputs.
+            masks: types of their masks, None for an input without one.
+
+        Raises:
+            ShapeError: the layer cannot work with these masks.
+        """
+        del types
+        return tuple(masks[:1]) if self.supports_masking else ()
+
     def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
         """The tensors the layer owns for inputs of ``shapes``, in the order they are numbered."""
         del shapes
@@ -223,6 +244,14 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         Inputs have been checked. Outputs have the types that `output_types` states.
         """
         raise TypeError(f"{type(self).__name__} defines no lowering")
+
+    def lower_masks(self, context: LayerContext, *inputs: Ref) -> tuple[Ref, ...]:
+        """Emit the masks of the outputs, as `mask_types` states them; called before `lower`.
+
+        ``context.masks`` are those of the inputs; a mask that is absent reads as absent.
+        """
+        del inputs
+        return context.masks[:1] if self.supports_masking else ()
 
     def ending(self, rank: int) -> str:
         """The activation applied last to an output of ``rank`` dimensions, ``linear`` for none.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from studio.engine.core.dtypes import DType
@@ -13,11 +14,21 @@ from studio.engine.layers.context import LayerContext
 from studio.engine.layers.layer import MOVED, Layer, shape_text
 
 
+def any_of(context: LayerContext, masks: Sequence[Ref]) -> Ref:
+    """MAXIMUM of masks: true where any of them is."""
+    found = masks[0]
+    for index, mask in enumerate(masks[1:], 2):
+        port = "mask" if index == len(masks) else f"mask{index}"
+        found = context.emit(arithmetic.Maximum, port, a=found, b=mask)
+    return found
+
+
 class Merge(Layer, abstract=True):
     """Two or more inputs, joined element by element; lengths of 1 are repeated."""
 
     category = "merge"
     arity: ClassVar[tuple[int, int | None]] = (2, None)
+    supports_masking = True
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The shape all inputs broadcast to."""
@@ -31,6 +42,21 @@ class Merge(Layer, abstract=True):
                 raise self._mismatch(shapes)
             joined.append(wide.pop() if wide else 1)
         return tuple(joined)
+
+    def mask_types(
+        self, types: Sequence[TensorType], masks: Sequence[TensorType | None]
+    ) -> tuple[TensorType | None, ...]:
+        """What counts in any input counts; no mask where an input has none."""
+        del types
+        given = [mask for mask in masks if mask is not None]
+        if len(given) < len(masks):
+            return ()
+        return (given[0].with_sample(Merge.output_shape(self, *(m.sample for m in given))),)
+
+    def lower_masks(self, context: LayerContext, *inputs: Ref) -> tuple[Ref, ...]:
+        """MAXIMUM of the masks."""
+        del inputs
+        return (any_of(context, context.masks),) if all(m.present for m in context.masks) else ()
 
     def broken_rule(self, *shapes: Shape) -> str:
         """Shapes that cannot be joined."""
@@ -79,6 +105,7 @@ class Concatenate(Layer):
     """Lays its inputs side by side along one dimension."""
 
     category = "merge"
+    supports_masking = True
     dtypes: ClassVar[tuple[DType, ...]] = MOVED
     words = ("concat", "cat", "join", "merge")
     followers = ("Conv2D", "Dense", "BatchNormalization")
@@ -120,6 +147,43 @@ class Concatenate(Layer):
             )
         first = shapes[0]
         return (*first[:at], sum(s[at] for s in shapes), *first[at + 1 :])
+
+    def mask_types(
+        self, types: Sequence[TensorType], masks: Sequence[TensorType | None]
+    ) -> tuple[TensorType | None, ...]:
+        """Masks joined as values are; an input without one counts everywhere.
+
+        Where the last dimension is joined a position counts that counts in any input, so that there
+        is no mask if one of them has none.
+        """
+        rank, given = len(types[0].shape), [mask for mask in masks if mask is not None]
+        if not given or (self._joined(rank) == rank - 1 and len(given) < len(masks)):
+            return ()
+        for mask in given:
+            if len(mask.shape) != rank - 1:
+                raise ShapeError(
+                    f"expected masks of {rank - 1} dimensions, got {mask}", who=self.who
+                )
+        if self._joined(rank) == rank - 1:
+            return (given[0],)
+        at = self._joined(rank) - 1
+        total = sum(each.sample[at] for each in types)
+        sample = given[0].sample
+        return (given[0].with_sample((*sample[:at], total, *sample[at + 1 :])),)
+
+    def lower_masks(self, context: LayerContext, *inputs: Ref) -> tuple[Ref, ...]:
+        """CONCAT of the masks, or MAXIMUM where the last dimension is joined."""
+        masks, rank = context.masks, len(context.shape_of(inputs[0])) + 1
+        present = [mask.present for mask in masks]
+        if self._joined(rank) == rank - 1:
+            return (any_of(context, masks),) if all(present) else ()
+        if not any(present):
+            return ()
+        parts = [
+            mask if mask.present else context.fill(f"mask{index}", context.shape_of(x)[:-1], 1.0)
+            for index, (mask, x) in enumerate(zip(masks, inputs, strict=True), 1)
+        ]
+        return (context.emit(move.Concat, "mask", xs=tuple(parts), axis=self._joined(rank)),)
 
     def broken_rule(self, *shapes: Shape) -> str:
         """The dimension joined, or shapes that differ in another one."""

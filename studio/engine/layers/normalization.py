@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import flag, integer, number
-from studio.engine.core.tensor import ABSENT, Ref, Shape
+from studio.engine.core.tensor import ABSENT, Ref, Shape, TensorType
 from studio.engine.isa.ops.norm import BatchNorm2D
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.initializers import initializer
@@ -58,6 +60,19 @@ class BatchNormalization(Layer):
                 hint="leave axis at -1; statistics are per channel",
             )
         return shape
+
+    def mask_types(
+        self, types: Sequence[TensorType], masks: Sequence[TensorType | None]
+    ) -> tuple[TensorType | None, ...]:
+        """None; ShapeError where a mask arrives."""
+        del types
+        if any(masks):
+            raise ShapeError(
+                "expected an input without a mask: masked statistics are not supported",
+                who=self.who,
+                hint="put it in front of Masking",
+            )
+        return ()
 
     def broken_rule(self, *shapes: Shape) -> str:
         """The dimension named."""

@@ -19,6 +19,7 @@ class Rescaling(Layer):
     """
 
     category = "preprocessing"
+    supports_masking = True
     words = ("scale", "rescale", "normalize")
     followers = ("Conv2D", "Flatten", "Dense")
     dtypes: ClassVar[tuple[DType, ...]] = (DType.float32, DType.int32, DType.uint8)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GraphError
 from studio.engine.core.tensor import Shape, TensorType
-from studio.engine.layers.graph import LayerGraph, Port, checked_types
+from studio.engine.layers.graph import LayerGraph, Port, checked_masks, checked_types
 from studio.engine.layers.inputs import Input as InputLayer
 from studio.engine.layers.layer import Layer
 
@@ -30,10 +32,21 @@ class Call:
     __slots__ = ("created", "inputs", "layer", "outputs")
 
     def __init__(self, layer: Layer, inputs: Sequence[Symbol] = ()) -> None:
-        types = checked_types(layer, *(each.type for each in inputs))
+        given = [each.type for each in inputs]
+        types = checked_types(layer, *given)
+        masks = checked_masks(layer, given, [each.mask for each in inputs])
+        if not layer.supports_masking and any(each.mask for each in inputs):
+            # As Keras does: masks end with a warning, not with an error.
+            warnings.warn(
+                f"[{layer.who}] does not support masking: the mask of its input ends here",
+                stacklevel=4,
+            )
         self.layer = layer
         self.inputs = tuple(inputs)
-        self.outputs = tuple(Symbol(self, index, found) for index, found in enumerate(types))
+        self.outputs = tuple(
+            Symbol(self, index, found, mask)
+            for index, (found, mask) in enumerate(zip_longest(types, masks[: len(types)]))
+        )
         self.created = next(_CREATED)
 
 
@@ -44,14 +57,18 @@ class Symbol:
         call: the use of the layer.
         output: which of the layer's outputs it is, counted from 0.
         type: shape with the batch, and dtype.
+        mask: type of the mask beside the value; None without one.
     """
 
-    __slots__ = ("call", "output", "type")
+    __slots__ = ("call", "mask", "output", "type")
 
-    def __init__(self, call: Call, output: int, type_: TensorType) -> None:
+    def __init__(
+        self, call: Call, output: int, type_: TensorType, mask: TensorType | None = None
+    ) -> None:
         self.call = call
         self.output = output
         self.type = type_
+        self.mask = mask
 
     @property
     def layer(self) -> Layer:

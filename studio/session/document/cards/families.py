@@ -31,6 +31,7 @@ _OF_CATEGORY: dict[str, Family] = {
     "regularization": "norm",
     "activation": "activation",
     "merge": "merge",
+    "sequence": "sequence",
     "preprocessing": "data",
 }
 

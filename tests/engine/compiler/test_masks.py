@@ -1,0 +1,167 @@
+"""Masks beside values: where they go, and what losses make of them, as in Keras."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import studio.engine
+from studio.engine import (
+    SGD,
+    Activation,
+    Add,
+    BatchNormalization,
+    Concatenate,
+    Dense,
+    Dropout,
+    Flatten,
+    Input,
+    Masking,
+    Model,
+    Softmax,
+)
+from studio.engine.compiler.lower import lower
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import CompileError, ShapeError
+from studio.engine.core.tensor import TensorType
+from studio.engine.layers.graph import Port
+from studio.engine.layers.graph_json import graph_from_json, graph_to_json
+from tests.recorded.masks.cases import (
+    CASES,
+    LOSSES,
+    RATE,
+    ROWS,
+    STEPS,
+    WEIGHTED,
+    draw,
+    inputs,
+    sample_weights,
+    targets,
+)
+
+BACKENDS = ("cpu", pytest.param("gl", marks=pytest.mark.gl))
+RECORDED = Path(__file__).parents[2] / "recorded" / "masks" / "keras.npz"
+
+
+@cache
+def recorded() -> dict[str, np.ndarray]:
+    with np.load(RECORDED) as found:
+        return dict(found)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("case", [*CASES, *(f"{name}:weighted" for name in WEIGHTED)])
+def test_losses_and_weights_over_steps_are_those_of_keras(case: str, backend: str) -> None:
+    name, _, weighted = case.partition(":")
+    x, output = CASES[name](studio.engine)
+    with Model(x, output, backend=backend) as model:
+        shapes = [w.shape for w in model.get_weights()]
+        model.set_weights([draw(name, str(i), shape) for i, shape in enumerate(shapes)])
+        model.compile(SGD(RATE), LOSSES.get(name, "mse"))
+        history = model.fit(
+            inputs(name, x.shape), targets(name, output.shape), batch_size=ROWS, epochs=STEPS,
+            sample_weight=sample_weights(name) if weighted else None, shuffle=False,
+        ).history  # fmt: skip
+        found = model.get_weights()
+    np.testing.assert_allclose(history["loss"], recorded()[f"{case}:losses"], rtol=1e-5)
+    for index, weight in enumerate(found):
+        np.testing.assert_allclose(
+            weight, recorded()[f"{case}:weight{index}"], rtol=1e-4, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_masking_sets_positions_to_zero_and_keeps_all_others(backend: str) -> None:
+    x = Input((3, 2))
+    values = np.array([[[0.5, 0.5], [0.5, 0.0], [1e-30, 0.5]],
+                       [[-0.5, 0.5], [3e38, 0.5], [0.5, 0.5]]], np.float32)  # fmt: skip
+    with Model(x, Masking(0.5)(x), backend=backend) as model:
+        found = model.predict(values)
+    wanted = values.copy()
+    wanted[0, 0] = wanted[1, 2] = 0
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_batch_in_which_nothing_counts_has_no_loss_and_moves_nothing(backend: str) -> None:
+    x = Input((3,))
+    with Model(x, Dense(2)(Masking()(x)), backend=backend) as model:
+        before = model.get_weights()
+        model.compile(SGD(1.0), "mse")
+        history = model.fit(np.zeros((4, 3)), np.ones((4, 2)), batch_size=4).history
+        assert history["loss"] == [0.0]
+        for one, other in zip(before, model.get_weights(), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_a_symbol_carries_the_mask_as_far_as_layers_support_it() -> None:
+    x = Input((4, 3))
+    masked = Masking(name="mask")(x)
+    steps = TensorType.of_batch((4,), DType.bool)
+    assert (x.mask, masked.mask) == (None, steps)
+    kept = Dropout(0.5)(Activation("tanh")(Dense(5)(masked)))
+    assert kept.mask == steps
+    with pytest.warns(UserWarning, match=r"\[flat\] does not support masking: the mask .* ends"):
+        flat = Flatten(name="flat")(kept)
+    assert flat.mask is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Flatten()(x)
+    graph = Model(x, flat).graph
+    assert list(graph.masks()) == [
+        Port("mask"), Port("dense"), Port("activation"), Port("dropout"),
+    ]  # fmt: skip
+
+
+def test_masks_are_joined_as_values_are() -> None:
+    x, y = Input((4, 3)), Input((2, 3))
+    short, long = Masking()(y), Masking()(x)
+    assert Concatenate(axis=1)([long, short, x]).mask == TensorType.of_batch((10,), DType.bool)
+    assert Concatenate()([long, x]).mask is None
+    assert Add()([long, x]).mask is None
+    one = Masking()(Input((1, 3)))
+    assert Add()([long, one]).mask == TensorType.of_batch((4,), DType.bool)
+
+
+@pytest.mark.parametrize(
+    ("layer", "message"),
+    [
+        (BatchNormalization(name="bn"), r"\[bn\] expected an input without a mask: masked stat"),
+        (Softmax(name="s"), r"\[s\] expected an input without a mask: softmax over"),
+    ],
+)
+def test_layers_that_would_have_to_use_a_mask_refuse_it_by_name(layer: Any, message: str) -> None:
+    x = Input((4, 3))
+    with pytest.raises(ShapeError, match=message):
+        layer(Masking()(x))
+    graph = Model(x, layer(x)).graph
+    document = graph_to_json(graph)
+    document["nodes"].insert(1, {"id": "m", "type": "Masking", "config": {"name": "m"},
+                                 "inputs": [document["nodes"][0]["id"]]})  # fmt: skip
+    document["nodes"][2]["inputs"] = ["m"]
+    with pytest.raises(ShapeError, match=message):
+        graph_from_json(document).check()
+
+
+def test_metrics_of_an_output_with_a_mask_are_refused() -> None:
+    x = Input((3,))
+    graph = Model(x, Dense(2, name="out")(Masking()(x))).graph
+    with pytest.raises(CompileError, match=r"\[out\] metrics of an output with a mask"):
+        lower(graph, "train", loss="mse", metrics=["mae"])
+
+
+def test_a_listing_without_masks_has_no_trace_of_them() -> None:
+    x = Input((3,))
+    program = lower(Model(x, Dense(2)(Masking(name="m")(x))).graph, "train", loss="mse")
+    assert [i.mnemonic for i in program.section("loss")] == [
+        "CAST", "REDUCE_MEAN", "ADD_SCALAR", "DIV", "LOSS_MSE",
+    ]  # fmt: skip
+    named = {t.name: t.port for t in program.tensors.values()}
+    assert named["m/mask"] == "mask"
+    plain = lower(Model(x, Dense(2)(x)).graph, "train", loss="mse")
+    assert [i.mnemonic for i in plain.section("loss")] == ["LOSS_MSE"]
