@@ -98,6 +98,8 @@ CASES: dict[str, Document] = {
     "relu_threshold": single([7], "ReLU", threshold=0.4),
     "softmax_middle": single([3, 4, 2], "Softmax", axis=2),
     "rescaling": single([3, 2], "Rescaling", scale=0.5, offset=-1.5),
+    # The losses of these cases know no masks: Flatten ends the mask.
+    "masking": chain([4, 2], ("ReLU", {}), ("Masking", {}), ("Flatten", {})),
     "add_three": merging([[3, 4]] * 3, "Add"),
     "add_broadcast": merging([[3, 4], [1, 4]], "Add"),
     "multiply": merging([[3, 4]] * 3, "Multiply"),
