@@ -42,13 +42,13 @@ _EPOCH = "epoch "
 class RunWriter:
     """Writes a training into its run's folder.
 
-    What cannot be written, because the disk is full or the folder is gone, is told, and the
-    training goes on: its weights are worth more than the record. At its end, and whenever somebody
-    asks, it is tried again.
+    Where something cannot be written, because the disk is full or the folder is gone, the user is
+    told and the training goes on: its weights are worth more than the record. Writing is tried
+    again at the end, and on request.
 
     Args:
         folder: of the run, None for no record.
-        warn: hears a sentence for every reason, once.
+        warn: called with one sentence for each reason, once.
 
     Attributes:
         project: what is recorded as the run's settings when it begins; None where they are.

@@ -1,8 +1,8 @@
-"""Tensors watched while a network trains, whichever of its executables runs.
+"""Tensors watched while a network trains, in all of its executables.
 
-A tap stays with the network: executables made later get it too, and one whose program was compiled
-anew. What only a fused kernel holds can be kept by compiling the program again beside the running
-one and putting it in its place between two steps; the session, and so the training, goes on.
+A tap belongs to the network: executables made later get it too. A tensor that exists only inside a
+fused kernel is kept by compiling the program again while the old one runs. The new program takes
+over between two steps; the session, and so the training, goes on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The files a project is made of, which nothing that is made of it may take the place of."""
+"""The files a project consists of; an export or a save must not overwrite one of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Recorded runs: a folder per training beside the project, readable whatever moment it ended.
+"""Recorded runs: a folder for each training, beside the project.
 
 ``<name>.runs/<time>/`` holds ``settings.json`` (the project as trained), ``metrics.jsonl`` (one
-object per epoch, only ever appended to), ``checkpoints/`` and ``summary.json``. All but the metrics
-are replaced in one step; of the metrics at most the last line can be torn, and is then left out.
+object per epoch, only ever appended to), ``checkpoints/`` and ``summary.json``. A training that is
+killed leaves a readable folder: all files but the metrics are replaced in one step, and a torn last
+line of the metrics is left out.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Pieces of a table to columns, quickly, where that gives what reading row by row gives.
+"""The fast way from a piece of a table to its columns; the result is that of reading row by row.
 
-A piece is whole lines, of which `plain` makes plain rows. Whole numbers of at most three
-digits, as pixels are, are put together from these; other columns are read by PyArrow where it is
-installed, else by Python's own ``float``. Pieces with quotes in unusual places go through Python's
-reader of CSV. Where this gives None, because something in the piece is wrong, the caller reads it
-row by row.
+A piece is some whole lines; `plain` takes the quotes out of it. Whole numbers of at most three
+digits, such as pixels, are computed from their characters. PyArrow reads other columns where it is
+installed, else Python's ``float``. Pieces with quotes in unusual places go through Python's reader
+of CSV. The result is None where something in the piece is wrong; the caller then reads it row by
+row.
 """
 
 import csv

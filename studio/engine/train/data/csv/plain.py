@@ -1,9 +1,9 @@
-"""A piece of a table to plain rows: cells are what stands between delimiters and line ends.
+"""Takes quotes out of a piece of a table, so that it can be split at delimiters and line ends.
 
-Quotes around cells are taken off, with other characters in place of delimiters, line ends and
-quotes inside; every row ends with LF, and empty lines are left out. A byte is inside quotes where
-the number of quotes before it is odd. That and what stands beside a quote is found for 64 bytes at
-once, in words of one bit for each byte, the lowest bit first.
+Delimiters, line ends and quotes inside a quoted cell are replaced by other characters. Every row
+ends with LF, and empty lines are left out. A byte is inside quotes where the number of quotes
+before it is odd. That, and which bytes are beside a quote, is found for 64 bytes at once, in words
+of one bit for each byte, the lowest bit first.
 """
 
 from dataclasses import dataclass
