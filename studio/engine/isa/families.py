@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from types import MappingProxyType
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, Shape, TensorType, shape_text
 from studio.engine.isa.fields import reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
+
+PICTURES: Mapping[str, int] = MappingProxyType({"x": 3, "y": 3})
+"""What instructions that take pictures merge: all in front of rows, columns and channels."""
 
 
 def broadcast_shapes(who: str, a: Shape, b: Shape) -> Shape:
@@ -60,6 +65,20 @@ def require_rank(who: str, what: str, found: TensorType, rank: int) -> None:
     """Raise ShapeError unless ``found`` has the given rank."""
     if len(found.shape) != rank:
         raise ShapeError(f"{what} must have rank {rank}: got {shape_text(found.shape)}", who=who)
+
+
+def require_pictures(who: str, found: TensorType) -> tuple[Shape, int, int, int]:
+    """The leading dimensions of pictures x, at least one, and height, width and channels.
+
+    Raises ShapeError where there are fewer dimensions.
+    """
+    if len(found.shape) < 4:
+        raise ShapeError(
+            f"x must have rank 4 or more: got {shape_text(found.shape)}",
+            who=who,
+        )
+    height, width, channels = found.shape[-3:]
+    return found.shape[:-3], height, width, channels
 
 
 def require_equal(who: str, what: str, found: Shape, expected: Shape) -> None:

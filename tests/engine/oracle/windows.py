@@ -94,7 +94,8 @@ def _average(v: Values, a: Values) -> Values:
 
 def first_max_gradient(v: Values, a: Values, dy: np.ndarray) -> np.ndarray:
     """Gradient of MAXPOOL2D: each dy goes to the first cell of its window that is the maximum."""
-    x = v["x"]
+    shape = v["x"].shape
+    x, dy = v["x"].reshape(-1, *shape[-3:]), dy.reshape(-1, *dy.shape[-3:])
     n, height, width, channels = x.shape
     kh, kw = a["window_h"], a["window_w"]
     dx = np.zeros(x.shape)
@@ -102,7 +103,18 @@ def first_max_gradient(v: Values, a: Values, dy: np.ndarray) -> np.ndarray:
         cells = [(row, col) for _, _, row, col in _cells(a, i, j, kh, kw, height, width)]
         best = int(np.argmax([x[p, row, col, c] for row, col in cells]))
         dx[p, cells[best][0], cells[best][1], c] += dy[p, i, j, c]
-    return dx
+    return dx.reshape(shape)
+
+
+def _pictures(f: Callable[[Values, Values], Values]) -> Callable[[Values, Values], Values]:
+    """``f`` over pictures, whatever dimensions stand in front of their rows."""
+
+    def run(v: Values, a: Values) -> Values:
+        lead = v["x"].shape[:-3]
+        y = f({**v, "x": v["x"].reshape(-1, *v["x"].shape[-3:])}, a)["y"]
+        return {"y": y.reshape(*lead, *y.shape[1:])}
+
+    return run
 
 
 def _reduced(f: Callable[..., np.ndarray]) -> Callable[[Values, Values], Values]:
@@ -136,11 +148,11 @@ def _one_hot(v: Values, a: Values) -> Values:
 REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "LINEAR": _linear,
     "MATMUL": _matmul,
-    "CONV2D": _conv,
-    "DEPTHWISE_CONV2D": _depthwise,
-    "MAXPOOL2D": lambda v, a: _pool(v, a, lambda cells: np.maximum.reduce(cells)),
-    "AVGPOOL2D": _average,
-    "GLOBAL_AVGPOOL2D": lambda v, a: {"y": np.einsum("nhwc->nc", v["x"]) / v["x"][0, ..., 0].size},
+    "CONV2D": _pictures(_conv),
+    "DEPTHWISE_CONV2D": _pictures(_depthwise),
+    "MAXPOOL2D": _pictures(lambda v, a: _pool(v, a, lambda cells: np.maximum.reduce(cells))),
+    "AVGPOOL2D": _pictures(_average),
+    "GLOBAL_AVGPOOL2D": lambda v, _: {"y": v["x"].mean(axis=(-3, -2))},
     "REDUCE_SUM": _reduced(np.sum),
     "REDUCE_MEAN": _reduced(np.mean),
     "REDUCE_MAX": _reduced(np.max),

@@ -27,7 +27,7 @@ def choose_layout(program: Program, target: Target) -> Program:
     writers = _writers(program)
     wanted: dict[int, Pads] = {}
     for ins in program:
-        if isinstance(ins, Conv2D | DepthwiseConv2D):
+        if isinstance(ins, Conv2D | DepthwiseConv2D) and not ins.merged(program.type_of):
             halo = _halo(ins)
             if halo != NONE:
                 tensor_id = ins.ref("x").id

@@ -47,7 +47,7 @@ def fuse_epilogues(program: Program, keep: Collection[int] = (), target: Target 
     for _, start, lines in program.section_ranges():
         for place, ins in enumerate(lines):
             index = start + place
-            if index in taken or not isinstance(ins, PRODUCERS):
+            if index in taken or not isinstance(ins, PRODUCERS) or ins.merged(program.type_of):
                 continue
             tail, home = tails.behind(lines, place, start)
             if not tail:

@@ -61,7 +61,7 @@ def _tail(program: Program, lines: Sequence[Instruction], room: int, keep: Colle
     if not isinstance(producer, GradInstruction) or not issubclass(producer.forward, PRODUCERS):
         return 0
     made = dict(producer.targets()).get("x")
-    if made is None or made.id in keep:
+    if made is None or made.id in keep or producer.merged(program.type_of):
         return 0
     touched: dict[Storage, Ref] = {program.storage(made): made}
     for number, ins in enumerate(lines[1:]):

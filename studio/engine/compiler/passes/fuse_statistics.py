@@ -53,7 +53,8 @@ def fuse_statistics(program: Program, target: Target) -> Program:
             ready = all(
                 written.get(program.storage(ref), -1) < producer for ref in wanted.operands[1:-1]
             )
-            if ready and producer >= 0 and kernels[producer].makes(wanted.source):
+            known = ready and producer >= 0 and kernels[producer].makes(wanted.source)
+            if known and not kernels[producer].parts[0].merged(program.type_of):
                 tensor = _result(program, wanted, tensors)
                 tensors.append(tensor)
                 sums = wanted.replace(y=tensor.ref, owners=kernel.parts[0].owners)

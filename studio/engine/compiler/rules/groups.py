@@ -92,6 +92,9 @@ def _check_parts(program: Program, opened: Line, parts: Sequence[Line]) -> Itera
         return
     if first.elementwise or _made(first) is None:
         yield Breach("an epilogue follows a producer", first.mnemonic, parts[0][0])
+    elif first.merged(program.type_of):
+        rule = "an epilogue follows a producer of one dimension in front of the pictures"
+        yield Breach(rule, first.mnemonic, parts[0][0])
     else:
         yield from _check_shapes(program, first, [line for line in simple if line not in sums])
 

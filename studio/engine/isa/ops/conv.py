@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import TensorType, shape_text
-from studio.engine.isa.families import require_equal, require_products, require_rank
+from studio.engine.isa.families import (
+    PICTURES,
+    require_equal,
+    require_pictures,
+    require_products,
+    require_rank,
+)
 from studio.engine.isa.fields import integer, integers, reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
@@ -24,6 +30,7 @@ def window_out(who: str, size: int, window: int, stride: int, pads: int) -> int:
 class Windowed(Instruction, category="convolution"):
     """Shared geometry of convolutions: strides, pads (begin, and end where different), dilation."""
 
+    merges = PICTURES
     stride_h = integer("Step between rows.", 1, low=1, high=2**15)
     stride_w = integer("Step between columns.", 1, low=1, high=2**15)
     pad_h = integer("Zero rows above (and below, unless pad_end says otherwise).", 0, low=0)
@@ -63,32 +70,33 @@ class Conv2D(Windowed, code=3, mnemonic="CONV2D", saves=("w", "x")):
     """Two-dimensional cross-correlation.
 
     y[n,i,j,k] = b[k] + Σ x[n, i·sh + r·dh - ph, j·sw + s·dw - pw, c]·w[r,s,c,k]; cells outside x
-    count as 0. Output size floor((in + pads - (d·(k-1)+1))/s) + 1.
+    count as 0. Output size floor((in + pads - (d·(k-1)+1))/s) + 1. There may be any number of
+    dimensions in front of rows and columns, as if n were several.
     """
 
     synopsis = "{y} = conv({x}, {w}) + {b}"
 
     w = reads("Weights [kh,kw,in,out].")
     b = reads("Bias [out], or 0x- for none.", optional=True)
-    x = reads("Input [N,H,W,in].")
-    y = writes("Output [N,H',W',out].")
+    x = reads("Input [N,…,H,W,in].")
+    y = writes("Output [N,…,H',W',out].")
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
-        """[N,H',W',out]."""
+        """[N,…,H',W',out]."""
         require_products(self.mnemonic, of, self.w, self.b, self.x)
         w, x = of(self.w), of(self.x)
         require_rank(self.mnemonic, "w", w, 4)
-        require_rank(self.mnemonic, "x", x, 4)
+        lead, rows, columns, channels = require_pictures(self.mnemonic, x)
         kh, kw, cin, cout = w.shape
-        if x.shape[3] != cin:
+        if channels != cin:
             raise ShapeError(
                 f"the channels of x must equal in = {cin}: got {shape_text(x.shape)}",
                 who=self.mnemonic,
             )
         if self.b.present:
             require_equal(self.mnemonic, "b", of(self.b).shape, (cout,))
-        height, width = self.output_size(x.shape[1], x.shape[2], kh, kw)
-        return (TensorType((x.shape[0], height, width, cout), x.dtype),)
+        height, width = self.output_size(rows, columns, kh, kw)
+        return (TensorType((*lead, height, width, cout), x.dtype),)
 
     def flops(self, of: TypeOf) -> int:
         """A product and a sum per filter tap of each result, plus the bias."""
@@ -107,25 +115,25 @@ class DepthwiseConv2D(Windowed, code=241, mnemonic="DEPTHWISE_CONV2D", saves=("w
 
     w = reads("Weights [kh,kw,in,multiplier].")
     b = reads("Bias [in·multiplier], or 0x- for none.", optional=True)
-    x = reads("Input [N,H,W,in].")
-    y = writes("Output [N,H',W',in·multiplier].")
+    x = reads("Input [N,…,H,W,in].")
+    y = writes("Output [N,…,H',W',in·multiplier].")
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
-        """[N,H',W',in·multiplier]."""
+        """[N,…,H',W',in·multiplier]."""
         require_products(self.mnemonic, of, self.w, self.b, self.x)
         w, x = of(self.w), of(self.x)
         require_rank(self.mnemonic, "w", w, 4)
-        require_rank(self.mnemonic, "x", x, 4)
+        lead, rows, columns, channels = require_pictures(self.mnemonic, x)
         kh, kw, cin, multiplier = w.shape
-        if x.shape[3] != cin:
+        if channels != cin:
             raise ShapeError(
                 f"the channels of x must equal in = {cin}: got {shape_text(x.shape)}",
                 who=self.mnemonic,
             )
         if self.b.present:
             require_equal(self.mnemonic, "b", of(self.b).shape, (cin * multiplier,))
-        height, width = self.output_size(x.shape[1], x.shape[2], kh, kw)
-        return (TensorType((x.shape[0], height, width, cin * multiplier), x.dtype),)
+        height, width = self.output_size(rows, columns, kh, kw)
+        return (TensorType((*lead, height, width, cin * multiplier), x.dtype),)
 
     def flops(self, of: TypeOf) -> int:
         """A product and a sum per filter tap of each result, plus the bias."""

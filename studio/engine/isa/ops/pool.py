@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import TensorType
-from studio.engine.isa.families import require_rank
+from studio.engine.isa.families import PICTURES, require_pictures
 from studio.engine.isa.fields import flag, integer, integers, reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 from studio.engine.isa.ops.conv import geometry_ends, window_out
@@ -13,8 +15,10 @@ from studio.engine.isa.ops.conv import geometry_ends, window_out
 class Pool2D(Instruction, category="pooling"):
     """Shared operands, geometry and shape rule of window pooling."""
 
-    x = reads("Input [N,H,W,C].")
-    y = writes("Output [N,H',W',C].")
+    merges = PICTURES
+
+    x = reads("Input [N,…,H,W,C].")
+    y = writes("Output [N,…,H',W',C].")
     window_h = integer("Rows of the window.", 2, low=1, high=2**15)
     window_w = integer("Columns of the window.", 2, low=1, high=2**15)
     stride_h = integer("Step between rows.", 2, low=1, high=2**15)
@@ -24,16 +28,15 @@ class Pool2D(Instruction, category="pooling"):
     pad_end = integers("Rows below and columns right, where they differ from pad_h, pad_w.")
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
-        """[N,H',W',C] with H' = floor((H + pads - window)/stride) + 1."""
+        """[N,…,H',W',C] with H' = floor((H + pads - window)/stride) + 1."""
         x = of(self.x)
-        require_rank(self.mnemonic, "x", x, 4)
+        lead, height, width, channels = require_pictures(self.mnemonic, x)
         end_h, end_w = geometry_ends(self)
         if max(self.pad_h, end_h) >= self.window_h or max(self.pad_w, end_w) >= self.window_w:
             raise ShapeError("padding must be smaller than the window", who=self.mnemonic)
-        n, height, width, channels = x.shape
         out_h = window_out(self.mnemonic, height, self.window_h, self.stride_h, self.pad_h + end_h)
         out_w = window_out(self.mnemonic, width, self.window_w, self.stride_w, self.pad_w + end_w)
-        return (TensorType((n, out_h, out_w, channels), x.dtype),)
+        return (TensorType((*lead, out_h, out_w, channels), x.dtype),)
 
     def flops(self, of: TypeOf) -> int:
         """One operation per window cell of each result."""
@@ -69,15 +72,16 @@ class GlobalAvgPool2D(
     """
 
     synopsis = "{y} = mean({x})"
+    merges = MappingProxyType({"x": 3, "y": 1})
 
-    x = reads("Input [N,H,W,C].")
-    y = writes("Output [N,C].")
+    x = reads("Input [N,…,H,W,C].")
+    y = writes("Output [N,…,C].")
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
-        """[N,C]."""
+        """[N,…,C]."""
         x = of(self.x)
-        require_rank(self.mnemonic, "x", x, 4)
-        return (TensorType((x.shape[0], x.shape[3]), x.dtype),)
+        lead, _, _, channels = require_pictures(self.mnemonic, x)
+        return (TensorType((*lead, channels), x.dtype),)
 
     def flops(self, of: TypeOf) -> int:
         """One addition per input element."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from studio.engine.core.tensor import Pads
 from tests.engine.conformance.case import HALO, Case, apart, floats
 
 SUM = "sums of many products"
@@ -224,4 +225,41 @@ def _pooling() -> list[Case]:
     return found
 
 
-CASES = [*_linear(), *_matmul(), *_convolution(), *_full_convolution(), *_depthwise(), *_pooling()]
+def _leading() -> list[Case]:
+    """Pictures with several dimensions in front of their rows."""
+    halo: Pads = ((0, 0), (0, 0), (1, 2), (2, 1), (0, 0))
+    same = {"pad_h": 1, "pad_w": 1}
+    small = {"w": floats(3, 3, 2, 3), "b": floats(3), "x": floats(2, 3, 5, 6, 2)}
+    full = {"w": floats(3, 3, 16, 16), "b": floats(16), "x": floats(2, 3, 6, 7, 16)}
+    point = {"w": floats(1, 1, 8, 12), "x": floats(3, 2, 2, 3, 4, 8)}
+    each = {"w": floats(3, 3, 2, 2), "b": floats(4), "x": floats(2, 3, 5, 6, 2)}
+    steps = {**same, "stride_h": 2, "stride_w": 2, "pad_end": (2, 1)}
+    wide = {"x": floats(2, 3, 5, 6, 2, pad=halo)}
+    pictures = floats(2, 3, 6, 4, 16, make=apart)
+    sums = {"rtol": 1e-4, "atol": 3e-5, "reason": SUM}
+    return [
+        Case("CONV2D", "leading", small, same, **sums),
+        Case("CONV2D", "leading-stride", small, steps, **sums),
+        Case("CONV2D", "leading-full", full, same, **sums),
+        Case("CONV2D", "leading-pointwise", point, **sums),
+        Case("CONV2D", "leading-halo", {**small, **wide}, same, out_pad=halo, **sums),
+        Case("DEPTHWISE_CONV2D", "leading", each, same, atol=1e-5, reason=SUM),
+        Case("DEPTHWISE_CONV2D", "leading-halo", {**each, **wide}, same, atol=1e-5, reason=SUM),
+        Case("MAXPOOL2D", "leading", {"x": pictures}),
+        Case("MAXPOOL2D", "leading-overlap", {"x": pictures}, {**same, "window_h": 3}),
+        Case("AVGPOOL2D", "leading", {"x": pictures}),
+        Case("AVGPOOL2D", "leading-halo", wide, {**same, "exclude": True}, out_pad=halo),
+        Case("GLOBAL_AVGPOOL2D", "leading", {"x": floats(2, 3, 4, 5, 7, 3)}),
+        Case("GLOBAL_AVGPOOL2D", "leading-halo", wide),
+    ]
+
+
+CASES = [
+    *_linear(),
+    *_matmul(),
+    *_convolution(),
+    *_full_convolution(),
+    *_depthwise(),
+    *_pooling(),
+    *_leading(),
+]

@@ -28,7 +28,7 @@ def geometry(op: BoundInstruction) -> dict[str, int | str]:
 
 def covered(op: BoundInstruction) -> bool:
     """Whether every cell a window can reach lies in the storage of x, its halo included."""
-    tensor = op.tensor("x")
+    pad = op.tensor("x").pad[-3:]
     _, height, width, _ = op.shape("x")
     _, out_h, out_w, _ = op.shape("y")
     kh, kw = op.shape("w")[:2]
@@ -39,11 +39,11 @@ def covered(op: BoundInstruction) -> bool:
     ends = (max(reach_h - height + 1, 0), max(reach_w - width + 1, 0))
     if not any((*begin, *ends)):
         return True
-    if not tensor.pad:
+    if not pad:
         return False
     return all(
         before >= first and after >= last
-        for (before, after), first, last in zip(tensor.pad[1:3], begin, ends, strict=True)
+        for (before, after), first, last in zip(pad[:2], begin, ends, strict=True)
     )
 
 
