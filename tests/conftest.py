@@ -17,6 +17,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+from tests.quick_part import QuickPart
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -71,6 +73,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="run full-size fuzz, kill and soak tests")
     group.addoption("--require-gl", action="store_true", help="fail where OpenGL 4.3 is missing")
     group.addoption("--update-golden", action="store_true", help="rewrite the golden files")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(QuickPart(), "quick part")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -57,6 +57,7 @@ def brought_in(modules: list[str], watched: set[str]) -> dict[str, str]:
     return dict(json.loads(answer.stdout))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "package", ["studio.session", "studio.session.document", "studio.session.listing"]
 )
@@ -68,11 +69,13 @@ def test_importing_the_engine_loads_neither_qt_nor_opengl() -> None:
     assert brought_in(["studio.engine"], QT | OPENGL) == {}
 
 
+@pytest.mark.slow
 def test_no_module_of_engine_or_command_line_loads_qt() -> None:
     modules = modules_below("studio.engine") + modules_below("studio.cli")
     assert brought_in(modules, QT) == {}
 
 
+@pytest.mark.slow
 def test_only_the_gl_backend_loads_moderngl() -> None:
     modules = modules_below("studio.engine") + modules_below("studio.cli")
     rest = [name for name in modules if not name.startswith("studio.engine.gl")]
@@ -102,6 +105,7 @@ def packages_imported_by(path: Path) -> set[str]:
     return names - sys.stdlib_module_names - {"studio"}
 
 
+@pytest.mark.slow
 def test_everything_imported_is_installed_without_the_test_packages() -> None:
     lock = (ROOT / "requirements" / "run.lock").read_text(encoding="utf-8")
     pinned = {canonicalize_name(line.partition("==")[0]) for line in lock.splitlines()}
@@ -115,6 +119,7 @@ def test_everything_imported_is_installed_without_the_test_packages() -> None:
     assert foreign == []
 
 
+@pytest.mark.slow
 def test_every_run_time_dependency_is_imported_and_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {canonicalize_name(Requirement(text).name) for text in project["dependencies"]}

@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tools.modules import Modules
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -86,6 +88,7 @@ def test_no_kernel_exceeds_the_limit() -> None:
     assert [line for line in long if int(line.rpartition(" ")[2]) > KERNEL_LINES] == []
 
 
+@pytest.mark.slow
 def test_no_function_exceeds_the_limit() -> None:
     assert too_long(FUNCTION_LINES, ast.FunctionDef, ast.AsyncFunctionDef) == []
 
@@ -268,6 +271,7 @@ def words_of(identifier: str) -> list[str]:
     return [word.lower() for word in found]
 
 
+@pytest.mark.slow
 def test_no_identifier_has_a_word_that_was_replaced() -> None:
     found = {
         f"{shown(path)}: {name}: {word}, write {REPLACED[word]}"
@@ -279,6 +283,7 @@ def test_no_identifier_has_a_word_that_was_replaced() -> None:
     assert sorted(found) == []
 
 
+@pytest.mark.slow
 def test_every_word_of_the_glossary_is_in_use() -> None:
     text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
     listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)

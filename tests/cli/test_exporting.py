@@ -44,6 +44,7 @@ def weights_of(folder: Path) -> Path:
     return next((folder / "iris").glob("*.runs/*/checkpoints/final.safetensors"))
 
 
+@pytest.mark.slow
 def test_an_export_is_checked_and_a_report_lies_beside_it(
     glassbox: Callable[..., Answer], here: Path
 ) -> None:
@@ -61,6 +62,7 @@ def test_an_export_is_checked_and_a_report_lies_beside_it(
     assert told["report"] == "iris.gbasm.proof.json"
 
 
+@pytest.mark.slow
 def test_the_ending_says_the_format_and_an_unknown_one_is_refused(
     glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path
 ) -> None:
@@ -72,6 +74,7 @@ def test_the_ending_says_the_format_and_an_unknown_one_is_refused(
     assert glassbox(*EXPORT, "iris.onnx", "--format", "npz", "--json").json["same"] is True
 
 
+@pytest.mark.slow
 def test_a_name_with_the_ending_of_another_format_is_refused(
     glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path
 ) -> None:
@@ -93,6 +96,7 @@ def test_a_name_with_the_ending_of_another_format_is_refused(
         assert glassbox(*EXPORT, name, "--format", form, "--json").json["same"] is True
 
 
+@pytest.mark.slow
 def test_a_file_that_answers_otherwise_is_not_kept(
     glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +132,7 @@ def test_a_file_that_answers_otherwise_is_not_kept(
 TRAIN = ("train", "iris", "--epochs", 1, "--backend", "cpu", "--out", "o")
 
 
+@pytest.mark.slow
 def test_training_says_of_its_files_what_export_says(
     glassbox: Callable[..., Answer], here: Path
 ) -> None:
@@ -147,6 +152,7 @@ def test_training_says_of_its_files_what_export_says(
     assert {**gbi, "weights": told["weights"]} == told
 
 
+@pytest.mark.slow
 def test_a_file_of_a_training_that_answers_otherwise_ends_with_one(
     glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +172,7 @@ def test_a_file_of_a_training_that_answers_otherwise_ends_with_one(
     assert answer.out.count(": reloaded, its answers on ") == 4
 
 
+@pytest.mark.slow
 def test_a_file_of_a_training_that_cannot_be_written_ends_with_two(
     glassbox: Callable[..., Answer], here: Path
 ) -> None:
@@ -262,6 +269,7 @@ def test_a_full_device_and_a_full_disk_are_said(
     assert hidden(here) == []
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_is_said_and_the_file_is_there(
     glassbox: Callable[..., Answer], here: Path
 ) -> None:
@@ -293,6 +301,7 @@ def test_interrupted_in_the_middle_nothing_stays_behind(
         child.communicate()
 
 
+@pytest.mark.slow
 def test_a_format_from_elsewhere_is_exported_checked_and_imported(
     glassbox: Callable[..., Answer], elsewhere: None, here: Path
 ) -> None:

@@ -28,6 +28,7 @@ def gbi(glassbox: Callable[..., Answer], here: Path) -> Path:
     return here / "net.gbi"
 
 
+@pytest.mark.slow
 def test_text_and_bytes_turn_into_one_another_without_loss(
     glassbox: Callable[..., Answer], here: Path, gbi: Path
 ) -> None:
@@ -39,6 +40,7 @@ def test_text_and_bytes_turn_into_one_another_without_loss(
     assert glassbox("dis", "bare.gbi").out == glassbox("dis", gbi).out
 
 
+@pytest.mark.slow
 def test_sections_that_alternate_are_version_2_and_give_the_same_answers(
     glassbox: Callable[..., Answer],
     refused: Callable[..., str],
@@ -62,6 +64,7 @@ def test_sections_that_alternate_are_version_2_and_give_the_same_answers(
     assert (here / "new.gbi.npy").read_bytes() == (here / "net.gbi.npy").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 2, 255, 1000])
 def test_any_number_of_rows_gives_what_predict_gives(
     glassbox: Callable[..., Answer], gbi: Path, rng: np.random.Generator, rows: int
@@ -76,6 +79,7 @@ def test_any_number_of_rows_gives_what_predict_gives(
         np.testing.assert_allclose(found, np.load("p.npy"), atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(12, 8, 8), (12, 1, 8, 8), (12, 8, 8, 1, 1)])
 def test_dimensions_of_one_do_not_matter(
     glassbox: Callable[..., Answer], gbi: Path, digits: np.ndarray, shape: tuple[int, ...]
@@ -103,6 +107,7 @@ def test_a_tiny_program_that_needs_more_memory_than_there_is_is_refused(
     assert "running 'big' on 1 row needs" in " ".join(told.split())
 
 
+@pytest.mark.slow
 def test_double_precision_is_taken_as_single(
     glassbox: Callable[..., Answer], here: Path, rng: np.random.Generator
 ) -> None:
@@ -115,6 +120,7 @@ def test_double_precision_is_taken_as_single(
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_rows_may_come_from_an_archive(
     glassbox: Callable[..., Answer],
     refused: Callable[..., str],
@@ -134,6 +140,7 @@ def test_rows_may_come_from_an_archive(
     assert "there is no array 'x': it holds 'a', 'b'" in text
 
 
+@pytest.mark.slow
 def test_answers_that_are_no_numbers_are_null_in_json(
     glassbox: Callable[..., Answer], here: Path
 ) -> None:
@@ -143,6 +150,7 @@ def test_answers_that_are_no_numbers_are_null_in_json(
     assert found["outputs"] == [[None, None, None]]
 
 
+@pytest.mark.slow
 def test_rows_that_do_not_fit_are_refused(
     refused: Callable[..., str], here: Path, gbi: Path, digits: np.ndarray
 ) -> None:
@@ -180,6 +188,7 @@ def test_files_that_cannot_be_run_are_refused(
     assert "[nothere.gbi]" in refused("exec", "nothere.gbi", *words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -204,6 +213,7 @@ def test_damaged_listing_is_refused_with_what_is_wrong(
     assert not (here / "bad.gbi").exists()
 
 
+@pytest.mark.slow
 def test_damaged_files_never_end_in_more_than_a_sentence(
     capsys: pytest.CaptureFixture[str], glassbox: Callable[..., Answer], here: Path, gbi: Path
 ) -> None:
@@ -231,6 +241,7 @@ def test_damaged_files_never_end_in_more_than_a_sentence(
     assert refusals > 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["net.gbasm", "x.npy", "folder", "nothere", "/dev/null"])
 def test_what_is_no_instruction_file_is_not_disassembled(
     refused: Callable[..., str], glassbox: Callable[..., Answer], here: Path, gbi: Path, name: str
@@ -241,6 +252,7 @@ def test_what_is_no_instruction_file_is_not_disassembled(
     assert f"[{name}]" in refused("dis", name)
 
 
+@pytest.mark.slow
 def test_each_form_given_for_the_other_says_what_it_is_and_what_to_type(
     refused: Callable[..., str], glassbox: Callable[..., Answer], here: Path, gbi: Path
 ) -> None:
@@ -254,6 +266,7 @@ def test_each_form_given_for_the_other_says_what_it_is_and_what_to_type(
     assert "glassbox dis 'my net.gbi' 'my net.gbasm'" in refused("asm", "my net.gbi", "x.gbi")
 
 
+@pytest.mark.slow
 def test_a_section_without_instructions_stays(
     glassbox: Callable[..., Answer], here: Path, gbi: Path
 ) -> None:
@@ -265,6 +278,7 @@ def test_a_section_without_instructions_stays(
     assert again.split() == edited.split()
 
 
+@pytest.mark.slow
 def test_an_export_says_which_weights_it_wrote(glassbox: Callable[..., Answer], here: Path) -> None:
     first = glassbox("train", "iris", "--epochs", 2, *CPU, "--json").json["run"]
     second = glassbox("train", "iris", "--epochs", 3, *CPU, "--json").json["run"]
@@ -277,6 +291,7 @@ def test_an_export_says_which_weights_it_wrote(glassbox: Callable[..., Answer], 
     assert weights["checkpoint"].endswith("final.safetensors")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["safetensors", "npz"])
 def test_exported_weights_come_back_as_a_run(
     glassbox: Callable[..., Answer], here: Path, form: str
@@ -291,6 +306,7 @@ def test_exported_weights_come_back_as_a_run(
         assert (after["run"], after["test"]) == (run, before["test"])
 
 
+@pytest.mark.slow
 def test_foreign_weights_are_refused(
     glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path, gbi: Path
 ) -> None:

@@ -165,6 +165,7 @@ def test_options_that_do_not_go_together_are_refused(
     assert complaint in refused("compile", MLP, *words)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_device_or_a_window_is_loaded() -> None:
     code = (
         "import sys\n"

@@ -25,6 +25,7 @@ ALL_FAMILIES = ops.__all__
 MLP = sample_root() / "digits-mlp"
 
 
+@pytest.mark.slow
 def test_profile_names_every_kernel_of_the_step(
     glassbox: Callable[..., Answer], tmp_path: Path
 ) -> None:
@@ -118,6 +119,7 @@ def test_trace_that_cannot_be_written_is_refused(
     assert "cannot write the file" in refused(*words)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_doctor_says_the_same_to_people_and_programs(glassbox: Callable[..., Answer]) -> None:
     found = glassbox("doctor", "--json").json
@@ -128,6 +130,7 @@ def test_doctor_says_the_same_to_people_and_programs(glassbox: Callable[..., Ans
     assert "everything the kernels rely on holds" in text
 
 
+@pytest.mark.slow
 def test_doctor_without_opengl_says_why(
     glassbox: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,8 @@ from studio.engine.core.app_dirs import CONFIG_VARIABLE
 from studio.engine.plugins.enabling import FILE, VARIABLE
 from studio.engine.plugins.finding import FOLDER
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:

@@ -36,6 +36,7 @@ def expected(glassbox: Callable[..., Answer], here: Path, digits: np.ndarray) ->
     return naive_answers(here / "weights.npz", digits)
 
 
+@pytest.mark.slow
 def test_arrays_of_every_form_give_the_naive_answers(
     glassbox: Callable[..., Answer], here: Path, digits: np.ndarray, expected: np.ndarray
 ) -> None:
@@ -52,6 +53,7 @@ def test_arrays_of_every_form_give_the_naive_answers(
         assert found["names"][11] == f"{name}:11"
 
 
+@pytest.mark.slow
 def test_outputs_are_written_in_the_form_of_the_ending(
     glassbox: Callable[..., Answer], here: Path, digits: np.ndarray, expected: np.ndarray
 ) -> None:
@@ -70,6 +72,7 @@ def test_outputs_are_written_in_the_form_of_the_ending(
     np.testing.assert_allclose([[float(v) for v in row[1:]] for row in rows], expected, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_pictures_with_any_name_are_brought_to_the_input(
     glassbox: Callable[..., Answer], here: Path, digits: np.ndarray, expected: np.ndarray
 ) -> None:

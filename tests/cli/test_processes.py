@@ -30,6 +30,7 @@ def run(*words: str, **options: object) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([*START, *words], check=False, **settings)  # type: ignore[call-overload]
 
 
+@pytest.mark.slow
 def test_exit_codes_reach_the_shell() -> None:
     assert run("--version").returncode == 0
     answer = run("train", "nothere")
@@ -38,6 +39,7 @@ def test_exit_codes_reach_the_shell() -> None:
     assert answer.stderr.startswith(b"glassbox: [nothere] no such project\n  hint: ")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("words", [["compile", MLP], ["isa", "--json"], ["compile", MLP, "--json"]])
 def test_reader_that_goes_away_is_no_error(words: list[str]) -> None:
@@ -51,6 +53,7 @@ def test_reader_that_goes_away_is_no_error(words: list[str]) -> None:
     assert answer.returncode == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_full_disk_is_one_sentence() -> None:
     with Path("/dev/full").open("wb") as full:
@@ -60,6 +63,7 @@ def test_full_disk_is_one_sentence() -> None:
     assert answer.stderr.count(b"\n") == 1
 
 
+@pytest.mark.slow
 def test_output_is_utf8_where_the_system_is_not(tmp_path: Path) -> None:
     project = tmp_path / "Übung.glassbox"
     text = (sample_root() / "iris" / "iris.glassbox").read_text("utf-8")
@@ -92,6 +96,7 @@ def rest_of(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
         raise
 
 
+@pytest.mark.slow
 @posix
 def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path: Path) -> None:
     words = [*START, "train", "digits-mlp", "--backend", "cpu", "--epochs", "100000"]
@@ -135,6 +140,7 @@ def test_ctrl_c_while_it_starts_shows_no_traceback(delay: float, tmp_path: Path)
     assert out == b""
 
 
+@pytest.mark.slow
 @posix
 def test_project_that_may_not_be_written_beside_is_refused(tmp_path: Path) -> None:
     project = tmp_path / "iris.glassbox"

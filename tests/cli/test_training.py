@@ -41,6 +41,7 @@ def test_sample_is_copied_here_trained_and_recorded(
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_pace_and_the_time_are_those_of_the_clock(
     glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +83,7 @@ def _summary(answer: Answer) -> dict:
     return json.loads((Path(run.removeprefix("run: ")) / "summary.json").read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_json_of_training_names_what_came_out(glassbox: Callable[..., Answer], here: Path) -> None:
     answer = glassbox("train", "iris", "--backend", "cpu", "--epochs", 3, "--out", "o", "--json")
     found = answer.json
@@ -98,6 +100,7 @@ def test_same_seed_gives_the_same_answer(glassbox: Callable[..., Answer], here: 
     assert first == second != other
 
 
+@pytest.mark.slow
 def test_resumed_training_keeps_the_seed_of_its_first_part(
     glassbox: Callable[..., Answer], here: Path
 ) -> None:
@@ -151,6 +154,7 @@ def test_a_run_in_training_is_not_resumed(
     assert "continuing after 1 of 3 epochs" in glassbox(*words).err
 
 
+@pytest.mark.slow
 def test_imported_weights_do_not_hide_the_run_to_resume(
     glassbox: Callable[..., Answer], refused: Callable[..., str], here: Path
 ) -> None:
@@ -337,6 +341,7 @@ def test_training_through_opengl_agrees_with_the_cpu(
     assert found[1]["test"]["loss"] == pytest.approx(found[0]["test"]["loss"], abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_training_in_program_order_gives_the_same(
     glassbox: Callable[..., Answer], here: Path

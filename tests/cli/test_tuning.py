@@ -127,6 +127,7 @@ def test_training_by_other_kernels_is_the_same_and_says_so(
     assert taken == shipped
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_time_that_is_up_is_said(glassbox: Callable[..., Answer], table: Path) -> None:
     found = glassbox("tune", MLP, "--backend", "gl", "--seconds", 1, "--json").json

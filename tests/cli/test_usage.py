@@ -142,6 +142,7 @@ def test_what_is_no_project_is_refused(
     assert expected in refused("compile", words)
 
 
+@pytest.mark.slow
 def test_command_line_loads_neither_qt_nor_the_engine_before_it_must() -> None:
     code = (
         "import sys; from studio.cli.app import main; early = set(sys.modules)\n"

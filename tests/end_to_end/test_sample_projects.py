@@ -34,6 +34,7 @@ def test_all_five_are_there() -> None:
     assert sample_names() == sorted(STATED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(STATED))
 def test_a_sample_opens_trains_exports_and_runs(name: str, tmp_path: Path) -> None:
     project = Project.load(open_copy(name, tmp_path))
@@ -70,6 +71,7 @@ def test_a_whole_training_reaches_what_is_stated(name: str, tmp_path: Path) -> N
         assert trainer.evaluate()["accuracy"] >= STATED[name]
 
 
+@pytest.mark.slow
 def test_the_demo_gives_the_same_for_the_same_seed(tmp_path: Path) -> None:
     project = Project.load(open_copy("digits-cnn", tmp_path)).with_training(epochs=1)
     task = Task.of_project(project)

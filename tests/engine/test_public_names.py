@@ -59,6 +59,7 @@ def public_names(path: str = str(ROOT)) -> list[str]:
     return list(names)
 
 
+@pytest.mark.slow
 def test_the_stub_lists_what_there_is(golden: Callable[[str, str], None]) -> None:
     golden("../../studio/engine/__init__.pyi", stub())
 
@@ -89,6 +90,7 @@ def test_importing_the_engine_loads_no_part_of_it() -> None:
     assert run(code) == ["studio", "studio.engine"]
 
 
+@pytest.mark.slow
 def test_records_are_found_in_a_zipped_package(tmp_path: Path) -> None:
     packed = tmp_path / "glassbox.zip"
     with zipfile.ZipFile(packed, "w") as archive:

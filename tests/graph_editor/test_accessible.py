@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication
@@ -112,6 +113,7 @@ def test_layers_that_are_gone_are_no_longer_children(hands: Hands) -> None:
     assert len(names(hands)) == 2
 
 
+@pytest.mark.slow
 def test_canvases_come_and_go_while_a_reader_looks(hands: Hands, qapp: QApplication) -> None:
     for _ in range(20):
         hands.open(chain())

@@ -89,6 +89,7 @@ def test_preview_is_painted_in_its_room_and_fades_when_stale(
     assert (picture.image.width(), picture.image.height()) == (12, 6)
 
 
+@pytest.mark.slow
 def test_previews_are_asked_for_what_is_in_sight_and_near(hands: Hands) -> None:
     asked: list[set[str]] = []
     previews = hands.studio.previews

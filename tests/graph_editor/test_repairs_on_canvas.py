@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
 
 from studio.graph_editor.editing.fix_chips import FixChip
@@ -101,6 +102,7 @@ def test_the_map_leaves_the_chips_free(hands: Hands) -> None:
             assert not QRectF(shown.area).intersects(seen)
 
 
+@pytest.mark.slow
 def test_chips_go_when_the_error_is_put_right_otherwise(hands: Hands) -> None:
     hands.open(faulty())
     chips(hands)

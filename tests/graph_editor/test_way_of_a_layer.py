@@ -38,6 +38,7 @@ def called() -> Iterator[CalledFiles]:
         yield found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "kind", "run"),
     [("cpu", CpuExecutable, "run"), pytest.param("gl", StepIssue, "step", marks=pytest.mark.gl)],

@@ -22,6 +22,8 @@ from tests.graph_editor.hands import CTRL, SHIFT, Hands
 from tests.graph_editor.test_repairs_on_canvas import chip_place
 from tests.session.document.networks import net
 
+pytestmark = pytest.mark.slow
+
 LONG = 60_000
 
 Pixels = npt.NDArray[np.int16]

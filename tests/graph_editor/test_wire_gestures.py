@@ -132,6 +132,7 @@ def test_input_that_is_taken_changes_its_source(hands: Hands) -> None:
     assert hands.steps == 1
 
 
+@pytest.mark.slow
 def test_missed_port_shows_itself_for_a_moment(hands: Hands) -> None:
     hands.open(bench())
     hands.drag(hands.port("conv2d"), near_miss(hands))

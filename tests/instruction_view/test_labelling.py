@@ -86,6 +86,7 @@ def shown(pane: ListingPane, place: int) -> str:
     return next(text for text in texts if text and text[0].isupper())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("keys")
 def test_n_names_a_register_everywhere_it_stands(
     studio: Studio, document: Document, pane: ListingPane, settled: Settle, tmp_path: Path
@@ -142,6 +143,7 @@ def test_a_wrong_name_says_why_and_esc_leaves_everything(
     assert "already" in answer_of(pane)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("keys")
 def test_a_semicolon_comments_on_a_line(
     document: Document, pane: ListingPane, settled: Settle

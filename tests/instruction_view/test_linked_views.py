@@ -82,6 +82,7 @@ def things(studio: Studio) -> list[Entity]:
     return list(dict.fromkeys(found))
 
 
+@pytest.mark.slow
 def test_a_selection_is_marked_everywhere(views: Views) -> None:
     studio = views.studio
     provenance = studio.compilation.provenance
@@ -104,6 +105,7 @@ def test_a_selection_is_marked_everywhere(views: Views) -> None:
             assert part.isEnabled() == (path.at(kind) is not None)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_nothing_scrolls_where_the_target_is_in_sight(views: Views) -> None:
     for entity in things(views.studio):
         views.studio.bus.select([], source="canvas")

@@ -51,6 +51,7 @@ Open = Callable[[str], Document]
 Settle = Callable[[], None]
 
 
+@pytest.mark.slow
 def test_an_edit_flashes_what_came_and_strikes_what_went(
     studio: Studio, document: Document, pane: ListingPane, settled: Settle, qtbot: QtBot
 ) -> None:
@@ -217,6 +218,7 @@ def test_kernels_that_cannot_be_planned_are_told_once(
     assert len(asked) == 1
 
 
+@pytest.mark.slow
 def test_an_edit_at_the_level_of_kernels_plans_them_again(
     studio: Studio, document: Document, pane: ListingPane, settled: Settle, qtbot: QtBot
 ) -> None:
@@ -261,6 +263,7 @@ def test_where_there_is_little_room_choices_become_menus(
     qtbot.waitUntil(one.isHidden)
 
 
+@pytest.mark.slow
 def test_the_age_of_a_listing_leaves_every_choice_whole(
     document: Document, pane: ListingPane, settled: Settle, qtbot: QtBot
 ) -> None:
@@ -279,6 +282,7 @@ def test_the_age_of_a_listing_leaves_every_choice_whole(
         settled()
 
 
+@pytest.mark.slow
 def test_times_come_with_a_measured_step(
     studio: Studio, pane: ListingPane, settled: Settle, qtbot: QtBot
 ) -> None:
@@ -387,6 +391,7 @@ def test_passes_stand_one_above_the_other_in_a_narrow_pane(
     assert "reshapes" in title.text()
 
 
+@pytest.mark.slow
 def test_a_baseline_is_compared_with_later_programs(
     studio: Studio, document: Document, pane: ListingPane, settled: Settle
 ) -> None:

@@ -236,6 +236,7 @@ def test_the_legend_fades_where_it_goes_on(pane: TensorMapPane) -> None:
     assert legend.fades.shown == (True, False)
 
 
+@pytest.mark.slow
 def test_an_edit_draws_the_new_plan(
     studio: Studio, document: Document, pane: TensorMapPane, settled: Callable[[], None]
 ) -> None:

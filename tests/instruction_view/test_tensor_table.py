@@ -119,6 +119,7 @@ def test_columns_are_chosen_from_the_heading(pane: TensorMapPane) -> None:
     menu.deleteLater()
 
 
+@pytest.mark.slow
 def test_what_live_views_have_seen_stands_in_the_table(
     studio: Studio, pane: TensorMapPane, qtbot: QtBot
 ) -> None:
@@ -225,6 +226,7 @@ def test_a_tensor_seen_anew_takes_its_place_where_rows_are_sorted_by_that(
     assert [row.key for row in table.shown[:3]] == keys[::-1]
 
 
+@pytest.mark.slow
 def test_tensors_in_sight_are_looked_at_in_turn_without_being_watched(
     studio: Studio, pane: TensorMapPane, qtbot: QtBot
 ) -> None:
@@ -248,6 +250,7 @@ def test_tensors_in_sight_are_looked_at_in_turn_without_being_watched(
     assert pane._survey.wanted == ()
 
 
+@pytest.mark.slow
 def test_tensors_are_not_looked_at_for_columns_out_of_sight(
     studio: Studio, pane: TensorMapPane, qtbot: QtBot
 ) -> None:

@@ -45,6 +45,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     made.studio.close()
 
 
+@pytest.mark.slow
 def test_a_sample_compiles_trains_and_leaves_a_run(bench: Bench, tmp_path: Path) -> None:
     studio = bench.studio
     path = open_copy("spirals", tmp_path)
@@ -114,6 +115,7 @@ def test_the_kernels_of_the_device_are_shown_once_it_runs(bench: Bench, tmp_path
     bench.until(lambda: not studio.training.is_busy)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_after_a_dry_run_the_listing_is_what_ran(bench: Bench, tmp_path: Path) -> None:
     studio = bench.studio
@@ -165,6 +167,7 @@ def test_numbers_that_are_none_lead_to_the_layer_they_come_from(
     assert newest is None or newest[0] != run.name
 
 
+@pytest.mark.slow
 def test_a_training_that_has_no_room_offers_a_batch_that_fits(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +311,7 @@ def seen(bench: Bench, view: LiveView, label: str) -> np.ndarray:
     return view.frame.snapshot.array()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
 def test_the_poisoned_tensor_is_shown_with_its_step(
     bench: Bench, tmp_path: Path, backend: str

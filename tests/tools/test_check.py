@@ -106,6 +106,7 @@ def test_what_was_chosen_is_said() -> None:
     assert len(describe(tests, 20, everything=True).splitlines()) == 21
 
 
+@pytest.mark.slow
 def test_in_this_tree_a_kernel_of_the_cpu_reaches_its_conformance_tests() -> None:
     found = [test.path for test in touched_tests(["studio/engine/cpu/kernels/softmax.py"])]
     assert any(path.startswith("tests/engine/conformance/") for path in found)

@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 
+import pytest
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QWidget
@@ -75,6 +76,7 @@ def test_emissions_during_a_rest_call_for_no_attention_and_are_shown_behind_it(
     carrier.carried.disconnect(called.append)
 
 
+@pytest.mark.slow
 def test_methods_of_qt_itself_are_called(qtbot: QtBot) -> None:
     widget, signal = Follower(), Signal[[]]()
     qtbot.addWidget(widget)
@@ -151,6 +153,7 @@ def test_a_destroyed_widget_hears_nothing(qtbot: QtBot) -> None:
     assert widget.calls == 0
 
 
+@pytest.mark.slow
 def test_following_does_not_keep_a_widget_alive(qtbot: QtBot) -> None:
     widget, signal = Follower(), Signal[[int]]()
     binding.connect(widget, signal, widget.hear)

@@ -42,6 +42,7 @@ def in_force() -> Iterator[LiveBudget]:
     found.set_quiet(False)
 
 
+@pytest.mark.slow
 def test_quiet_stops_pictures_and_slows_facts_while_a_training_runs(
     qtbot: QtBot, in_force: LiveBudget
 ) -> None:

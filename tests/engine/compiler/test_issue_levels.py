@@ -143,6 +143,7 @@ def placed(touches: Sequence[Touches]) -> list[int]:
     return [found.place(*one) for one in touches]
 
 
+@pytest.mark.slow
 @given(graphs(), st.integers(0, 2), st.booleans())
 def test_sharing_bytes_makes_no_kernel_wait(program: Program, slack: int, big: bool) -> None:
     target = replace(GL, slack=slack, filling_bytes=400 if big else GL.filling_bytes)
@@ -172,6 +173,7 @@ def shuffled(plan: MemoryPlan, draw: random.Random) -> list[Entry]:
     return [found[k] for k in sorted(range(len(found)), key=keys.__getitem__)]
 
 
+@pytest.mark.slow
 @given(graphs(), st.integers(0, 2), st.booleans(), st.randoms(use_true_random=False))
 def test_results_are_the_same_in_any_order_that_may_be_issued(
     program: Program, slack: int, big: bool, draw: random.Random

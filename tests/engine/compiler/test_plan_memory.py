@@ -80,6 +80,7 @@ def assert_sound(plan: MemoryPlan, alignment: int) -> None:
         assert live[plan.peak_index] == plan.peak_bytes
 
 
+@pytest.mark.slow
 @given(straight_programs(), st.integers(1, 5), st.sampled_from([CPU, GL]), st.booleans())
 def test_storages_alive_together_never_overlap(
     program: Program, batch: int, target: Target, keep_all: bool
@@ -90,6 +91,7 @@ def test_storages_alive_together_never_overlap(
     assert touched <= set(plan.slots)
 
 
+@pytest.mark.slow
 @given(straight_programs(), st.integers(1, 5), st.sampled_from([1024, 1280]), st.booleans())
 def test_no_buffer_of_an_arena_is_longer_than_the_longest_storage_may_be(
     program: Program, batch: int, limit: int, keep_all: bool
@@ -104,6 +106,7 @@ def test_no_buffer_of_an_arena_is_longer_than_the_longest_storage_may_be(
         assert plan == whole
 
 
+@pytest.mark.slow
 @given(program=straight_programs(), batch=st.integers(1, 9), keep_all=st.booleans())
 def test_what_has_to_begin_as_zeros_is_cleared(
     program: Program, batch: int, keep_all: bool
@@ -137,6 +140,7 @@ def test_two_storages_that_fill_more_than_half_a_buffer_lie_in_two() -> None:
     assert "arena 2176 bytes in 3 buffers; unshared 1920 bytes" in plan.table()
 
 
+@pytest.mark.slow
 @given(straight_programs())
 def test_a_group_is_one_instruction(program: Program) -> None:
     plan = plan_memory(program, 2, 0, CPU)

@@ -70,6 +70,11 @@ class Case:
         return found
 
 
+def mnemonic(case: Case) -> str:
+    """The instruction that a case tries."""
+    return case.mnemonic
+
+
 def uniform(low: float, high: float) -> Make:
     return lambda rng, shape: rng.uniform(low, high, shape)
 

@@ -11,7 +11,7 @@ import pytest
 from studio.engine.isa.instruction import all_instructions
 from studio.engine.isa.line import format_line, parse_line
 from studio.engine.runtime.backend import Backend
-from tests.engine.conformance.case import Case
+from tests.engine.conformance.case import Case, mnemonic
 from tests.engine.conformance.cases.all_cases import CASES
 from tests.engine.conformance.harness import (
     BATCH_ROWS,
@@ -23,8 +23,11 @@ from tests.engine.conformance.harness import (
 )
 from tests.engine.conformance.test_results import expected, wide
 from tests.engine.oracle.table import differences, results, stated_gradient
+from tests.tables import sampled
 
 WITH_GRADIENT = [c for c in CASES if c.gradients and forward_class(c).grad_class is not None]
+
+WITH_SEVERAL = [c for c in WITH_GRADIENT if len(target_names(build(c))) > 1 and not c.same]
 
 
 def slope_of(case: Case) -> np.ndarray:
@@ -99,7 +102,7 @@ def compare(case: Case, found: dict[str, list[np.ndarray]], base: dict[str, list
             )
 
 
-@pytest.mark.parametrize("case", WITH_GRADIENT, ids=str)
+@pytest.mark.parametrize("case", sampled(WITH_GRADIENT, by=mnemonic))
 def test_set_gradients_equal_differences(backend: Backend, case: Case) -> None:
     before = before_of(case)
     names = target_names(build(case))
@@ -110,7 +113,7 @@ def test_set_gradients_equal_differences(backend: Backend, case: Case) -> None:
     compare(case, found, zero, names)
 
 
-@pytest.mark.parametrize("case", WITH_GRADIENT, ids=str)
+@pytest.mark.parametrize("case", sampled(WITH_GRADIENT, by=mnemonic))
 def test_accumulated_gradients_are_added(backend: Backend, case: Case) -> None:
     before = before_of(case)
     names = target_names(build(case))
@@ -118,9 +121,7 @@ def test_accumulated_gradients_are_added(backend: Backend, case: Case) -> None:
     compare(case, found, before, names)
 
 
-@pytest.mark.parametrize(
-    "case", [c for c in WITH_GRADIENT if len(target_names(build(c))) > 1 and not c.same], ids=str
-)
+@pytest.mark.parametrize("case", sampled(WITH_SEVERAL, by=mnemonic))
 def test_skipped_gradients_are_left_alone(backend: Backend, case: Case) -> None:
     before = before_of(case)
     names = target_names(build(case))

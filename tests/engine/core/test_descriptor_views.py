@@ -41,6 +41,7 @@ def storage(made: ShapeDescriptor) -> np.ndarray:
     return np.arange(made.alloc_length(), dtype=np.float32)
 
 
+@pytest.mark.slow
 @given(owned())
 def test_created_elements_have_cells_of_their_own_inside_the_storage(case) -> None:
     made, paddings = case

@@ -94,6 +94,7 @@ def test_replaced_data_is_seen_by_executables_bound_before() -> None:
     assert loss == 4.0
 
 
+@pytest.mark.slow
 def test_a_step_makes_no_large_arrays() -> None:
     b = ProgramBuilder("wide", "infer")
     x = b.tensor("x", (BATCH, 512), role=Role.INPUT)
@@ -124,6 +125,7 @@ def test_memory_counts_go_up_and_come_back() -> None:
     assert after.peak_bytes >= report.persistent_bytes + report.transient_bytes
 
 
+@pytest.mark.slow
 def test_a_backend_outlives_what_was_closed_without_keeping_it() -> None:
     backend, session, executable = opened()
     gone = [weakref.ref(session), weakref.ref(executable), weakref.ref(executable.program)]

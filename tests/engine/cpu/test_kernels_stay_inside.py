@@ -14,9 +14,10 @@ from studio.engine.cpu.plan.assemble import assemble
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
-from tests.engine.conformance.case import Case
+from tests.engine.conformance.case import Case, mnemonic
 from tests.engine.conformance.cases.all_cases import CASES
 from tests.engine.conformance.harness import Built, build, grad_of, program_of, target_names
+from tests.tables import sampled
 
 GUARD = 64
 MARK = 171
@@ -76,7 +77,7 @@ def filled(built: Built, config: ExecutionConfig) -> Guarded:
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["numpy", "compiled"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", sampled(CASES, by=mnemonic))
 def test_a_kernel_stays_inside_its_storages(case: Case, compiled: bool) -> None:
     if compiled and not has_compiler():
         pytest.skip("nothing is compiled here")

@@ -230,6 +230,7 @@ def test_memory_of_released_snapshots_is_used_again() -> None:
     assert len(places) == 1
 
 
+@pytest.mark.slow
 def test_pictures_are_whole_while_another_thread_runs() -> None:
     session, executable = compiled(counting())
     there = threading.Event()

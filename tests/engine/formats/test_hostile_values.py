@@ -112,6 +112,7 @@ def test_a_long_string_in_a_listing_costs_a_few_bytes_a_character() -> None:
     assert peak < 10 * size
 
 
+@pytest.mark.slow
 def test_a_line_of_a_listing_costs_less_than_a_kilobyte() -> None:
     count = 4000
     tensors = "".join(

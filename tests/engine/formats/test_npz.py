@@ -59,6 +59,7 @@ def described(descr: str = "'<f4'", shape: str = "(2,)", data: bytes = b"\0" * 8
     return with_header(f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n", data)
 
 
+@pytest.mark.slow
 @given(arrays, st.booleans(), st.sampled_from([(1, 0), (2, 0), (3, 0), None]))
 def test_npy_files_of_numpy_load_as_numpy_loads_them(array, fortran: bool, version) -> None:
     if fortran:
@@ -76,6 +77,7 @@ def test_npy_files_of_ours_load_in_numpy(array) -> None:
     assert judge.tobytes() == array.tobytes()
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.from_regex(r"[a-z_é]{1,4}(/[a-z]{1,4})?", fullmatch=True), arrays))
 def test_npz_round_trips_both_ways(tensors) -> None:
     stored, packed = io.BytesIO(), io.BytesIO()

@@ -31,6 +31,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(values, st.booleans())
 def test_plain_json_reads_as_itself(value, ascii_only: bool) -> None:
     data = json.dumps(value, ensure_ascii=ascii_only).encode()

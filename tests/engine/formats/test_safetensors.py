@@ -40,6 +40,7 @@ def same(left: dict[str, np.ndarray], right: dict[str, np.ndarray]) -> bool:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.dictionaries(names, arrays, max_size=6), st.dictionaries(names, names, max_size=1))
 def test_bytes_are_those_of_the_reference_library(tensors, metadata) -> None:
@@ -161,6 +162,7 @@ def test_hostile_files_are_refused(case: str, tmp_path: Path) -> None:
     assert caught.value.who == str(path)
 
 
+@pytest.mark.slow
 def test_too_many_tensors_and_too_large_files_are_refused() -> None:
     empty = {"dtype": "U8", "shape": [0], "data_offsets": [0, 0]}
     many = built({f"t{i}": empty for i in range(25_000)})

@@ -277,6 +277,7 @@ def test_register_and_closed_executable_are_refused(backend: GlBackend) -> None:
     session.close()
 
 
+@pytest.mark.slow
 def test_nan_passes_through_activations(backend: GlBackend) -> None:
     names = ["RELU", "TANH", "SIGMOID", "ELU", "CLIPPED_RELU", "LEAKY_RELU", "SOFTPLUS", "GELU"]
     names += ["CLIP", "SIGN", "HARD_SIGMOID", "SELU", "MISH", "SWISH", "SQRT", "ABS", "EXP", "LOG"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from studio.engine.gl.device.engine_thread import EngineThread
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**31))
 def test_size_class_holds_the_request_and_wastes_little(nbytes: int) -> None:
     capacity = size_class(nbytes)

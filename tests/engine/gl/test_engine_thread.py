@@ -113,6 +113,7 @@ def test_context_that_does_not_open_is_reported_and_leaves_no_thread() -> None:
     assert set(threading.enumerate()) == before
 
 
+@pytest.mark.slow
 def test_forgotten_engine_is_closed_when_collected() -> None:
     before = set(threading.enumerate())
     engine = EngineThread().start()

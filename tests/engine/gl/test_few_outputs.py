@@ -39,6 +39,7 @@ def test_few_outputs_are_x_times_w_transposed_plus_b(
     close(run_line(backend, line, "y", variant="few")["y"], x @ w.T + b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rows", "inner", "out"), SIZES)
 def test_gradients_of_few_outputs(backend: GlBackend, rows: int, inner: int, out: int) -> None:
     x, w, b, dy = draw(rows, inner), draw(out, inner), draw(out), draw(rows, out)
@@ -68,6 +69,7 @@ def test_rows_of_higher_rank_with_a_halo_and_a_tail(
     close(found["z"], np.maximum(x @ w.T, 0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", ["x", "w", "b", "wb", "xw", "xb", "xwb"])
 def test_gradients_add_and_are_skipped(backend: GlBackend, wanted: str) -> None:
     rows, inner, out = 9, 10, 3
@@ -82,6 +84,7 @@ def test_gradients_add_and_are_skipped(backend: GlBackend, wanted: str) -> None:
         close(found[f"d{name}"], old[name] + new[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inner", [8, 5])
 @pytest.mark.parametrize("halo", [False, True])
 @pytest.mark.parametrize("adds", [False, True])

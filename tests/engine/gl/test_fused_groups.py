@@ -118,6 +118,7 @@ def test_update_group_changes_all_parameters_in_one_dispatch(
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("halo", [False, True])
 @pytest.mark.parametrize("adds", [False, True])
 def test_gradient_of_an_activation_is_taken_where_its_dy_is_made(

@@ -26,6 +26,7 @@ def operands(x: Array, shape: tuple[int, ...], affine: bool) -> dict[str, Array 
     return {**found, "mean": draw(*shape), "var": draw(*shape) ** 2 + 0.5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gpu", [False, True])
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize(

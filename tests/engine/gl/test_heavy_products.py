@@ -33,6 +33,7 @@ def test_linear_is_x_times_w_transposed_plus_b(
     close(run_line(backend, line, "y", variant=variant)["y"], x @ w.T + b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ENGINES)
 @pytest.mark.parametrize(("rows", "inner", "out"), [(5, 7, 9), (37, 12, 36)])
 def test_grads_linear_sets_adds_and_skips(
@@ -59,6 +60,7 @@ def test_linear_takes_rows_of_higher_rank_and_no_bias(backend: GlBackend) -> Non
     close(found["dw"], np.einsum("abo,abi->oi", dy, x))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gpu", [False, True])
 def test_long_sums_are_cut_into_parts_and_added_up(backend: GlBackend, gpu: bool) -> None:
     rows, inner, out = 4, 4100, 8
@@ -102,6 +104,7 @@ SLOW = pytest.mark.slow
 """What the tiles of shared memory do once more: renderers on a CPU compile them for seconds."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "lead_a", "lead_b", "ta", "tb"),
     [
@@ -151,6 +154,7 @@ WINDOWS = {
 WINDOWS_IN_TILES = ("same, three channels", "strides, one-sided pads")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("variant", "name", "halo"),
     [
@@ -207,6 +211,7 @@ def test_windows_with_few_cells(backend: GlBackend, name: str, halo: bool, bias:
     close(found["z"], np.maximum(y, 0.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("halo", [False, True])
 @pytest.mark.parametrize("name", FEW_BACK)
@@ -257,6 +262,7 @@ def test_weights_of_few_channels_need_no_product(backend: GlBackend, name: str, 
     close(found["dw"], w + conv_gradients(x, w, dy, window)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 2, 4])
 @pytest.mark.parametrize("name", [*STRIDED, *DIRECT])
 def test_gradients_of_weights_by_many_tiles_a_group(
@@ -279,6 +285,7 @@ def test_gradients_of_weights_by_many_tiles_a_group(
     close(found["dw"], conv_gradients(x, w, dy, window)[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("halo", [False, True])
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", DIRECT)
@@ -413,6 +420,7 @@ def test_an_epilogue_meets_every_result_once_whole(
     np.testing.assert_allclose(found["z"], (x @ w.T + b) ** 2, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_an_epilogue_follows_a_convolution(backend: GlBackend) -> None:
     window = Window((3, 3), (1, 1), (1, 1), (1, 1))
     x, w, b = draw(2, 5, 6, 4), draw(3, 3, 4, 8), draw(8)
@@ -431,6 +439,7 @@ SPLIT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("name", SPLIT)
 def test_the_last_work_group_adds_up_the_parts_of_a_product(

@@ -136,6 +136,7 @@ def issued(order: IssueOrder, draw: random.Random, steps: int) -> list[tuple[int
     return [one for level in levels for one in level]
 
 
+@pytest.mark.slow
 @given(steps(), st.booleans(), st.randoms(use_true_random=False))
 def test_every_dispatch_finds_what_it_finds_in_the_programs_order(
     step: tuple[list[PlannedDispatch], dict[Ref, Span]], in_order: bool, draw: random.Random
@@ -153,6 +154,7 @@ def test_every_dispatch_finds_what_it_finds_in_the_programs_order(
     assert wanted == {(n, k): watched.run(n, k, order.scratch) for n, k in wanted}
 
 
+@pytest.mark.slow
 @given(steps())
 def test_scratch_storage_takes_no_level(
     step: tuple[list[PlannedDispatch], dict[Ref, Span]],

@@ -291,6 +291,7 @@ def test_places_are_refused_as_on_the_cpu(backend: GlBackend) -> None:
     session.close()
 
 
+@pytest.mark.slow
 def test_pictures_are_whole_while_another_thread_runs(backend: GlBackend) -> None:
     session, executable = compiled(backend, counting((150, 200)))
     there = threading.Event()

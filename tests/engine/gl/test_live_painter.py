@@ -257,6 +257,7 @@ def stepping(
     return session, executable, tap, there
 
 
+@pytest.mark.slow
 def test_drawing_from_snapshots_never_tears_and_from_the_live_buffer_does(
     shared: tuple[GlBackend, SharedEgl],
 ) -> None:

@@ -24,7 +24,7 @@ from tests.engine.autodiff.whole_programs import Values, values_for
 from tests.engine.compiler.networks import NETWORKS, Net
 from tests.engine.gl.gl_programs import begun
 
-pytestmark = pytest.mark.gl
+pytestmark = [pytest.mark.gl, pytest.mark.slow]
 
 ROWS, STEPS = 6, 3
 Results = dict[str, npt.NDArray[np.generic]]
@@ -75,7 +75,6 @@ def optimised(program: Program, *disabled: str) -> Program:
     )
 
 
-@pytest.mark.slow
 def test_sums_taken_along_and_patience_change_next_to_nothing(
     hardware: GlBackend, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -175,6 +175,7 @@ def chain(
     return fused(lines.program(z)), refs, results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 5, 41])
 @pytest.mark.parametrize(
     ("size", "channels"), [((7, 8), (4, 8, 16)), ((5, 7), (4, 20, 36)), ((6, 5), (16, 64, 64))]
@@ -193,6 +194,7 @@ def test_a_gradient_leaves_the_sums_of_what_it_makes(
     check_chain(backend, program, results, size, channels, batch, adds, SAME)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adds", [False, True])
 @pytest.mark.parametrize(
     ("size", "batch", "taken"), [((8, 16), 4, True), ((6, 10), 3, False), ((7, 16), 8, False)]
@@ -276,6 +278,7 @@ def test_a_sum_and_a_rectifier_follow_a_normalisation(
     np.testing.assert_allclose(found, np.maximum(wanted, 0.0), rtol=1e-4, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_normalisations_behind_different_kernels_share_a_program(backend: GlBackend) -> None:
     size, batch = (8, 8), 5
     shape = (BATCH, *size, 16)
@@ -322,6 +325,7 @@ def test_normalisations_behind_different_kernels_share_a_program(backend: GlBack
         np.testing.assert_allclose(found[k], exact, rtol=1e-4, atol=5e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 6])
 def test_two_normalisations_get_the_sums_of_one_gradient(backend: GlBackend, batch: int) -> None:
     size, channels = (6, 5), (3, 8)
@@ -389,6 +393,7 @@ def _after_joining(lines: Lines, y: Ref) -> tuple[Ref, Array]:
     return z, np.eye(16)[:, 8:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [_after_product, _after_joining])
 @pytest.mark.parametrize("batch", [1, 70])
 def test_a_gradient_of_another_name_leaves_the_sums_to_the_normalisation(
@@ -453,6 +458,7 @@ def small_chain() -> tuple[Program, list[Ref], tuple[int, int], tuple[int, ...]]
     return program, results, size, channels
 
 
+@pytest.mark.slow
 def test_few_storages_leave_the_statistics_to_a_dispatch_more(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -465,6 +471,7 @@ def test_few_storages_leave_the_statistics_to_a_dispatch_more(
     check_chain(backend, program, results, size, channels, 5, False, SAME)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["cpu", "numpy", "gl"])
 def test_any_backend_runs_the_groups_part_by_part(kind: str) -> None:
     program, results, size, channels = small_chain()
@@ -477,6 +484,7 @@ def test_any_backend_runs_the_groups_part_by_part(kind: str) -> None:
         check_chain(other, program, results, size, channels, 5, False, SAME)
 
 
+@pytest.mark.slow
 def test_sums_that_may_not_be_in_parts_are_whole(backend: GlBackend) -> None:
     program, results, size, channels = small_chain()
     whole = [tensor.replace(partial=False) for tensor in partial_tensors(program)]
@@ -487,6 +495,7 @@ def test_sums_that_may_not_be_in_parts_are_whole(backend: GlBackend) -> None:
     check_chain(backend, program, results, size, channels, batch, False, SAME)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 37])
 def test_parts_are_seen_as_they_are_and_join_to_the_sums(backend: GlBackend, batch: int) -> None:
     size = (3, 8)

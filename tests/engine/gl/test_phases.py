@@ -110,6 +110,7 @@ def test_gradients_of_inputs_by_tiles(backend: GlBackend, variant: str, name: st
     close(run_line(backend, line, "dx", variant=variant)["dx"], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 @pytest.mark.parametrize("name", ["halved", "many filters", "large"])
 def test_parts_of_the_depth_are_added_up_by_the_last_group(backend: GlBackend, name: str) -> None:

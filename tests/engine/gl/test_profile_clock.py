@@ -227,6 +227,7 @@ def test_software_spins_nothing(executable: GlExecutable) -> None:
     assert gpu.spun == 0
 
 
+@pytest.mark.slow
 def test_a_profile_with_spinning_leaves_the_results_alone(executable: GlExecutable) -> None:
     """On the real device, nothing replaced: kernels run as they do without."""
     result = Ref(executable.program.outputs[0])

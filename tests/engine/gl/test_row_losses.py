@@ -154,6 +154,7 @@ def check(backend: GlBackend, made: Made, rows: int = ROWS, **options: Any) -> N
     close(found[4], (slopes @ w) * (z > 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [1, 2, 7, 10, 16])
 @pytest.mark.parametrize(
     "options",
@@ -213,6 +214,7 @@ def test_a_device_of_few_storage_buffers_runs_a_group_as_several_dispatches(
     assert set(kernels(made, blocks=blocks)) - set(kernels(made)) == apart
 
 
+@pytest.mark.slow
 def test_many_rows_run_a_group_as_several_dispatches(backend: GlBackend) -> None:
     made = program(10, tail=True)
     assert "grads_linear_few_dx" not in kernels(made[0], 1024)
@@ -224,6 +226,7 @@ def test_many_rows_run_a_group_as_several_dispatches(backend: GlBackend) -> None
     assert {"loss_sparse_ce", "grads_loss_sparse_ce"} <= set(kernels(made[0], 4097))
 
 
+@pytest.mark.slow
 def test_a_software_renderer_runs_a_group_part_by_part() -> None:
     backend = GlBackend(target=GL_SOFTWARE)
     for options in ({}, {"positions": 3, "by_position": True}):
@@ -234,6 +237,7 @@ def test_a_software_renderer_runs_a_group_part_by_part() -> None:
     backend.close()
 
 
+@pytest.mark.slow
 def test_the_cpu_runs_a_group_part_by_part(backend: GlBackend) -> None:
     made, refs = program(7, tail=True, dense=True)
     rng = np.random.default_rng(5)
@@ -249,6 +253,7 @@ def test_the_cpu_runs_a_group_part_by_part(backend: GlBackend) -> None:
     cpu.close()
 
 
+@pytest.mark.slow
 def test_a_class_outside_the_row_gives_nan(backend: GlBackend) -> None:
     made, refs = program(4)
     t = np.arange(ROWS, dtype=np.int32) % 4
@@ -260,6 +265,7 @@ def test_a_class_outside_the_row_gives_nan(backend: GlBackend) -> None:
     assert np.isnan(slopes).sum() == 8
 
 
+@pytest.mark.slow
 def test_infinite_logits_pass_as_they_do_apart(backend: GlBackend) -> None:
     made, refs = program(4)
     x, w, b = (draw(*s).astype(np.float32) for s in ((ROWS, INNER), (4, INNER), (4,)))
@@ -326,6 +332,7 @@ def seen(backend: GlBackend, made: Program) -> dict[tuple[str, bool, int], np.nd
     return found
 
 
+@pytest.mark.slow
 def test_what_is_seen_behind_a_line_is_what_the_listing_says(backend: GlBackend) -> None:
     made = fuse_row_loss(deep(), GL)
     found = seen(backend, made)
@@ -370,6 +377,7 @@ def test_check_mode_stops_at_the_line_of_the_group(backend: GlBackend) -> None:
     session.close()
 
 
+@pytest.mark.slow
 def test_a_profile_has_the_group_as_one_line(backend: GlBackend) -> None:
     made = fuse_row_loss(deep(), GL)
     values = {"z": draw(ROWS, INNER), "w0": draw(INNER, INNER), "b0": draw(INNER)}

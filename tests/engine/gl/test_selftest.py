@@ -25,6 +25,7 @@ def report(engine: EngineThread) -> SelfTest:
     return run_selftest(engine)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_device_holds_what_the_kernels_rely_on(report: SelfTest) -> None:
     bad = [finding for finding in report.findings if finding.verdict == "bad"]

@@ -23,7 +23,7 @@ from tests.engine.compiler.passes.test_every_pass_keeps_results import with_upda
 from tests.engine.gl.gl_programs import begun
 from tests.engine.oracle.interpreter import Interpreter
 
-pytestmark = pytest.mark.gl
+pytestmark = [pytest.mark.gl, pytest.mark.slow]
 
 ROWS = 2
 UNFUSED = ("fuse_epilogues", "fuse_elementwise", "fuse_gradients")
@@ -87,7 +87,6 @@ def test_every_writer_leaves_the_halo_zero(
     session.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("target", [GL, GL_SOFTWARE], ids=lambda target: target.name)
 def test_nothing_reads_around_a_gradient(target: Target, rng: np.random.Generator) -> None:
     net = Net("residual", "train")

@@ -177,6 +177,7 @@ def trained(opened: GlBackend, program: Program) -> tuple[dict[str, np.ndarray],
     return found, seamless, barriers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [GL, GL_SOFTWARE], ids=lambda t: t.name)
 def test_the_next_step_begins_while_the_updates_run(target: Target) -> None:
     opened = GlBackend(target=target)

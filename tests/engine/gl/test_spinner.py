@@ -24,6 +24,7 @@ def backend() -> Iterator[GlBackend]:
     made.close()
 
 
+@pytest.mark.slow
 def test_spinner_lasts_longer_for_more(backend: GlBackend) -> None:
     work = backend.work
 
@@ -65,6 +66,7 @@ class StandingClock:
         pass
 
 
+@pytest.mark.slow
 def test_spinner_spins_no_longer_than_a_launch_can_say(backend: GlBackend) -> None:
     work = backend.work
     asked: list[int] = []
@@ -87,6 +89,7 @@ def test_spinner_says_that_there_is_no_clock(backend: GlBackend) -> None:
     assert backend.work.pool.counters().in_use == 0
 
 
+@pytest.mark.slow
 def test_spinner_waits_for_the_clock_but_not_for_ever(backend: GlBackend) -> None:
     work = backend.work
     now = iter(range(10**6))

@@ -114,6 +114,7 @@ def trained(backend: GlBackend) -> Trained:
         return Trained(weights, watched, kernels, buffers_of(executable))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nbytes", [GL.max_storage_bytes, MIB])
 def test_training_in_an_arena_full_of_other_numbers_has_the_same_bits(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch, nbytes: int
@@ -137,6 +138,7 @@ def test_training_in_an_arena_full_of_other_numbers_has_the_same_bits(
     assert equal_bytes(clean.watched, dirty.watched)
 
 
+@pytest.mark.slow
 def test_training_in_several_buffers_has_the_same_bits(backend: GlBackend) -> None:
     whole = trained(backend)
     limit(backend, MIB)
@@ -211,6 +213,7 @@ def test_check_mode_finds_the_same_number_in_several_buffers(backend: GlBackend)
     assert "[200, 7]" in whole
 
 
+@pytest.mark.slow
 def test_other_kernels_are_held_against_steps_in_several_buffers(backend: GlBackend) -> None:
     line, expected = linear(rows=600, inner=64, out=48)
     (product,) = products_of(op_of(line))

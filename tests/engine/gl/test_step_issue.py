@@ -54,6 +54,7 @@ def trained(
     return found
 
 
+@pytest.mark.slow
 def test_machine_code_changes_no_bit(backend: GlBackend, program: Program, values: Values) -> None:
     expected = trained(backend, program, values, compiled=False)
     found = trained(backend, program, values, compiled=True)

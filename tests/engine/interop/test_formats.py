@@ -53,6 +53,7 @@ def test_the_formats_there_are() -> None:
     assert len({f.ending for f in file_formats()}) == len(file_formats())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", file_formats(), ids=lambda form: form.name)
 def test_a_file_is_read_back_as_it_was_written(
     form: FileFormat, model: Exportable, tmp_path: Path

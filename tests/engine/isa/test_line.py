@@ -49,6 +49,7 @@ def test_gradient_is_the_twin_at_plus_1000():
             ]
 
 
+@pytest.mark.slow
 @given(instructions())
 def test_text_round_trip_is_exact(ins):
     assert repr(parse_line(format_line(ins))) == repr(ins)

@@ -70,6 +70,7 @@ def survives_both_forms(program):
         assert encode_program(back) == data
 
 
+@pytest.mark.slow
 @given(programs())
 @settings(max_examples=20)
 def test_text_and_binary_round_trips(program):

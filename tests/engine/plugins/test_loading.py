@@ -74,6 +74,7 @@ def report(config: Path, **environment: str) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.slow
 def test_a_plugin_is_loaded_once_it_is_switched_on(tmp_path: Path) -> None:
     plugin(tmp_path, "doubling", LAYER.format(name="Doubling", more=""))
     (found,) = find_plugins(tmp_path)
@@ -90,6 +91,7 @@ def test_a_plugin_is_loaded_once_it_is_switched_on(tmp_path: Path) -> None:
     assert report(tmp_path)["loaded"] == []
 
 
+@pytest.mark.slow
 def test_another_version_is_not_what_was_switched_on(tmp_path: Path) -> None:
     plugin(tmp_path, "doubling", LAYER.format(name="Doubling", more=""))
     set_enabled(tmp_path, Plugin("doubling", "1.1"), on=True)
@@ -98,6 +100,7 @@ def test_another_version_is_not_what_was_switched_on(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_variable_says_all(tmp_path: Path) -> None:
     plugin(tmp_path, "doubling", LAYER.format(name="Doubling", more=""))
     set_enabled(tmp_path, Plugin("doubling", "1.2"), on=True)
@@ -123,6 +126,7 @@ class Mine(Unary, code=990, mnemonic="MINE", category="activation"):
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -154,6 +158,7 @@ def test_one_that_fails_is_named_and_left_out(tmp_path: Path, text: str, said: s
     assert "Half" not in answer["layers"]
 
 
+@pytest.mark.slow
 def test_an_installed_package_is_a_plugin(tmp_path: Path) -> None:
     site = tmp_path / "site"
     package = site / "acme_layers-3.1.dist-info"
@@ -169,6 +174,7 @@ def test_an_installed_package_is_a_plugin(tmp_path: Path) -> None:
     assert "Acme" in str(answer["layers"])
 
 
+@pytest.mark.slow
 def test_an_installed_one_with_no_name_for_a_plugin_is_listed(tmp_path: Path) -> None:
     about = tmp_path / "site" / "acme_layers-3.1.dist-info"
     about.mkdir(parents=True)
@@ -182,6 +188,7 @@ def test_an_installed_one_with_no_name_for_a_plugin_is_listed(tmp_path: Path) ->
     assert not failed
 
 
+@pytest.mark.slow
 def test_of_two_with_one_name_the_installed_one_is_taken(tmp_path: Path) -> None:
     site = tmp_path / "site"
     for name in ("beta_layers", "acme_layers"):
@@ -209,6 +216,7 @@ def test_a_version_is_what_a_list_can_hold(tmp_path: Path, version: str) -> None
     assert found.plugin == Plugin("calm", "0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", "[]", '{"enabled": 3}', '{"enabled": {"a": 1}}', "\0"])
 def test_a_damaged_list_loads_nothing(tmp_path: Path, text: str) -> None:
     plugin(tmp_path, "doubling", LAYER.format(name="Doubling", more=""))

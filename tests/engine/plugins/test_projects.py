@@ -97,6 +97,7 @@ def run(config: Path, *words: str, plugins: str = "threes") -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_file_names_plugin_version_and_classes(saved: tuple[Path, Path]) -> None:
     assert json.loads(saved[0].read_text())["plugins"] == {
         "threes": {
@@ -129,6 +130,7 @@ def test_the_document_keeps_the_unknown_node(saved: tuple[Path, Path], tmp_path:
     assert json.loads(copy.read_text())["plugins"] == json.loads(saved[0].read_text())["plugins"]
 
 
+@pytest.mark.slow
 def test_the_command_line_trains_and_exports_with_it_alone(
     saved: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -184,6 +186,7 @@ def swings(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return path, config
 
 
+@pytest.mark.slow
 def test_an_activation_is_recorded_and_kept_where_it_is_absent(
     swings: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def trained(backend: Backend, name: str) -> Program:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cnn", "resnet"])
 def test_they_give_what_programs_in_the_usual_order_give(backend: Backend, name: str) -> None:
     plain = trained(backend, name)
@@ -81,6 +82,7 @@ def test_their_groups_are_profiled_by_the_section_of_the_first_part(backend: Bac
     }
 
 
+@pytest.mark.slow
 def test_their_groups_are_checked_part_by_part(backend: Backend) -> None:
     plain = trained(backend, "cnn")
     one, other = compiled(backend, plain), compiled(backend, mixed_program(plain))

@@ -129,6 +129,7 @@ picks = st.integers(1, 9).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(
     st.lists(picks, min_size=1, max_size=4), st.permutations(range(4)), st.integers(1, 4),
     st.integers(1, 4),

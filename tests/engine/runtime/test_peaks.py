@@ -243,6 +243,7 @@ def backend() -> Iterator[GlBackend]:
     made.close()
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_a_real_device_is_measured_the_same_way_and_left_as_it_was(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
@@ -261,6 +262,7 @@ def test_a_real_device_is_measured_the_same_way_and_left_as_it_was(
     assert after.transient_bytes == before.transient_bytes
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_large_copies_go_by_strips_on_hardware(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch

@@ -50,6 +50,7 @@ def batch_of_training(seed: int, epoch: int, rows: int) -> np.ndarray:
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epoch", [0, 3])
 def test_the_preview_is_what_a_training_gets(epoch: int) -> None:
     expected = batch_of_training(seed=11, epoch=epoch, rows=16)

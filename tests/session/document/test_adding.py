@@ -124,6 +124,7 @@ def test_a_net_that_cannot_be_read_says_where(text):
     assert error.origin == f"column {error.start + 1}"
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.text("convdes 3x>-=.%|\n", max_size=40) | st.text(max_size=30))
 def test_any_text_is_read_or_refused_with_a_place(text):

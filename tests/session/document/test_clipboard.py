@@ -99,6 +99,7 @@ def test_shared_layers_are_shared_again_when_copied_together():
     assert broken_rules(together.state) == broken_rules(alone.state) == ()
 
 
+@pytest.mark.slow
 def test_another_process_reads_the_copy():
     found = subprocess.run(
         [sys.executable, "-c", READ], input=copy_text(chain(), ["conv2d", "dense"]),

@@ -58,6 +58,7 @@ def test_a_configuration_keeps_lists_of_its_own():
     assert kept["shape"] == [8, 8, 1]
 
 
+@pytest.mark.slow
 def test_the_hash_is_the_same_in_another_process():
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     found = subprocess.run(

@@ -42,6 +42,7 @@ def run_machine(seed: int, commands: int) -> None:
     assert not document.redo()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_undo_returns_to_every_state_and_redo_to_the_last(seed):
     run_machine(seed, 600)
@@ -60,6 +61,7 @@ def some_state(seed: int, steps: int):
     return editor, state
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 1 << 32), st.integers(0, 30), st.booleans())
 def test_delete_then_undo_changes_nothing(seed, steps, heal):
@@ -86,6 +88,7 @@ def test_insert_then_undo_changes_nothing(seed, steps):
     assert document.state is state
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 1 << 32), st.integers(0, 40))
 def test_any_state_survives_its_project_file(seed, steps):

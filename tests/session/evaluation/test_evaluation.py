@@ -80,6 +80,7 @@ def digits(tmp_path: Path, benches: list[TestBench]) -> TestBench:
 # -- measures -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_test_part_is_measured_when_a_training_has_ended(digits: TestBench) -> None:
     results = digits.evaluation.results
     assert results is not None
@@ -136,6 +137,7 @@ def test_one_output_for_two_classes_is_two_shares(tmp_path: Path, benches: list[
     assert results.outcome.losses.mean() == pytest.approx(results.metrics["loss"], rel=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [MeanSquaredError(), MeanAbsoluteError()], ids=["mse", "mae"])
 def test_numbers_are_measured_by_their_errors(
     loss: MeanSquaredError, tmp_path: Path, benches: list[TestBench], rng: np.random.Generator
@@ -406,6 +408,7 @@ def test_a_plane_shows_what_the_network_says_everywhere(
 # -- during and after ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_network_can_be_asked_while_it_trains_and_trains_on_the_same(
     tmp_path: Path, benches: list[TestBench]
 ) -> None:

@@ -85,6 +85,7 @@ def test_the_forms_are_those_the_engine_writes_and_pictures() -> None:
     assert len({form.ending for form in export_forms()}) == len(export_forms())
 
 
+@pytest.mark.slow
 def test_an_export_ends_with_the_check_and_can_be_done_again(
     desk: ExportDesk, tmp_path: Path
 ) -> None:
@@ -128,6 +129,7 @@ def test_what_an_export_is_made_of_is_not_overwritten(
     assert table.read_text() == "a,b\n1,x\n"
 
 
+@pytest.mark.slow
 def test_an_export_is_remembered_for_the_document_it_began_with(
     desk: ExportDesk, tmp_path: Path
 ) -> None:
@@ -140,6 +142,7 @@ def test_an_export_is_remembered_for_the_document_it_began_with(
     assert desk.exports.last == (form_named("npz"), tmp_path / "model.npz")
 
 
+@pytest.mark.slow
 def test_the_finding_lies_beside_the_file_and_never_beside_another(
     desk: ExportDesk, tmp_path: Path
 ) -> None:
@@ -190,6 +193,7 @@ def stop_after_writing(task: TaskHandle) -> Callable[..., None]:
     return progress
 
 
+@pytest.mark.slow
 def test_a_file_that_answers_otherwise_is_not_kept_and_the_one_of_before_stays(
     desk: ExportDesk, tmp_path: Path
 ) -> None:
@@ -251,6 +255,7 @@ def test_a_stopped_export_is_over(desk: ExportDesk, tmp_path: Path) -> None:
     assert desk.exports.result is None
 
 
+@pytest.mark.slow
 def test_the_listing_is_shown_as_it_is_written(desk: ExportDesk, tmp_path: Path) -> None:
     found = preview_of(desk, "gbasm")
     desk.exports.export(form_named("gbasm"), tmp_path / "m.gbasm")
@@ -260,6 +265,7 @@ def test_the_listing_is_shown_as_it_is_written(desk: ExportDesk, tmp_path: Path)
     assert found.total == len(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["gbi", "safetensors", "npz", "checkpoint"])
 def test_binary_files_are_summed_up_and_begin_with_their_bytes(
     desk: ExportDesk, tmp_path: Path, key: str

@@ -52,6 +52,7 @@ def test_a_view_follows_the_training_step_by_step(studio: Studio, cpu: Backend) 
         studio.live.ended()
 
 
+@pytest.mark.slow
 def test_a_paused_training_shows_what_is_there_and_says_what_is_not(
     studio: Studio, cpu: Backend
 ) -> None:
@@ -106,6 +107,7 @@ def test_what_a_paused_training_is_asked_for_is_of_the_step_it_then_stands_at(
         studio.live.ended()
 
 
+@pytest.mark.slow
 def test_a_picture_of_an_earlier_step_is_not_called_current_while_a_training_stands_still(
     studio: Studio, cpu: Backend
 ) -> None:
@@ -306,6 +308,7 @@ def test_hidden_views_and_quiet_cost_nothing(studio: Studio, cpu: Backend) -> No
         studio.live.ended()
 
 
+@pytest.mark.slow
 def test_pictures_keep_their_distance(studio: Studio, cpu: Backend) -> None:
     with Trainer(task(epochs=2000), cpu) as trainer:
         running = Running(studio, trainer, paused=False)
@@ -404,6 +407,7 @@ def test_other_slices_are_drawn_of_what_was_seen_last(
         assert "when the training runs" in view.status.text
 
 
+@pytest.mark.slow
 def test_what_was_seen_last_is_let_go_when_there_is_something_newer(
     studio: Studio, cpu: Backend
 ) -> None:
@@ -513,6 +517,7 @@ def test_time_spent_forgets_what_is_long_ago() -> None:
     assert spent.share == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_views_on_opengl_read_back_only_what_they_show(studio: Studio) -> None:
     with open_backend("gl") as device, Trainer(task(epochs=1), device.backend) as trainer:

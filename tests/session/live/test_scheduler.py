@@ -107,6 +107,7 @@ def test_what_is_served_while_all_is_closed_is_let_go(monkeypatch: pytest.Monkey
     assert not thread.is_alive()
 
 
+@pytest.mark.slow
 def test_everything_is_served_by_one_thread_and_by_none_under_quiet() -> None:
     window, budget = ManualScheduler(), LiveBudget()
     tasks = TaskList(window)
@@ -173,6 +174,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.slow
 def test_nothing_but_the_scheduler_has_a_clock_for_pictures_of_tensors() -> None:
     root, found = Path(studio.__file__).resolve().parent, {}
     for path in sorted(root.rglob("*.py")):

@@ -43,6 +43,7 @@ def desk() -> Iterator[Desk]:
     made.tasks.close()
 
 
+@pytest.mark.slow
 def test_every_tensor_wanted_is_seen_and_one_is_looked_at_at_a_time(
     desk: Desk, rng: np.random.Generator
 ) -> None:
@@ -66,6 +67,7 @@ def test_every_tensor_wanted_is_seen_and_one_is_looked_at_at_a_time(
     desk.survey.want(())
 
 
+@pytest.mark.slow
 def test_looks_in_turn_share_one_thread_which_ends_with_them(
     desk: Desk, rng: np.random.Generator
 ) -> None:
@@ -88,6 +90,7 @@ def test_looks_in_turn_share_one_thread_which_ends_with_them(
     desk.until(all_seen)
 
 
+@pytest.mark.slow
 def test_what_only_a_fused_kernel_has_is_not_worth_another_program(
     desk: Desk, cpu: Backend
 ) -> None:
@@ -108,6 +111,7 @@ def test_what_only_a_fused_kernel_has_is_not_worth_another_program(
         assert not trainer.network.live.taps
 
 
+@pytest.mark.slow
 def test_nothing_is_looked_at_while_live_views_rest(desk: Desk) -> None:
     read = threading.Event()
 
@@ -125,6 +129,7 @@ def test_nothing_is_looked_at_while_live_views_rest(desk: Desk) -> None:
     assert not desk.survey.seen
 
 
+@pytest.mark.slow
 def test_other_weights_are_looked_at_instead(desk: Desk) -> None:
     asked, let_on = threading.Event(), threading.Event()
 

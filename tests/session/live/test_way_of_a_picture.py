@@ -38,6 +38,7 @@ def called() -> Iterator[CalledFiles]:
         yield found
 
 
+@pytest.mark.slow
 def test_a_picture_passes_so_many_files(
     called: CalledFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:

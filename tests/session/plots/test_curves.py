@@ -179,6 +179,7 @@ def test_marks_are_read_back_and_damaged_ones_left_out(run: RunFolder) -> None:
     assert found[1].value == 3e-4
 
 
+@pytest.mark.slow
 def test_many_damaged_marks_fill_no_log(run: RunFolder, caplog: pytest.LogCaptureFixture) -> None:
     (run.path / "marks.jsonl").write_bytes(b"{}\n" * 50_000)
     append_mark(run.path, Mark("start", 0, 1000.0))

@@ -36,6 +36,7 @@ def drawn(series: Series, view: tuple[float, float], pixels: int) -> Line:
 # -- extremes -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 2**31), st.lists(st.integers(1, 700), min_size=1, max_size=6))
 def test_extremes_of_any_stretch_are_those_of_numpy(seed: int, parts: list[int]) -> None:

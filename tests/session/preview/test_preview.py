@@ -259,6 +259,7 @@ def test_hashes_are_the_same_in_every_process_and_follow_the_wires(bench: Bench)
         assert all(other[n] != h for n, h in content_hashes(state, 0, "d").items())
 
 
+@pytest.mark.slow
 def test_trained_weights_are_used_while_and_after_training(bench: Bench) -> None:
     bench.previews.want(["dense_1"])
     bench.until(lambda: bench.fresh("dense_1"))
@@ -305,6 +306,7 @@ def test_trained_weights_are_used_while_and_after_training(bench: Bench) -> None
     assert origin_of(bench.live) is INITIAL
 
 
+@pytest.mark.slow
 def test_the_training_has_the_same_bits_with_previews(bench: Bench) -> None:
     bench.until(lambda: bench.compilation.result is not None)
     task = bench.compilation.result.task.with_settings(epochs=60)  # type: ignore[union-attr]

@@ -11,6 +11,7 @@ from studio.session.profiling import dry_run as profiling_dry_run
 from tests.session.profiling.bench import ProfilingBench
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_a_step_and_leaves_nothing_behind(
     profiler: ProfilingBench, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from studio.engine.train.loop.trainer import Trainer
 from tests.session.profiling.bench import ProfilingBench
 
 
+@pytest.mark.slow
 def test_a_training_under_way_is_measured(profiler: ProfilingBench, trainer: Trainer) -> None:
     assert profiler.model.measurement is None
     assert profiler.model.rows() == ()
@@ -87,6 +88,7 @@ def test_the_preference_switches_measuring_off_and_on(
     assert not profiler.model.is_live
 
 
+@pytest.mark.slow
 def test_what_was_measured_stays_when_the_training_ends(
     profiler: ProfilingBench, trainer: Trainer
 ) -> None:
@@ -107,6 +109,7 @@ def test_what_was_measured_stays_when_the_training_ends(
     assert all(value > 0 for value in utilised)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_project_before_is_shown_as_if_it_were_of_this(
     profiler: ProfilingBench,
 ) -> None:

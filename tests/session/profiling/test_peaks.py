@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from studio.engine.profiler.totals import Peaks
 from studio.engine.train.devices import open_backend
 from studio.engine.train.loop.trainer import Trainer
 from studio.session.profiling.peaks import PeakStore
 from tests.session.profiling.bench import ProfilingBench
+
+pytestmark = pytest.mark.slow
 
 
 def test_peaks_that_are_wanted_are_measured_when_the_device_is_free(

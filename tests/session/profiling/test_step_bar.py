@@ -300,6 +300,7 @@ class NotedSampler(StepSampler):
             self.waited += self.clock.said - before
 
 
+@pytest.mark.slow
 def test_the_bar_of_a_training_sums_to_the_time_the_clock_saw(
     sleeper: ThreadClock | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

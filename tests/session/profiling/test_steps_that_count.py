@@ -14,6 +14,7 @@ from studio.session.profiling.profiling import SETTLE_SECONDS
 from tests.session.profiling.bench import ProfilingBench
 
 
+@pytest.mark.slow
 def test_the_step_bar_leaves_out_steps_during_which_panes_were_opened(
     measured: Measurement,
 ) -> None:
@@ -48,6 +49,7 @@ def test_the_step_bar_leaves_out_steps_during_which_panes_were_opened(
     assert fresh.samples == 4
 
 
+@pytest.mark.slow
 def test_opening_panes_keeps_the_bar_until_there_are_enough_steps_after_it(
     profiler: ProfilingBench, trainer: Trainer
 ) -> None:

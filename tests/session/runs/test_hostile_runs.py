@@ -39,6 +39,7 @@ def test_a_state_that_is_no_text_is_an_unfinished_run(run: RunFolder, value: obj
     assert read_record(run).state == "unfinished"
 
 
+@pytest.mark.slow
 def test_values_of_a_summary(run: RunFolder) -> None:
     def load(text: bytes) -> None:
         (run.path / "summary.json").write_bytes(text)
@@ -48,6 +49,7 @@ def test_values_of_a_summary(run: RunFolder) -> None:
     assert hostile.refusals(load, hostile.texts(SUMMARY)) == 0
 
 
+@pytest.mark.slow
 def test_values_of_notes_and_settings(run: RunFolder) -> None:
     def load(name: str, text: bytes) -> None:
         (run.path / name).write_bytes(text)

@@ -93,6 +93,7 @@ def owner(path: Path | None = None, process: ProcessIdentity = DEAD) -> JournalO
     return JournalOwner("a" * 32, path, process)
 
 
+@pytest.mark.slow
 def test_a_journal_cut_anywhere_gives_the_last_whole_state(tmp_path: Path) -> None:
     found = states(3, 8)
     path = tmp_path / "j.journal"
@@ -345,6 +346,7 @@ recovery.close()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are those of Unix")
 def test_a_full_disk_is_said_and_the_work_stays(tmp_path: Path) -> None:
     document = Document.new()
@@ -405,6 +407,7 @@ def test_autosaves_rotate_and_skip_what_is_saved(
     assert desk.recovery.copies(desk.document) == ()
 
 
+@pytest.mark.slow
 def test_two_windows_with_one_file_know_of_each_other(tmp_path: Path) -> None:
     path = tmp_path / "p.glassbox"
     path.write_text("x")

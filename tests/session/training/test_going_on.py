@@ -17,6 +17,7 @@ from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, projec
 from tests.session.training.bench import TrainingBench
 
 
+@pytest.mark.slow
 def test_going_on_after_a_stop_ends_as_if_it_had_never_stopped(
     tmp_path: Path, benches: list[TrainingBench]
 ) -> None:

@@ -37,6 +37,7 @@ def test_reset_forgets_the_weights_and_keeps_the_run(bench: TrainingBench) -> No
     assert run.path.is_dir()
 
 
+@pytest.mark.slow
 def test_closing_while_it_trains_ends_it_cleanly(long: TrainingBench) -> None:
     long.model.start()
     long.until(lambda: long.model.status.steps > 5)

@@ -68,6 +68,7 @@ def test_one_small_thing_gone_from_a_large_window_is_found() -> None:
     assert not comparison.compare(with_icon, large).is_same
 
 
+@pytest.mark.slow
 def test_stored_pictures_keep_their_areas_and_come_near_elsewhere(
     tmp_path: Path, rng: np.random.Generator
 ) -> None:
@@ -88,6 +89,7 @@ def store(folder: Path, name: str, picture: Pixels) -> None:
     comparison.write(folder / "dark-100" / f"{name}.png", picture)
 
 
+@pytest.mark.slow
 def test_pictures_that_are_new_or_gone_are_found_and_taken_over(tmp_path: Path) -> None:
     stored, taken, sitting = tmp_path / "stored", tmp_path / "taken", Sitting("dark", 100)
     store(stored, "same", drawn())

@@ -19,16 +19,6 @@ from studio.widgets.event_loop.scheduling import QtScheduler
 from tests.ui.shell.driving import finish, show
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what opens a whole window as slow: making one takes a second or two each time."""
-    here = Path(__file__).parent
-    for item in items:
-        names = item.fixturenames if isinstance(item, pytest.Function) else ()
-        if here in item.path.parents and "window" in names:
-            item.add_marker("slow")
-
-
 @pytest.fixture
 def window(qtbot: QtBot, studio: Studio) -> Iterator[MainWindow]:
     """A window at the welcome page."""

@@ -12,6 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from studio.widgets.event_loop.collector import Collector
 
+pytestmark = pytest.mark.slow
+
 
 class Ring:
     """Garbage that only the collector finds; it notes the thread it dies on."""

@@ -32,6 +32,7 @@ def spin(seconds: float) -> None:
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [stand_still, spin], ids=["waiting", "working"])
 def test_a_block_is_found_with_the_line_it_stood_in(
     qtbot: QtBot, watchdog: Watchdog, block, caplog: pytest.LogCaptureFixture
@@ -61,6 +62,7 @@ def test_an_idle_loop_and_short_work_are_no_blocks(qtbot: QtBot, watchdog: Watch
     assert [b for b in watchdog.blocks if "spin" in b.stack] == []
 
 
+@pytest.mark.slow
 def test_a_stopped_watchdog_says_nothing_and_can_start_again(
     qtbot: QtBot, watchdog: Watchdog
 ) -> None:
@@ -85,6 +87,7 @@ def test_the_listener_hears_of_blocks_on_the_watched_thread(qtbot: QtBot) -> Non
     assert heard == [threading.current_thread().name]
 
 
+@pytest.mark.slow
 def test_a_hang_is_told_while_it_lasts(qtbot: QtBot) -> None:
     over = threading.Event()
     stacks: list[str] = []

@@ -164,6 +164,7 @@ def test_menus_show_keys_reasons_and_checks(qtbot: QtBot, registry: ActionRegist
     assert ran == ["undo"]
 
 
+@pytest.mark.slow
 def test_contexts_hold_widgets_weakly(qtbot: QtBot) -> None:
     outer = QWidget()
     qtbot.addWidget(outer)

@@ -74,6 +74,7 @@ def test_levels_compute_the_same(name: str, mode: str, rng: np.random.Generator)
         assert parse_program(format_program(one)) == one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_out", pass_names())
 def test_any_pass_may_be_switched_off(left_out: str, rng: np.random.Generator) -> None:
     program = NETWORKS["branches"]()
@@ -88,6 +89,7 @@ def test_any_pass_may_be_switched_off(left_out: str, rng: np.random.Generator) -
     assert_same(results(one, values), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_each_step_by_itself_keeps_gradients_and_updates(
     name: str, rng: np.random.Generator

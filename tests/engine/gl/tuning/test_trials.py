@@ -35,6 +35,7 @@ from tests.engine.gl.tuning.tuned_lines import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_tuning_tries_tiles_and_keeps_only_what_is_faster(backend: GlBackend) -> None:
     line, expected = linear(rows=64, inner=48, out=40)
@@ -57,6 +58,7 @@ def test_tuning_tries_tiles_and_keeps_only_what_is_faster(backend: GlBackend) ->
     close(run_line(backend, line, "y")["y"], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_gradients_are_tuned_product_by_product(backend: GlBackend) -> None:
     x, w, dy = draw(40, 32), draw(24, 32), draw(40, 24)
@@ -76,6 +78,7 @@ def test_gradients_are_tuned_product_by_product(backend: GlBackend) -> None:
     close(answer["db"], dy.sum(0))
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 @pytest.mark.parametrize("parts", [1, 2])
 def test_tail_of_a_group_is_tried_and_run_with_its_producer(backend: GlBackend, parts: int) -> None:
@@ -108,6 +111,7 @@ def unreadable(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return (DispatchSpec("linear", defines={"TILE_M": "nonsense"}),)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_candidate_with_other_results_is_left_out(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch
@@ -214,6 +218,7 @@ def test_tiles_of_shared_memory_are_tuned_too(backend: GlBackend) -> None:
     close(run_line(backend, line, "y")["y"], expected)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_equal_shapes_are_tried_once(backend: GlBackend) -> None:
     line, _ = linear(rows=16, inner=32, out=24)
@@ -228,6 +233,7 @@ def test_equal_shapes_are_tried_once(backend: GlBackend) -> None:
     assert {one.signature.split()[1] for one in more.findings} == {"16x24x32", "32x24x32"}
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_sums_of_columns_are_no_part_of_a_trial(backend: GlBackend) -> None:
     """Variants cut them differently; they are compared by what the product makes."""

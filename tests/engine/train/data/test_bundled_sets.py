@@ -57,6 +57,7 @@ def test_other_names_are_refused(name: str) -> None:
         bundled_path(name)
 
 
+@pytest.mark.slow
 def test_installed_package_finds_its_own_copy(tmp_path: Path) -> None:
     package = Path(builtin.__file__).resolve().parents[3]
     skip = shutil.ignore_patterns("__pycache__", "gl", "cpu", "ui")

@@ -107,6 +107,7 @@ def in_words(nbytes: int) -> int:
     return -(-nbytes // 4) * 4
 
 
+@pytest.mark.slow
 def test_host_moves_what_is_listed_in_a_training(
     backend: Backend, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +223,7 @@ def test_host_feeds_and_fetches_what_is_listed_for_answers(
     assert not [name for action, name in heard.moved if action == "read back"]
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_clears_and_uploads_of_a_recording_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     task = task_of("digits-cnn")

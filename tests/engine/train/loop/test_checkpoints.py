@@ -95,6 +95,7 @@ def test_a_training_stopped_within_an_epoch_goes_on_at_that_step(
     assert resumed.history == whole.history
 
 
+@pytest.mark.slow
 def test_a_streamed_training_resumes_bit_for_bit(cpu: Backend, tmp_path: Path) -> None:
     def made(epochs: int) -> Task:
         return task(mlp(), SHARDED, data_budget=1, batch_size=2000, epochs=epochs)

@@ -96,6 +96,7 @@ def test_values_of_a_checkpoint(stored: Stored) -> None:
     assert hostile.refusals(stored.resume, some) > 200
 
 
+@pytest.mark.slow
 def test_values_of_a_checkpoint_are_read_or_refused(stored: Stored) -> None:
     def load(text: bytes) -> None:
         state = {"state": text.decode("utf-8", "replace")}

@@ -116,6 +116,7 @@ def test_a_run_killed_before_its_final_weights_is_completed(
     assert (summary["state"], summary["epochs"], summary["steps"]) == ("finished", 4, 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stopping", [None, STOPPING])
 def test_a_training_killed_at_any_checkpoint_ends_in_the_same_bytes(
     tmp_path: Path,
@@ -144,6 +145,7 @@ def test_a_training_killed_at_any_checkpoint_ends_in_the_same_bytes(
     assert count >= ended
 
 
+@pytest.mark.slow
 def test_resumes_leave_no_checkpoint_over(tmp_path: Path, cpu: Backend) -> None:
     made = saved(tmp_path, epochs=3)
     run = RunFolder.create(made)

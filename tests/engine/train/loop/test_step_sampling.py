@@ -37,6 +37,7 @@ def trained(backend: Backend, sampler: StepSampler | None, **settings: object) -
     return {**found, "history": np.array(list(result.history.values()))}
 
 
+@pytest.mark.slow
 def test_a_watched_training_ends_in_the_same_bytes(cpu: Backend) -> None:
     sampler = StepSampler(cpu.clocks(), interval=0.0, share=1e9)
     plain = trained(cpu, None, epochs=2, batch_size=24)
@@ -46,6 +47,7 @@ def test_a_watched_training_ends_in_the_same_bytes(cpu: Backend) -> None:
     assert equal_bytes(plain, watched)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_a_watched_training_ends_in_the_same_bytes_on_opengl(gl: Backend) -> None:
     sampler = StepSampler(gl.clocks(), interval=0.0, share=1e9)

@@ -218,6 +218,7 @@ def test_a_rate_that_moves_nothing_is_recognised(name: str, cpu: Backend) -> Non
         assert verdict.suggested_rate > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_usual_rate_is_not(name: str, cpu: Backend) -> None:
     usual = 0.01 if name in ("SGD", "Momentum") else 0.001

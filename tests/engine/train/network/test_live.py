@@ -240,6 +240,7 @@ def test_training_on_opengl_has_the_same_bits_with_everything_watched() -> None:
     assert equal_bytes(*found)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_a_fused_tensor_can_be_kept_on_opengl() -> None:
     made = task(epochs=2, batch_size=32)

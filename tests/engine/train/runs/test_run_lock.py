@@ -96,6 +96,7 @@ def notices(folder: Path) -> list[Path]:
     return sorted(folder.glob("training-*.lock"))
 
 
+@pytest.mark.slow
 def test_of_processes_at_the_same_moment_exactly_one_gets_the_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
@@ -207,6 +208,7 @@ def test_a_newer_run_in_training_is_not_passed_over(tmp_path: Path, cpu: Backend
     assert resume_point(made).passed_over == (newer.name,)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="ends a process by a signal")
 def test_a_killed_training_can_be_resumed_at_once(tmp_path: Path) -> None:
     made = saved(tmp_path, epochs=100_000)

@@ -288,6 +288,7 @@ def child(saved: Project, *words: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_recording_and_not_the_training(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     made = project(epochs=40, batch_size=2, early_stopping=None)
@@ -302,6 +303,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_training(tmp_path: Path) -> 
     assert steps == list(range(1, len(steps) + 1))
 
 
+@pytest.mark.slow
 def test_a_killed_training_leaves_its_steps(tmp_path: Path) -> None:
     made = project(epochs=1_000_000, early_stopping=None)
     made.save(tmp_path / "small.glassbox")

@@ -42,6 +42,7 @@ def overlapping(state: DocumentState) -> list[tuple[str, str]]:
     return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlaps(boxes[b])]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.integers(0, 1 << 30), st.integers(1, 60), st.sampled_from(["right", "down"]))
 def test_nothing_overlaps_and_wires_lead_onward(seed, count, direction):

@@ -31,16 +31,6 @@ from tests.ui.journeys.person import Person
 EXAMPLE = Path(__file__).resolve().parents[4] / "docs" / "plugins" / "example.py"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what opens a whole window as slow."""
-    here = Path(__file__).parent
-    for item in items:
-        names = item.fixturenames if isinstance(item, pytest.Function) else ()
-        if here in item.path.parents and "start" in names:
-            item.add_marker("slow")
-
-
 @pytest.fixture
 def dirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppDirs:
     made = AppDirs.below(tmp_path / "places")

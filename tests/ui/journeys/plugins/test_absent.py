@@ -378,6 +378,7 @@ print(json.dumps([node.type_name, node.config.plain(), node.x, state.training.pl
 """
 
 
+@pytest.mark.slow
 def test_a_journal_is_read_where_the_plugin_is_not(registries: None, project: Path) -> None:
     state = Document.open(project).state
     node = next(n for n in state.nodes.values() if n.name == "mine")
@@ -394,6 +395,7 @@ def test_a_journal_is_read_where_the_plugin_is_not(registries: None, project: Pa
     assert PlainState(state_to_json(state)).state() == state
 
 
+@pytest.mark.slow
 def test_a_layer_that_leads_nowhere_is_kept_too(
     registries: None, project: Path, tmp_path: Path
 ) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QListWidget, QMenu
@@ -125,6 +126,7 @@ def export(person: Person, file: Path) -> None:
     person.click(person.button("Close", dialog))
 
 
+@pytest.mark.slow
 def test_the_command_line_exports_its_format_and_checks_it(
     example: Path, dirs: AppDirs, tmp_path: Path
 ) -> None:

@@ -306,6 +306,7 @@ def test_split_and_normalisation_are_changed_and_seen(
     assert row().high_in == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_augmentation_is_chosen_and_previewed(studio: Studio, pane: DataPane, qtbot: QtBot) -> None:
     use(studio, pane, qtbot, "digits")
     editor = pane.changes_form.row("augment").editor

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -31,6 +32,7 @@ def write(dialog: ExportDialog, studio: Studio, trainings: Trainings, path: Path
     return dialog.note.text()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_makes_possible_what_was_not_and_the_file_says_whose_weights_it_holds(
     studio: Studio,
     qtbot: QtBot,

@@ -82,6 +82,7 @@ def sentence(dialog: ExportDialog) -> str:
     return dialog.findChild(QLabel, "finding_sentence").text()
 
 
+@pytest.mark.slow
 def test_a_file_is_written_and_proven(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_file_is_written_and_proven(
     idle(studio, qtbot)
 
 
+@pytest.mark.slow
 def test_the_dialog_says_which_weights_it_writes(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -136,6 +138,7 @@ def test_the_dialog_says_which_weights_it_writes(
     idle(studio, qtbot)
 
 
+@pytest.mark.slow
 def test_exporting_again_says_so_where_the_folder_has_gone(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -155,6 +158,7 @@ def test_exporting_again_says_so_where_the_folder_has_gone(
     idle(studio, qtbot)
 
 
+@pytest.mark.slow
 def test_the_preview_is_the_beginning_of_the_file(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -171,6 +175,7 @@ def test_the_preview_is_the_beginning_of_the_file(
     idle(studio, qtbot)
 
 
+@pytest.mark.slow
 def test_what_was_written_is_shown_and_not_what_was_previewed(
     studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -366,6 +371,7 @@ def test_the_action_opens_one_dialog(studio: Studio, qtbot: QtBot, home: Path) -
     idle(studio, qtbot)
 
 
+@pytest.mark.slow
 def test_a_format_from_elsewhere_is_offered_shown_written_and_checked(
     studio: Studio, qtbot: QtBot, home: Path, tmp_path: Path
 ) -> None:

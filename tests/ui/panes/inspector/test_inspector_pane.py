@@ -271,6 +271,7 @@ def test_training_settings_and_notes_belong_to_the_project(
     qtbot.waitUntil(lambda: "try more" not in notes.toPlainText())
 
 
+@pytest.mark.slow
 def test_optimiser_schedule_and_lists_are_edited(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
@@ -293,6 +294,7 @@ def test_optimiser_schedule_and_lists_are_edited(
     assert "metrics" not in studio.document.state.training
 
 
+@pytest.mark.slow
 def test_every_layer_type_and_setting_has_an_editor_that_fits_280_points(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
@@ -344,6 +346,7 @@ def test_every_field_has_a_name_and_a_tip(
             assert widget.accessibleName() or getattr(widget, "text", str)(), name
 
 
+@pytest.mark.slow
 def test_what_was_changed_stays_bold_in_another_theme(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
@@ -361,6 +364,7 @@ def test_what_was_changed_stays_bold_in_another_theme(
     assert epochs.font().bold()
 
 
+@pytest.mark.slow
 def test_the_sign_of_a_problem_has_the_colours_of_the_theme(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:

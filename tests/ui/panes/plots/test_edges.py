@@ -68,6 +68,7 @@ def test_a_mark_at_the_right_edge_is_written_left_of_its_line_away_from_the_valu
     end(trainings)
 
 
+@pytest.mark.slow
 def test_marks_too_near_to_each_other_leave_the_latest(
     pane: PlotsPane, trainings: Trainings
 ) -> None:
@@ -87,6 +88,7 @@ def test_marks_too_near_to_each_other_leave_the_latest(
     end(trainings)
 
 
+@pytest.mark.slow
 def test_very_many_marks_stay_some_way_apart_and_the_latest_is_written(
     trained: PlotsPane, trainings: Trainings
 ) -> None:
@@ -106,6 +108,7 @@ def test_very_many_marks_stay_some_way_apart_and_the_latest_is_written(
         assert max(labels(plot), key=QLabel.x).text() == "rate 0.5"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", [-1.2345e-38, -3.4028e38, 0.25], ids=["small", "large", "usual"])
 def test_the_latest_values_are_whole_and_the_plots_stay_in_line(
     trained: PlotsPane, trainings: Trainings, value: float

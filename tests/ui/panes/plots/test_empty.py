@@ -23,6 +23,7 @@ def said(pane: PlotsPane) -> tuple[str, bool]:
     return found.accessibleName(), button is not None and button.isVisible()
 
 
+@pytest.mark.slow
 def test_a_training_before_its_first_step_is_not_called_no_run(
     pane: PlotsPane, trainings: Trainings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ from tests.ui.panes.plots.plot_hands import count, drag, move, place
 from tests.ui.panes.trainings import Trainings
 
 
+@pytest.mark.slow
 def test_a_drag_zooms_every_plot_and_a_double_click_follows_again(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -35,6 +36,7 @@ def test_a_drag_zooms_every_plot_and_a_double_click_follows_again(
     assert display.follows
 
 
+@pytest.mark.slow
 def test_a_flat_drag_takes_all_values_there(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -44,6 +46,7 @@ def test_a_flat_drag_takes_all_values_there(
     assert trainings.studio.plots.heights == {}
 
 
+@pytest.mark.slow
 def test_the_middle_button_moves_what_is_shown(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -54,6 +57,7 @@ def test_the_middle_button_moves_what_is_shown(
     assert display.view == pytest.approx((25.0, 45.0), abs=0.5)
 
 
+@pytest.mark.slow
 def test_the_space_bar_and_a_drag_move_until_it_is_let_go_or_the_focus_goes(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -74,6 +78,7 @@ def test_the_space_bar_and_a_drag_move_until_it_is_let_go_or_the_focus_goes(
     assert display.view == pytest.approx((30.0, 40.0), abs=0.5)
 
 
+@pytest.mark.slow
 def test_ctrl_and_the_wheel_zoom_at_the_pointer(trained: PlotsPane, trainings: Trainings) -> None:
     display, plot = trainings.studio.plots, trained.plot("loss")
     low, high = display.extent
@@ -100,6 +105,7 @@ def test_ctrl_and_the_wheel_zoom_at_the_pointer(trained: PlotsPane, trainings: T
     assert display.follows
 
 
+@pytest.mark.slow
 def test_the_pointer_is_shared_by_all_plots_with_values(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -117,6 +123,7 @@ def test_the_pointer_is_shared_by_all_plots_with_values(
     qtbot.waitUntil(lambda: trained.plot("accuracy").reading_text == "", timeout=5000)
 
 
+@pytest.mark.slow
 def test_the_legend_hides_shows_alone_and_raises(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -138,6 +145,7 @@ def test_the_legend_hides_shows_alone_and_raises(
     assert trained.plot("loss").end_labels[0].strong
 
 
+@pytest.mark.slow
 def test_axis_and_smoothing_are_chosen_above_the_plots(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -159,6 +167,7 @@ def test_axis_and_smoothing_are_chosen_above_the_plots(
     assert display.weight == 0.0
 
 
+@pytest.mark.slow
 def test_the_actions_of_the_plots_act_on_the_one_in_hand(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -180,6 +189,7 @@ def test_the_actions_of_the_plots_act_on_the_one_in_hand(
     assert display.follows
 
 
+@pytest.mark.slow
 def test_the_picture_is_copied(trained: PlotsPane, trainings: Trainings) -> None:
     QGuiApplication.clipboard().clear()
     trainings.studio.actions.trigger("plots.copy")
@@ -189,6 +199,7 @@ def test_the_picture_is_copied(trained: PlotsPane, trainings: Trainings) -> None
     assert trainings.studio.notices.all[-1].severity == "ok"
 
 
+@pytest.mark.slow
 def test_the_numbers_are_exported_whole(
     trained: PlotsPane, trainings: Trainings, tmp_path: Path, qtbot: QtBot
 ) -> None:

@@ -11,6 +11,8 @@ from pytestqt.qtbot import QtBot
 from studio.ui.panes.plots.pane import PlotsPane
 from tests.ui.panes.plots.plot_hands import move
 
+pytestmark = pytest.mark.slow
+
 
 def thickness(pen: QPen, ratio: float) -> float:
     """How thick a line of a pen is on a screen, in device-independent pixels."""

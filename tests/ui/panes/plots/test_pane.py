@@ -44,6 +44,7 @@ def test_before_a_run_the_pane_offers_to_train(
     trainings.until_state("finished")
 
 
+@pytest.mark.slow
 def test_a_training_draws_itself_while_it_runs(pane: PlotsPane, trainings: Trainings) -> None:
     trainings.settings(epochs=100_000)
     trainings.studio.training.start()
@@ -58,6 +59,7 @@ def test_a_training_draws_itself_while_it_runs(pane: PlotsPane, trainings: Train
     trainings.until_state("stopped")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("top", [2.0, 2e7], ids=["as-wide", "wider"])
 def test_new_numbers_paint_every_plot_once(
     trained: PlotsPane, trainings: Trainings, monkeypatch: pytest.MonkeyPatch, top: float
@@ -89,6 +91,7 @@ def test_new_numbers_paint_every_plot_once(
     assert (trained.plot("loss").box.sceneBoundingRect().left() > left) == (top > 2.0)
 
 
+@pytest.mark.slow
 def test_controls_are_written_only_when_they_say_something_else(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +112,7 @@ def test_controls_are_written_only_when_they_say_something_else(
     assert follow.text() == "Following"
 
 
+@pytest.mark.slow
 def test_plots_that_stay_where_they_are_are_not_laid_out_anew(trained: PlotsPane) -> None:
     area = trained.plots[0].parentWidget()
     asked: list[QEvent.Type] = []
@@ -128,6 +132,7 @@ def test_plots_that_stay_where_they_are_are_not_laid_out_anew(trained: PlotsPane
     assert QEvent.Type.LayoutRequest in asked
 
 
+@pytest.mark.slow
 def test_curves_are_drawn_in_their_colours_in_both_themes(
     trained: PlotsPane, trainings: Trainings
 ) -> None:
@@ -141,6 +146,7 @@ def test_curves_are_drawn_in_their_colours_in_both_themes(
         assert count(picture, theme.colour("dock"), 2) > 0.5 * picture.width() * picture.height()
 
 
+@pytest.mark.slow
 def test_the_latest_values_stand_at_the_right_edge(
     trained: PlotsPane, trainings: Trainings
 ) -> None:
@@ -153,6 +159,7 @@ def test_the_latest_values_stand_at_the_right_edge(
     assert labels[0].colour == theme.colour("series.0")
 
 
+@pytest.mark.slow
 def test_a_smoothed_value_says_so_and_tells_the_recorded_one(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -180,6 +187,7 @@ def test_a_smoothed_value_says_so_and_tells_the_recorded_one(
     assert plot.end_labels[0].text == recorded
 
 
+@pytest.mark.slow
 def test_a_number_that_is_none_is_a_red_tick_with_a_count(
     trained: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -201,6 +209,7 @@ def test_a_number_that_is_none_is_a_red_tick_with_a_count(
     assert count(plot.grab().toImage(), theme.colour("error")) > before + 10
 
 
+@pytest.mark.slow
 def test_a_changed_learning_rate_is_a_labelled_mark_in_every_plot(
     pane: PlotsPane, trainings: Trainings
 ) -> None:
@@ -221,6 +230,7 @@ def test_a_changed_learning_rate_is_a_labelled_mark_in_every_plot(
         assert ground == QColor(trainings.studio.theme.colour("dock"))
 
 
+@pytest.mark.slow
 def test_two_runs_are_drawn_in_two_colours(trained: PlotsPane, trainings: Trainings) -> None:
     studio = trainings.studio
     trainings.settings(seed=5)
@@ -247,6 +257,7 @@ def test_plots_stand_beside_each_other_where_they_fit(
     assert best_columns(number, wide, high) == columns
 
 
+@pytest.mark.slow
 def test_the_pane_rearranges_when_it_becomes_narrow(trained: PlotsPane, qtbot: QtBot) -> None:
     loss, accuracy = trained.plot("loss"), trained.plot("accuracy")
     assert loss.y() == accuracy.y()
@@ -269,6 +280,7 @@ def test_labels_keep_apart_and_inside(wanted: list[float]) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wide", [330, 420, 560, 1100])
 def test_no_word_of_the_controls_is_cut_in_a_narrow_pane(
     trained: PlotsPane, qtbot: QtBot, wide: int

@@ -40,6 +40,7 @@ def notch(plot: MetricPlot, down: int) -> None:
     QTest.wheelEvent(window.windowHandle(), at, QPoint(0, -120 * down))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wide", "high", "first", "then"),
     [

@@ -76,6 +76,7 @@ def place_of(pane: ProfilerPane, word: str, section: str) -> int:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_nothing_measured_offers_a_dry_run_that_shows_a_step(
     pane: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -98,6 +99,7 @@ def test_nothing_measured_offers_a_dry_run_that_shows_a_step(
     assert found.clock in pane.findChild(object, "profiled_steps").whole
 
 
+@pytest.mark.slow
 def test_the_foot_says_how_kernels_timed_one_by_one_relate_to_a_step(
     measured: ProfilerPane, studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +117,7 @@ def test_the_foot_says_how_kernels_timed_one_by_one_relate_to_a_step(
         assert ("longer than the whole step" in foot.toolTip()) is is_longer
 
 
+@pytest.mark.slow
 def test_the_bar_fills_its_width_in_order(measured: ProfilerPane, studio: Studio) -> None:
     view = measured.step_bar
     bar = studio.profiling.bar
@@ -135,6 +138,7 @@ def test_the_bar_fills_its_width_in_order(measured: ProfilerPane, studio: Studio
     assert "forward" in view.accessibleDescription()
 
 
+@pytest.mark.slow
 def test_clicking_a_row_selects_its_kernels_everywhere(
     measured: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -168,6 +172,7 @@ def test_a_selection_elsewhere_marks_rows_and_brings_the_primary_into_sight(
     assert 0 <= top <= table.viewport().height() - table.rowHeight(first)
 
 
+@pytest.mark.slow
 def test_a_mark_in_sight_scrolls_nothing(
     measured: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -184,6 +189,7 @@ def test_a_mark_in_sight_scrolls_nothing(
     assert table.mark_of(table.entries.rows[middle]) == "primary"
 
 
+@pytest.mark.slow
 def test_a_pinned_pane_ignores_selections(measured: ProfilerPane, studio: Studio) -> None:
     measured.set_pinned(True)
     studio.bus.select([entities.node("hidden1")], source="canvas")
@@ -193,6 +199,7 @@ def test_a_pinned_pane_ignores_selections(measured: ProfilerPane, studio: Studio
     assert measured.table.marked_rows()
 
 
+@pytest.mark.slow
 def test_double_click_shows_where_a_kernel_comes_from(
     measured: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -210,6 +217,7 @@ def test_double_click_shows_where_a_kernel_comes_from(
     assert entity in found.entities_of(measured.table.entries.rows[0])
 
 
+@pytest.mark.slow
 def test_typing_filters_and_a_section_narrows(measured: ProfilerPane, qtbot: QtBot) -> None:
     every = measured.table.entries.rowCount()
     field = measured.findChild(QLineEdit, "kernel_filter")
@@ -224,6 +232,7 @@ def test_typing_filters_and_a_section_narrows(measured: ProfilerPane, qtbot: QtB
     assert measured.table.entries.rowCount() == every
 
 
+@pytest.mark.slow
 def test_a_click_on_a_heading_sorts_and_the_choice_goes_along(
     measured: ProfilerPane, qtbot: QtBot
 ) -> None:
@@ -244,6 +253,7 @@ def test_a_click_on_a_heading_sorts_and_the_choice_goes_along(
         assert table.entries.order == (column, not descending)
 
 
+@pytest.mark.slow
 def test_columns_are_chosen_and_one_always_stays(measured: ProfilerPane, qtbot: QtBot) -> None:
     table = measured.table
     before = table.shown_columns()
@@ -258,12 +268,14 @@ def test_columns_are_chosen_and_one_always_stays(measured: ProfilerPane, qtbot: 
     menu.deleteLater()
 
 
+@pytest.mark.slow
 def test_the_usual_columns_fit_a_narrow_pane(measured: ProfilerPane) -> None:
     table = measured.table
     assert table.horizontalScrollBar().maximum() == 0
     assert table.shown_columns() == ("instruction", "layer", "median", "share", "peak")
 
 
+@pytest.mark.slow
 def test_a_wide_pane_shows_waste_and_history_until_columns_are_chosen(
     measured: ProfilerPane, qtbot: QtBot
 ) -> None:
@@ -279,6 +291,7 @@ def test_a_wide_pane_shows_waste_and_history_until_columns_are_chosen(
     assert "wasted" not in table.shown_columns()
 
 
+@pytest.mark.slow
 def test_the_menu_sorts_by_what_is_wasted(measured: ProfilerPane, studio: Studio) -> None:
     table = measured.table
     assert table.entries.order == ("share", True)
@@ -294,6 +307,7 @@ def test_the_menu_sorts_by_what_is_wasted(measured: ProfilerPane, studio: Studio
     menu.deleteLater()
 
 
+@pytest.mark.slow
 def test_the_slider_leaves_the_slowest_kernels(measured: ProfilerPane, qtbot: QtBot) -> None:
     slider = measured.findChild(QSlider, "kernel_percentile")
     assert slider is not None
@@ -306,6 +320,7 @@ def test_the_slider_leaves_the_slowest_kernels(measured: ProfilerPane, qtbot: Qt
     assert len(measured.table.entries.rows) == len(every)
 
 
+@pytest.mark.slow
 def test_a_click_pins_a_card_that_stays_until_it_is_closed(
     measured: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -332,6 +347,7 @@ def test_a_click_pins_a_card_that_stays_until_it_is_closed(
     assert card.isHidden()
 
 
+@pytest.mark.slow
 def test_a_low_pane_leaves_the_room_to_the_table(measured: ProfilerPane, qtbot: QtBot) -> None:
     click_row(qtbot, measured, 0)
     card = measured.findChild(KernelCard)
@@ -348,6 +364,7 @@ def test_a_low_pane_leaves_the_room_to_the_table(measured: ProfilerPane, qtbot: 
     qtbot.waitUntil(lambda: bar.part_at(QPointF(20, 40)) is not None)
 
 
+@pytest.mark.slow
 def test_letters_lead_to_kernels_whatever_column_the_caret_is_in(
     measured: ProfilerPane, qtbot: QtBot
 ) -> None:
@@ -434,6 +451,7 @@ def test_no_dot_lies_above_the_roof_and_a_roof_in_doubt_says_so(qtbot: QtBot) ->
         assert (view.grab().toImage() != pictures[-1][0]) == doubtful, "the words are drawn"
 
 
+@pytest.mark.slow
 def test_files_are_exported_without_stopping_the_window(
     measured: ProfilerPane, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -451,6 +469,7 @@ def test_files_are_exported_without_stopping_the_window(
     assert (tmp_path / "kernels.csv").read_text().startswith("instruction,layer,kernel")
 
 
+@pytest.mark.slow
 def test_a_live_training_is_frozen_made_quiet_and_let_go_by_buttons(
     pane: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -489,6 +508,7 @@ def test_a_live_training_is_frozen_made_quiet_and_let_go_by_buttons(
         studio.profiling.close()
 
 
+@pytest.mark.slow
 def test_times_of_a_network_that_was_changed_since_say_so(
     pane: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:

@@ -106,6 +106,7 @@ def test_while_a_training_is_prepared_it_says_so_and_offers_no_other(
     trainings.until(lambda: not trainings.studio.training.is_busy)
 
 
+@pytest.mark.slow
 def test_runs_are_listed_with_what_they_reached(three: RunsPane, trainings: Trainings) -> None:
     table = three.table
     assert [run.name for run in table.entries.rows] == [
@@ -120,6 +121,7 @@ def test_runs_are_listed_with_what_they_reached(three: RunsPane, trainings: Trai
     assert three.note == "3 runs"
 
 
+@pytest.mark.slow
 def test_the_arrow_of_the_sorted_column_stands_beside_its_title(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -137,6 +139,7 @@ def test_the_arrow_of_the_sorted_column_stands_beside_its_title(
         assert values == sorted(values, reverse=arrow == "▾")
 
 
+@pytest.mark.slow
 def test_a_click_on_the_star_marks_a_run_and_the_filter_shows_those(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -150,6 +153,7 @@ def test_a_click_on_the_star_marks_a_run_and_the_filter_shows_those(
     assert three.note == "1 of 3 runs"
 
 
+@pytest.mark.slow
 def test_a_tick_draws_a_run_over_the_others(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -171,6 +175,7 @@ def test_a_tick_draws_a_run_over_the_others(
     assert not table.entries.flags(title) & Qt.ItemFlag.ItemIsUserCheckable
 
 
+@pytest.mark.slow
 def test_the_run_drawn_of_a_project_opened_again_is_ticked(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -249,6 +254,7 @@ def test_the_filter_finds_runs_by_words(
     assert [run.name for run in three.table.entries.rows] == [runs.runs[2].name]
 
 
+@pytest.mark.slow
 def test_the_last_measure_in_sight_is_seen_whole(three: RunsPane, qtbot: QtBot) -> None:
     table = three.table
     for wide in range(240, 640, 50):
@@ -264,6 +270,7 @@ def test_the_last_measure_in_sight_is_seen_whole(three: RunsPane, qtbot: QtBot) 
         assert table.columnViewportPosition(titles.index("Val. acc.")) < room, wide
 
 
+@pytest.mark.slow
 def test_columns_are_the_users_choice(three: RunsPane) -> None:
     table = three.table
     assert "device" in table.shown_columns()
@@ -279,6 +286,7 @@ def test_columns_are_the_users_choice(three: RunsPane) -> None:
     assert "title" in table.shown_columns()
 
 
+@pytest.mark.slow
 def test_a_run_is_renamed_in_place(three: RunsPane, trainings: Trainings, qtbot: QtBot) -> None:
     runs, table = trainings.studio.runs, three.table
     table.setCurrentIndex(table.entries.index(1, table.entries.place_of("title")))
@@ -294,6 +302,7 @@ def test_a_run_is_renamed_in_place(three: RunsPane, trainings: Trainings, qtbot:
     trainings.until(lambda: table.entries.index(1, 1).data() == "wide net")
 
 
+@pytest.mark.slow
 def test_notes_and_tags_are_kept_with_the_run(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -313,6 +322,7 @@ def test_notes_and_tags_are_kept_with_the_run(
     assert record.notes.tags == ("wide", "best")
 
 
+@pytest.mark.slow
 def test_several_runs_chosen_are_compared(three: RunsPane) -> None:
     choose(three, 0, 1, 2)
     names = {row.name for row in three.differences.rows}
@@ -325,6 +335,7 @@ def test_several_runs_chosen_are_compared(three: RunsPane) -> None:
     assert any(line.startswith("batch size\t8\t16\t16") for line in lines)
 
 
+@pytest.mark.slow
 def test_rows_are_copied_with_every_digit(three: RunsPane, qtbot: QtBot) -> None:
     choose(three, 0)
     three.activateWindow()
@@ -337,6 +348,7 @@ def test_rows_are_copied_with_every_digit(three: RunsPane, qtbot: QtBot) -> None
     assert float(values["Loss"]) == three.table.entries.rows[0].metrics["loss"]
 
 
+@pytest.mark.slow
 def test_the_menu_offers_nothing_for_runs_that_are_not_chosen(three: RunsPane) -> None:
     three.table.clearSelection()
     menu = three.menu()
@@ -344,6 +356,7 @@ def test_the_menu_offers_nothing_for_runs_that_are_not_chosen(three: RunsPane) -
     menu.deleteLater()
 
 
+@pytest.mark.slow
 def test_the_menu_says_why_something_cannot_be_done(three: RunsPane, trainings: Trainings) -> None:
     trainings.settings(epochs=100_000)
     trainings.studio.training.start()
@@ -359,6 +372,7 @@ def test_the_menu_says_why_something_cannot_be_done(three: RunsPane, trainings: 
     trainings.until_state("stopped")
 
 
+@pytest.mark.slow
 def test_a_deleted_run_is_brought_back_from_the_notice(
     three: RunsPane, trainings: Trainings
 ) -> None:
@@ -375,6 +389,7 @@ def test_a_deleted_run_is_brought_back_from_the_notice(
     trainings.until(lambda: len(three.table.entries.rows) == 3)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_back_or_gone_for_good_is_not_offered_back(
     three: RunsPane, trainings: Trainings
 ) -> None:
@@ -401,6 +416,7 @@ def test_a_run_that_is_back_or_gone_for_good_is_not_offered_back(
     trainings.until(lambda: notice.action is None)
 
 
+@pytest.mark.slow
 def test_an_archived_run_is_out_of_the_list_until_it_is_asked_for(
     three: RunsPane, trainings: Trainings
 ) -> None:
@@ -415,6 +431,7 @@ def test_an_archived_run_is_out_of_the_list_until_it_is_asked_for(
     assert len(three.table.entries.rows) == 3
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_for_as_many_epochs_as_the_user_says(
     three: RunsPane, trainings: Trainings
 ) -> None:
@@ -433,6 +450,7 @@ def test_a_run_goes_on_for_as_many_epochs_as_the_user_says(
     assert len(run.folder.metrics()) == 5
 
 
+@pytest.mark.slow
 def test_enter_tests_a_run(three: RunsPane, trainings: Trainings, qtbot: QtBot) -> None:
     evaluation = trainings.studio.evaluation
     choose(three, 2)
@@ -443,6 +461,7 @@ def test_enter_tests_a_run(three: RunsPane, trainings: Trainings, qtbot: QtBot) 
     trainings.until(lambda: evaluation.status == "ready")
 
 
+@pytest.mark.slow
 def test_a_run_chosen_elsewhere_is_chosen_here(three: RunsPane, trainings: Trainings) -> None:
     bus, runs = trainings.studio.bus, trainings.studio.runs
     bus.select([entities.run(runs.runs[1].name)], source="other")
@@ -475,6 +494,7 @@ def test_cells_are_read_at_a_glance_and_copied_exactly(
     assert exact_text(kind, value) == exact  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_pane_opened_late_shows_the_run_that_is_selected(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -487,6 +507,7 @@ def test_a_pane_opened_late_shows_the_run_that_is_selected(
     late.close()
 
 
+@pytest.mark.slow
 def test_a_run_says_on_what_and_with_what_it_was_trained(
     three: RunsPane, trainings: Trainings
 ) -> None:
@@ -500,6 +521,7 @@ def test_a_run_says_on_what_and_with_what_it_was_trained(
     assert any(f"data {record.data_hash[:12]}, Glassbox {__version__}" in text for text in labels)
 
 
+@pytest.mark.slow
 def test_when_the_last_run_is_deleted_the_one_before_it_goes_on(
     three: RunsPane, trainings: Trainings
 ) -> None:
@@ -515,6 +537,7 @@ def test_when_the_last_run_is_deleted_the_one_before_it_goes_on(
     assert studio.training.state == "finished"
 
 
+@pytest.mark.slow
 def test_details_name_the_run_and_tell_what_happened_to_it(
     pane: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -553,6 +576,7 @@ def test_details_name_the_run_and_tell_what_happened_to_it(
     trainings.until(lambda: title.text() == "the long one")
 
 
+@pytest.mark.slow
 def test_details_are_whole_in_a_low_pane(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:

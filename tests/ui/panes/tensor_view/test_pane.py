@@ -158,6 +158,7 @@ def test_a_click_points_and_the_element_is_read_out(
     assert QGuiApplication.clipboard().text() == "3.0"
 
 
+@pytest.mark.slow
 def test_the_wheel_goes_nearer_and_the_middle_button_moves(
     qtbot: QtBot, studio: Studio, pane: TensorViewPane
 ) -> None:

@@ -230,6 +230,7 @@ def test_a_layer_selected_before_it_is_compiled_is_shown_when_it_is(
     studio.close()
 
 
+@pytest.mark.slow
 def test_a_slice_over_the_past_is_typed_and_left_again(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -359,6 +360,7 @@ def test_a_layer_selected_before_it_is_compiled_is_shown_where_a_training_was_fa
     studio.close()
 
 
+@pytest.mark.slow
 def test_nor_where_the_new_layer_has_the_id_of_the_deleted_one(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
@@ -385,6 +387,7 @@ def test_nor_where_the_new_layer_has_the_id_of_the_deleted_one(
     studio.close()
 
 
+@pytest.mark.slow
 def test_a_new_layer_does_not_show_the_weights_of_a_deleted_one_as_its_own(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:

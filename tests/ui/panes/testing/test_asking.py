@@ -19,6 +19,7 @@ from tests.ui.panes.testing.page_hands import SIZE, outcome_of, stroke
 from tests.ui.panes.trainings import Trainings
 
 
+@pytest.mark.slow
 def test_a_drawing_is_answered_while_it_grows_and_cleared(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -52,6 +53,7 @@ def test_a_drawing_is_answered_while_it_grows_and_cleared(
     digits.until(lambda: evaluation.answer is None)
 
 
+@pytest.mark.slow
 def test_a_low_page_can_still_be_drawn_on(tested: TestingPane, qtbot: QtBot) -> None:
     tested.resize(574, 150)
     tabs = tested.findChild(QTabWidget, "testing_tabs")
@@ -63,6 +65,7 @@ def test_a_low_page_can_still_be_drawn_on(tested: TestingPane, qtbot: QtBot) -> 
     assert not tested.ask.draw.geometry().intersects(tested.ask.answer.geometry())
 
 
+@pytest.mark.slow
 def test_a_dropped_image_is_answered(
     tested: TestingPane, digits: Trainings, tmp_path: Path
 ) -> None:
@@ -89,6 +92,7 @@ def test_a_dropped_image_is_answered(
     assert outcome.names[outcome.truth[sample]] in tested.ask.answer.text()
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_picture_is_refused_in_words(
     tested: TestingPane, digits: Trainings, tmp_path: Path
 ) -> None:
@@ -99,6 +103,7 @@ def test_a_file_that_is_no_picture_is_refused_in_words(
     assert tested.ask.answer.answer is None
 
 
+@pytest.mark.slow
 def test_a_click_on_a_sample_asks_about_it(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -114,6 +119,7 @@ def test_a_click_on_a_sample_asks_about_it(
     np.testing.assert_allclose(answer.values[0], outcome.shares[sample], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "tab"), [(400, "Samples"), (574, "Results"), (1200, "")])
 def test_what_is_said_of_a_clicked_sample_is_in_sight(
     tested: TestingPane, qtbot: QtBot, width: int, tab: str
@@ -135,6 +141,7 @@ def test_what_is_said_of_a_clicked_sample_is_in_sight(
         qtbot.waitUntil(view.isVisible)
 
 
+@pytest.mark.slow
 def test_a_row_is_typed_for_a_table(
     sample: Callable[..., Trainings], stage: Stage, qtbot: QtBot
 ) -> None:

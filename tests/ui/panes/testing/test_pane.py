@@ -29,6 +29,7 @@ from tests.ui.panes.trainings import Trainings
 # -- what is shown ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_before_a_training_the_page_offers_one(
     pane: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -41,6 +42,7 @@ def test_before_a_training_the_page_offers_one(
     digits.until(lambda: digits.studio.evaluation.status == "ready")
 
 
+@pytest.mark.slow
 def test_the_measures_stand_at_the_top(tested: TestingPane, digits: Trainings) -> None:
     results = digits.studio.evaluation.results
     assert results is not None
@@ -51,6 +53,7 @@ def test_the_measures_stand_at_the_top(tested: TestingPane, digits: Trainings) -
     assert tested.head.note == f"{len(results)} samples; {origin}"
 
 
+@pytest.mark.slow
 def test_the_matrix_counts_and_shows_shares(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -63,6 +66,7 @@ def test_the_matrix_counts_and_shows_shares(
     assert "3 recognised" in matrix.sentence((3, 3))
 
 
+@pytest.mark.slow
 def test_a_click_on_a_cell_shows_its_samples_and_another_click_all(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -91,6 +95,7 @@ def test_a_click_on_a_cell_shows_its_samples_and_another_click_all(
     digits.until(lambda: model.rowCount() == len(outcome.truth))
 
 
+@pytest.mark.slow
 def test_the_matrix_is_walked_with_the_keyboard(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -107,6 +112,7 @@ def test_the_matrix_is_walked_with_the_keyboard(
     assert not digits.studio.evaluation.choice.is_cell
 
 
+@pytest.mark.slow
 def test_samples_are_ordered_and_filtered(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -129,6 +135,7 @@ def test_samples_are_ordered_and_filtered(
     assert "recognised as" in text
 
 
+@pytest.mark.slow
 def test_another_part_can_be_measured(tested: TestingPane, digits: Trainings, qtbot: QtBot) -> None:
     part = tested.findChild(QComboBox, "test_part")
     assert isinstance(part, QComboBox)
@@ -141,6 +148,7 @@ def test_another_part_can_be_measured(tested: TestingPane, digits: Trainings, qt
     digits.until(lambda: evaluation.results is not None and evaluation.results.part == "training")
 
 
+@pytest.mark.slow
 def test_a_narrow_page_shows_one_thing_at_a_time(tested: TestingPane, qtbot: QtBot) -> None:
     assert tested.matrix.isVisible()
     assert tested.ask.isVisible()
@@ -192,6 +200,7 @@ def test_numbers_are_shown_against_the_true_ones(
 # -- while it trains ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_network_in_training_is_tested_when_asked(
     pane: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -226,6 +235,7 @@ def test_a_paused_training_is_not_said_to_go_on(pane: TestingPane, digits: Train
     digits.until_state("stopped")
 
 
+@pytest.mark.slow
 def test_a_failed_test_says_why_and_can_be_tried_again(
     tested: TestingPane, digits: Trainings
 ) -> None:
@@ -251,6 +261,7 @@ def test_any_sample_is_a_picture(shape: tuple[int, ...], size: tuple[int, int]) 
     assert (image.width(), image.height()) == size
 
 
+@pytest.mark.slow
 def test_weights_of_an_older_graph_are_called_so_with_a_way_back(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -286,6 +297,7 @@ def _are_whole(head: QWidget) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_recorded_networks_are_chosen_in_the_head(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:
@@ -312,6 +324,7 @@ def test_recorded_networks_are_chosen_in_the_head(
     digits.until(lambda: evaluation.status == "ready" and evaluation.results is not None)
 
 
+@pytest.mark.slow
 def test_measures_whose_words_grow_find_room(tested: TestingPane, digits: Trainings) -> None:
     tested.resize(760, 360)
     digits.until(lambda: tested.width() == 760 and _are_whole(tested.head))
@@ -332,6 +345,7 @@ def test_measures_whose_words_grow_find_room(tested: TestingPane, digits: Traini
         digits.until(lambda words=words, beside=beside: has_room(words, beside))
 
 
+@pytest.mark.slow
 def test_the_last_run_is_offered_when_a_project_is_opened_again(
     tested: TestingPane, digits: Trainings, qtbot: QtBot
 ) -> None:

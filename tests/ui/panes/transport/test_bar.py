@@ -116,6 +116,7 @@ def epochs_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training_session, "FLYING_SECONDS", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("epochs_fly")
 def test_batches_are_left_out_while_epochs_fly_by_and_told_when_it_stands_still(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
@@ -155,6 +156,7 @@ def test_progress_names_epoch_batch_and_time_left(
     assert 0.0 <= share < 1.0
 
 
+@pytest.mark.slow
 def test_the_learning_rate_is_typed_while_it_trains(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -194,6 +196,7 @@ def test_the_keyboard_falls_on_no_button_when_the_rate_can_be_changed_no_longer(
     assert bar.focusWidget() is None or not bar.focusWidget().hasFocus()
 
 
+@pytest.mark.slow
 def test_a_rate_set_while_it_stands_still_is_the_one_shown(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -277,6 +280,7 @@ def test_a_click_without_data_leads_to_the_data(
     assert shown == ["pane.data"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("epochs_take_long", "steps_take_long")
 def test_epoch_and_batch_are_told_whole_in_narrow_windows(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot

@@ -27,6 +27,7 @@ WAY = [
 ]
 
 
+@pytest.mark.slow
 def test_a_typed_rate_reaches_the_device_through_five_files(
     sample: Callable[..., Trainings], stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def test_a_few_letters_find_the_name_that_is_meant(typed: str, name: str) -> Non
     assert best(typed) == name
 
 
+@pytest.mark.slow
 @given(st.text(max_size=12), st.text(max_size=30))
 def test_a_match_names_letters_that_were_typed(typed: str, name: str) -> None:
     found = fuzzy.match(typed, name)

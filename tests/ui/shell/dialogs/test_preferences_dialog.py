@@ -49,6 +49,7 @@ def row(box: PreferencesDialog, name: str) -> PreferenceRow:
     return found
 
 
+@pytest.mark.slow
 def test_every_preference_is_there_with_a_name_and_a_sentence(box: PreferencesDialog) -> None:
     for preference in PREFERENCES:
         editor = row(box, preference.name).editor
@@ -56,6 +57,7 @@ def test_every_preference_is_there_with_a_name_and_a_sentence(box: PreferencesDi
         assert editor.accessibleDescription().endswith(".")
 
 
+@pytest.mark.slow
 def test_a_choice_is_in_force_at_once_and_kept(
     qtbot: QtBot, box: PreferencesDialog, preferences: Preferences, tmp_path: Path
 ) -> None:
@@ -67,6 +69,7 @@ def test_a_choice_is_in_force_at_once_and_kept(
     assert json.loads((tmp_path / "preferences.json").read_text()) == {"theme": "dark"}
 
 
+@pytest.mark.slow
 def test_each_can_be_taken_back(
     qtbot: QtBot, box: PreferencesDialog, preferences: Preferences
 ) -> None:
@@ -82,6 +85,7 @@ def test_each_can_be_taken_back(
     assert not reset.isVisible()
 
 
+@pytest.mark.slow
 def test_search_hides_what_does_not_fit(qtbot: QtBot, box: PreferencesDialog) -> None:
     qtbot.keyClicks(box.field, "wires")
     assert row(box, "wire_style").isVisible()
@@ -90,6 +94,7 @@ def test_search_hides_what_does_not_fit(qtbot: QtBot, box: PreferencesDialog) ->
     assert row(box, "theme").isVisible()
 
 
+@pytest.mark.slow
 def test_what_was_changed_can_be_listed(
     qtbot: QtBot, box: PreferencesDialog, preferences: Preferences
 ) -> None:
@@ -180,6 +185,7 @@ def test_keeping_is_heard_once(qtbot: QtBot, asked) -> None:
     qtbot.waitUntil(lambda: heard == ["keep"])
 
 
+@pytest.mark.slow
 def test_without_an_answer_it_goes_back_by_itself(qtbot: QtBot, asked) -> None:
     box, heard, _ = asked
     assert "2 seconds" in box.findChild(QLabel, "seconds_left").text()

@@ -306,6 +306,7 @@ def test_a_module_of_actions_beside_the_models_is_found(
     sys.modules.pop("studio.session.actions.greeting")
 
 
+@pytest.mark.slow
 def test_menus_need_no_code_of_the_views() -> None:
     modules = [part.actions for part in (CANVAS, PATH_BAR, *PANES) if part.actions]
     assert len(modules) >= 8

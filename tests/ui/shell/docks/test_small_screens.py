@@ -58,6 +58,7 @@ def test_a_window_whose_frame_would_lie_off_the_screen_fills_it(
     assert opened.normalGeometry().width() <= screen[0]
 
 
+@pytest.mark.slow
 def test_a_window_that_will_fill_the_screen_is_not_told_so_while_docks_are_put_back(
     qtbot: QtBot, studio: Studio, monkeypatch: pytest.MonkeyPatch
 ) -> None:

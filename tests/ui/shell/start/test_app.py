@@ -207,6 +207,7 @@ def test_the_main_job_in_the_window(environment: dict[str, str], tmp_path: Path)
     assert any(project.runs_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_main_job_that_cannot_begin_says_why_and_ends(
     environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -91,6 +91,7 @@ def glassbox(*words: str, **environment: str) -> subprocess.CompletedProcess[str
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [(), ("nothing.glassbox",), ("--reset-layout",), ("open",)])
 def test_without_a_display_one_sentence_and_code_2(words: tuple[str, ...]) -> None:
     answer = glassbox(*words)
@@ -100,6 +101,7 @@ def test_without_a_display_one_sentence_and_code_2(words: tuple[str, ...]) -> No
     assert answer.stdout == ""
 
 
+@pytest.mark.slow
 def test_a_dead_display_gives_one_sentence_and_code_2() -> None:
     answer = glassbox(DISPLAY=":9999")
     assert answer.returncode == 2

@@ -13,6 +13,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.gl,
+    pytest.mark.slow,
     pytest.mark.skipif(
         not os.environ.get("DISPLAY") and shutil.which("xvfb-run") is None, reason="no X server"
     ),

@@ -94,6 +94,7 @@ def test_damaged_file_is_refused(tmp_path: Path, content: bytes, message: str) -
     assert caught.value.who == "a.idx"
 
 
+@pytest.mark.slow
 def test_gzip_bomb_is_read_no_further_than_it_declares(tmp_path: Path) -> None:
     (tmp_path / "a.idx").write_bytes(gzip.compress(GOOD + bytes(80 << 20)))
     tracemalloc.start()

@@ -200,6 +200,7 @@ def test_unsigned_number_beyond_int64_is_refused(
         load_npz(tmp_path / "a.npz")
 
 
+@pytest.mark.slow
 def test_zip_bomb_is_refused_by_what_it_declares(tmp_path: Path) -> None:
     header = GOOD.replace("(2, 2)", "(25000000, 4)")
     zeros = npy(header) + bytes(100_000_000)

@@ -74,6 +74,7 @@ def changed(path: Path, rewrite: Program) -> None:
     save_gbi(path, rewrite, load_gbi(path).weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", EXPORT_FORMATS)
 def test_a_good_file_is_the_same_model(
     made: tuple[Trained, Project], form: str, tmp_path: Path
@@ -92,6 +93,7 @@ def test_a_good_file_is_the_same_model(
     assert "loading the file in another process" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["gbi", "safetensors", "npz", "checkpoint"])
 def test_one_wrong_byte_among_the_weights_is_caught(
     made: tuple[Trained, Project], form: str, tmp_path: Path
@@ -113,6 +115,7 @@ def test_one_wrong_byte_among_the_weights_is_caught(
     assert "exporting again gives a different file" in found.reasons
 
 
+@pytest.mark.slow
 def test_a_weight_that_moves_answers_names_the_first_sample(
     made: tuple[Trained, Project], tmp_path: Path
 ) -> None:
@@ -129,6 +132,7 @@ def test_a_weight_that_moves_answers_names_the_first_sample(
     assert "samples give different outputs" in found.sentence
 
 
+@pytest.mark.slow
 def test_another_order_of_classes_in_the_file_is_caught(
     made: tuple[Trained, Project], tmp_path: Path
 ) -> None:
@@ -142,6 +146,7 @@ def test_another_order_of_classes_in_the_file_is_caught(
     assert any("class 0 is called '1', expected '0'" in reason for reason in found.reasons)
 
 
+@pytest.mark.slow
 def test_another_order_of_classes_in_the_project_is_caught(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     table = tmp_path / "t.csv"
@@ -160,6 +165,7 @@ def test_another_order_of_classes_in_the_project_is_caught(tmp_path: Path) -> No
     assert any("class 0 is called 'b', expected 'a'" in reason for reason in found.reasons)
 
 
+@pytest.mark.slow
 def test_another_normalisation_in_the_file_is_caught(
     made: tuple[Trained, Project], tmp_path: Path
 ) -> None:
@@ -175,6 +181,7 @@ def test_another_normalisation_in_the_file_is_caught(
     assert "its program differs" in found.reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["safetensors", "npz", "checkpoint"])
 def test_another_normalisation_in_the_project_is_caught(
     made: tuple[Trained, Project], form: str, tmp_path: Path
@@ -188,6 +195,7 @@ def test_another_normalisation_in_the_project_is_caught(
     assert found.first is not None
 
 
+@pytest.mark.slow
 def test_another_listing_is_caught(made: tuple[Trained, Project], tmp_path: Path) -> None:
     trained, project = made
     path = export(trained, "gbasm", tmp_path)
@@ -203,6 +211,7 @@ def test_another_listing_is_caught(made: tuple[Trained, Project], tmp_path: Path
     assert found.first is not None
 
 
+@pytest.mark.slow
 def test_a_file_cut_short_is_said_to_be_damaged(
     made: tuple[Trained, Project], tmp_path: Path
 ) -> None:
@@ -214,6 +223,7 @@ def test_a_file_cut_short_is_said_to_be_damaged(
     assert any("does not load" in reason for reason in found.reasons)
 
 
+@pytest.mark.slow
 def test_weights_of_another_training_are_caught(tmp_path: Path) -> None:
     _, run = train(tmp_path, epochs=1)
     with open_backend("cpu") as opened, Trained.of_run(run, opened.backend) as trained:
@@ -224,6 +234,7 @@ def test_weights_of_another_training_are_caught(tmp_path: Path) -> None:
     assert "it was trained on different data" in found.reasons
 
 
+@pytest.mark.slow
 def test_without_data_samples_are_made_up_and_this_is_said(tmp_path: Path) -> None:
     project = Project.new("bare", classifier())
     with (
@@ -300,6 +311,7 @@ def test_a_process_that_is_killed_is_said(
     assert found.message.endswith("it was ended by signal 9 (SIGKILL)")
 
 
+@pytest.mark.slow
 def test_a_file_changed_meanwhile_is_said(made: tuple[Trained, Project], tmp_path: Path) -> None:
     trained, project = made
     path = export(trained, "safetensors", tmp_path)
@@ -315,6 +327,7 @@ def test_a_file_changed_meanwhile_is_said(made: tuple[Trained, Project], tmp_pat
     assert found.reasons == ("another program changed the file during the check",)
 
 
+@pytest.mark.slow
 def test_all_files_are_checked_by_one_process(
     made: tuple[Trained, Project], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,6 +353,7 @@ def test_all_files_are_checked_by_one_process(
     assert len(started) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", EXPORT_FORMATS)
 def test_the_other_process_loads_no_compiler_of_kernels(
     made: tuple[Trained, Project], tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
@@ -357,6 +371,7 @@ def test_the_other_process_loads_no_compiler_of_kernels(
     assert (tmp_path / "loaded").read_text() == "numba"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", EXPORT_FORMATS)
 def test_without_a_project_the_network_is_handed_over(
     made: tuple[Trained, Project], tmp_path: Path, form: str
@@ -365,6 +380,7 @@ def test_without_a_project_the_network_is_handed_over(
     assert check(trained, None, form, export(trained, form, tmp_path)).is_same
 
 
+@pytest.mark.slow
 def test_a_network_with_several_inputs_is_checked_without_a_project(tmp_path: Path) -> None:
     graph = LayerGraph("two")
     left, right = graph.add(Input((3,), name="left")), graph.add(Input((3,), name="right"))
