@@ -88,7 +88,6 @@ def test_no_kernel_exceeds_the_limit() -> None:
     assert [line for line in long if int(line.rpartition(" ")[2]) > KERNEL_LINES] == []
 
 
-@pytest.mark.slow
 def test_no_function_exceeds_the_limit() -> None:
     assert too_long(FUNCTION_LINES, ast.FunctionDef, ast.AsyncFunctionDef) == []
 

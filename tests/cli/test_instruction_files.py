@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,11 +22,18 @@ if TYPE_CHECKING:
 CPU = ("--backend", "cpu")
 
 
+@pytest.fixture(scope="module")
+def exported_once(trained_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("exported") / "net.gbi"
+    words = ("export", str(trained_once / "digits-mlp"), "--format", "gbi", "-o", str(path))
+    assert main(list(words)) == 0
+    return path
+
+
 @pytest.fixture
-def gbi(glassbox: Callable[..., Answer], here: Path) -> Path:
-    """The trained digits network as an instruction file with weights."""
-    glassbox("export", "digits-mlp", "--format", "gbi", "-o", "net.gbi")
-    return here / "net.gbi"
+def gbi(exported_once: Path, here: Path) -> Path:
+    """The trained digits network as an instruction file with weights, the test's own to change."""
+    return shutil.copy(exported_once, here / "net.gbi")
 
 
 @pytest.mark.slow
@@ -40,7 +48,6 @@ def test_text_and_bytes_turn_into_one_another_without_loss(
     assert glassbox("dis", "bare.gbi").out == glassbox("dis", gbi).out
 
 
-@pytest.mark.slow
 def test_sections_that_alternate_are_version_2_and_give_the_same_answers(
     glassbox: Callable[..., Answer],
     refused: Callable[..., str],
@@ -64,7 +71,6 @@ def test_sections_that_alternate_are_version_2_and_give_the_same_answers(
     assert (here / "new.gbi.npy").read_bytes() == (here / "net.gbi.npy").read_bytes()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 2, 255, 1000])
 def test_any_number_of_rows_gives_what_predict_gives(
     glassbox: Callable[..., Answer], gbi: Path, rng: np.random.Generator, rows: int
@@ -79,7 +85,6 @@ def test_any_number_of_rows_gives_what_predict_gives(
         np.testing.assert_allclose(found, np.load("p.npy"), atol=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(12, 8, 8), (12, 1, 8, 8), (12, 8, 8, 1, 1)])
 def test_dimensions_of_one_do_not_matter(
     glassbox: Callable[..., Answer], gbi: Path, digits: np.ndarray, shape: tuple[int, ...]
@@ -120,7 +125,6 @@ def test_double_precision_is_taken_as_single(
     assert found[0] == found[1]
 
 
-@pytest.mark.slow
 def test_rows_may_come_from_an_archive(
     glassbox: Callable[..., Answer],
     refused: Callable[..., str],
@@ -150,7 +154,6 @@ def test_answers_that_are_no_numbers_are_null_in_json(
     assert found["outputs"] == [[None, None, None]]
 
 
-@pytest.mark.slow
 def test_rows_that_do_not_fit_are_refused(
     refused: Callable[..., str], here: Path, gbi: Path, digits: np.ndarray
 ) -> None:
@@ -188,7 +191,6 @@ def test_files_that_cannot_be_run_are_refused(
     assert "[nothere.gbi]" in refused("exec", "nothere.gbi", *words)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -241,7 +243,6 @@ def test_damaged_files_never_end_in_more_than_a_sentence(
     assert refusals > 60
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["net.gbasm", "x.npy", "folder", "nothere", "/dev/null"])
 def test_what_is_no_instruction_file_is_not_disassembled(
     refused: Callable[..., str], glassbox: Callable[..., Answer], here: Path, gbi: Path, name: str
@@ -252,7 +253,6 @@ def test_what_is_no_instruction_file_is_not_disassembled(
     assert f"[{name}]" in refused("dis", name)
 
 
-@pytest.mark.slow
 def test_each_form_given_for_the_other_says_what_it_is_and_what_to_type(
     refused: Callable[..., str], glassbox: Callable[..., Answer], here: Path, gbi: Path
 ) -> None:
@@ -266,7 +266,6 @@ def test_each_form_given_for_the_other_says_what_it_is_and_what_to_type(
     assert "glassbox dis 'my net.gbi' 'my net.gbasm'" in refused("asm", "my net.gbi", "x.gbi")
 
 
-@pytest.mark.slow
 def test_a_section_without_instructions_stays(
     glassbox: Callable[..., Answer], here: Path, gbi: Path
 ) -> None:

@@ -29,6 +29,7 @@ from studio.session.studio import Studio
 from studio.session.tensor_view.tensor_view import TensorViewModel
 from tests.session.data.files import BAD_TABLE
 
+pytestmark = pytest.mark.slow
 SECONDS = 60.0
 ROOT = Path(package.__file__).parent
 FRONT = ("ui", "graph_editor", "instruction_view", "widgets", "session")
@@ -399,14 +400,12 @@ def _is_task(call: ast.Call) -> bool:
     return name.strip("_") == "tasks"
 
 
-@pytest.mark.slow
 def test_every_kind_of_task_is_known_here() -> None:
     """A new one gets a way to start it in `KINDS`, or a reason why it belongs to no document."""
     found = {site for site, call in _calls() if _is_task(call)}
     assert found == {*KINDS, *BELONG_TO_NO_DOCUMENT, *TESTED_ELSEWHERE}
 
 
-@pytest.mark.slow
 def test_only_those_that_belong_to_no_document_answer_in_any() -> None:
     answering = {
         site
@@ -445,7 +444,6 @@ POSTED = {
 """What comes to the window's thread past the tasks, and why it lands in no other document."""
 
 
-@pytest.mark.slow
 def test_nothing_else_comes_from_another_thread_unknown() -> None:
     """What is new here goes through a task, or says why it cannot land in another document."""
     threads, posted = set(), set()
@@ -462,7 +460,6 @@ def test_nothing_else_comes_from_another_thread_unknown() -> None:
     assert posted == set(POSTED)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("site", sorted(KINDS))
 def test_a_late_answer_lands_in_no_other_document(bench: Bench, site: str) -> None:
     held = bench.hold(site, lambda: KINDS[site](bench))
@@ -509,7 +506,6 @@ def test_what_must_be_finished_is_finished(bench: Bench) -> None:
     assert RunFolder(moved[0]).best_result() is not None
 
 
-@pytest.mark.slow
 def test_an_export_ends_in_its_file_and_shows_in_its_own_document_only(bench: Bench) -> None:
     held = bench.hold("session/export/exporting.py:export", lambda: _export(bench))
     heard: list[object] = []
@@ -577,7 +573,6 @@ def test_data_of_the_project_before_says_nothing_of_the_new_one(
     assert studio.data.status == "none"
 
 
-@pytest.mark.slow
 def test_stopping_a_measurement_in_the_list_of_tasks_lets_another_begin(bench: Bench) -> None:
     held = bench.hold("session/profiling/profiling.py:start_dry_run", lambda: _dry_run(bench))
     assert held.handle is not None

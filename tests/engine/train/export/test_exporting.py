@@ -38,16 +38,20 @@ if TYPE_CHECKING:
     from studio.engine.runtime.backend import Backend
 
 
-@pytest.fixture
-def trained(cpu: Backend) -> Iterator[Trained]:
-    with Trainer(task(cnn(), DIGITS, epochs=1, batch_size=64), cpu) as trainer:
+@pytest.fixture(scope="module")
+def trained() -> Iterator[Trained]:
+    with (
+        open_backend("cpu") as opened,
+        Trainer(task(cnn(), DIGITS, epochs=1, batch_size=64), opened.backend) as trainer,
+    ):
         trainer.run()
         yield trainer.trained()
 
 
-@pytest.fixture
-def exported(trained: Trained, tmp_path: Path) -> dict[str, Export]:
-    return {e.format: e for e in export_all(trained, tmp_path / "out")}
+@pytest.fixture(scope="module")
+def exported(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Export]:
+    """Files of every format, for tests that only read them."""
+    return {e.format: e for e in export_all(trained, tmp_path_factory.mktemp("exported"))}
 
 
 @pytest.mark.slow
@@ -61,7 +65,6 @@ def test_every_format_is_written_and_answers_alike(exported: dict[str, Export]) 
         assert 0 <= export.difference <= TOLERANCE
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 2, 5, 255, 256, 257, 600])
 def test_any_number_of_raw_rows_gives_what_predict_gives(
     exported: dict[str, Export], trained: Trained, cpu: Backend, rows: int
@@ -72,7 +75,6 @@ def test_any_number_of_raw_rows_gives_what_predict_gives(
     np.testing.assert_allclose(found, trained.predict(pixels), atol=TOLERANCE)
 
 
-@pytest.mark.slow
 def test_the_file_stands_alone(exported: dict[str, Export], trained: Trained) -> None:
     found = load_gbi(exported["gbi"].path)
     meta = found.program.meta
@@ -85,7 +87,6 @@ def test_the_file_stands_alone(exported: dict[str, Export], trained: Trained) ->
     assert load_gbasm(exported["gbasm"].path) == found.program
 
 
-@pytest.mark.slow
 def test_weights_are_keras_arrays_in_both_files(
     exported: dict[str, Export], trained: Trained
 ) -> None:
@@ -100,7 +101,6 @@ def test_weights_are_keras_arrays_in_both_files(
         np.testing.assert_array_equal(plain[name], library[name])
 
 
-@pytest.mark.slow
 def test_wrong_rows_are_refused_in_one_sentence(exported: dict[str, Export], cpu: Backend) -> None:
     path = exported["gbi"].path
     with pytest.raises(DataError, match=r"rows must have shape \[N,8,8,1\], got \[3,64\]"):
@@ -111,7 +111,6 @@ def test_wrong_rows_are_refused_in_one_sentence(exported: dict[str, Export], cpu
         execute(path, [np.zeros((3, 8, 8, 1), np.uint8)] * 2, cpu)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(3, 8, 8), (3, 1, 8, 8), (3, 8, 8, 1, 1)])
 def test_dimensions_of_one_may_be_missing_or_too_many(
     exported: dict[str, Export], cpu: Backend, rng: np.random.Generator, shape: tuple[int, ...]
@@ -121,7 +120,6 @@ def test_dimensions_of_one_may_be_missing_or_too_many(
     np.testing.assert_array_equal(execute(path, rows.reshape(shape), cpu), expected)
 
 
-@pytest.mark.slow
 def test_programs_that_cannot_be_run_are_refused(
     exported: dict[str, Export], trained: Trained, tmp_path: Path, cpu: Backend
 ) -> None:
@@ -224,7 +222,6 @@ def test_an_unknown_format_and_a_missing_folder_are_named(trained: Trained, tmp_
         export_file(trained, "gbi", tmp_path / "x.npz")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["safetensors", "npz", "checkpoint"])
 def test_weights_come_back_as_a_run(
     exported: dict[str, Export], trained: Trained, cpu: Backend, tmp_path: Path, form: str
@@ -237,7 +234,6 @@ def test_weights_come_back_as_a_run(
         np.testing.assert_array_equal(again.predict(rows), trained.predict(rows))
 
 
-@pytest.mark.slow
 def test_weights_of_another_network_are_refused(
     exported: dict[str, Export], tmp_path: Path
 ) -> None:
