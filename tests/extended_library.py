@@ -208,7 +208,7 @@ def test_layer_metric_initialiser_and_callback(backend: str, points: Points) -> 
     layer = made("GatedDense")(2, kernel_initializer="alternating(0.2)")
     network = engine.Sequential([engine.Input((3,)), layer])
     with engine.Model.of_graph(network.graph, backend=backend, seed=2) as model:
-        model.compile("sgd", "mse", ["agreement"])
+        model.compile("sgd", "mse", metrics=["agreement"])
         kernel, gate, bias = model.get_weights()
         assert np.allclose(kernel.ravel(), np.where(np.arange(6) % 2, -0.2, 0.2))
         assert gate.shape == (3, 2)

@@ -77,15 +77,15 @@ def require_outputs(given: Mapping[str, object], outputs: Sequence[str], what: s
 def _losses_of(outputs: Sequence[str], loss: object) -> tuple[Loss, ...]:
     if is_by_output(loss):
         require_outputs(loss, outputs, "loss")
-        missing = next((name for name in outputs if loss.get(name) is None), None)
-        if missing is not None:
-            raise CompileError(f"loss: the output {quoted(missing)} has none", who="compile")
-        loss = [loss[name] for name in outputs]
+        loss = [loss.get(name) for name in outputs]
     losses = list(loss) if isinstance(loss, list | tuple) else [loss] * len(outputs)
     if len(losses) != len(outputs):
         raise CompileError(
             f"expected a loss for each of {', '.join(outputs)}, got {len(losses)}", who="compile"
         )
+    if None in losses:
+        missing = outputs[losses.index(None)]
+        raise CompileError(f"loss: the output {quoted(missing)} has none", who="compile")
     return tuple(Loss.resolve(one) for one in losses)
 
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 RENAMED: Mapping[str, str] = {
     "Layer.ends_in_softmax": "Layer.ending",
     "Loss.cross_entropy": "Loss.function",
+    "Model.compile(optimizer, loss, metrics, loss_weights)":
+        "Model.compile(optimizer, loss, loss_weights, metrics)",
     "studio.engine.train.checkpoint.Checkpoint": "studio.engine.formats.checkpoint.Checkpoint",
     "studio.engine.train.checkpoint.Position": "studio.engine.formats.checkpoint.Position",
     "studio.engine.train.settings.CALLBACKS": "ProjectCallback.members",

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Plain
-from studio.engine.optim.metrics import metric_logged_as
+from studio.engine.optim.metrics import Metric, metric_logged_as
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Weights: TypeAlias = dict[str, Array]
@@ -127,9 +127,19 @@ def higher_is_better(monitor: str, mode: str) -> bool:
     return any(mark in monitor for mark in ("acc", "auc", "precision", "recall", "r2"))
 
 
+def _logged_form(monitor: str) -> str:
+    """The name with its metric as logs show it: ``val_mae`` is ``val_mean_absolute_error``."""
+    words = monitor.split("_")
+    for begin in range(len(words)):
+        found = Metric.members.find("_".join(words[begin:]))
+        if found is not None and issubclass(found, Metric):
+            return "_".join((*words[:begin], found.logged_as()))
+    return monitor
+
+
 def monitored(logs: Logs, monitor: str, who: str) -> float:
     """The value a callback watches; ParameterError with the names there are."""
-    value = logs.get(monitor)
+    value = logs.get(monitor, logs.get(_logged_form(monitor)))
     if value is None:
         raise ParameterError(
             f"monitor: expected one of {', '.join(sorted(logs))}, got {quoted(monitor)}",

@@ -20,7 +20,14 @@ class EpochLines(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs) -> None:
         """Write the line of an epoch."""
-        values = "  ".join(f"{name} {value:.4f}" for name, value in logs.items())
+        self.write(f"epoch {epoch + 1}/{self.training.epochs}", logs)
+
+    def write(self, title: str, logs: Logs) -> None:
+        """Write a line of numbers."""
+        values = "  ".join(
+            f"{name} {value}" if isinstance(value, int) else f"{name} {value:.4f}"
+            for name, value in logs.items()
+        )
         stream = sys.stderr if self._stream is None else self._stream
-        stream.write(f"epoch {epoch + 1}/{self.training.epochs}  {values}\n")
+        stream.write(f"{title}  {values}\n")
         stream.flush()

@@ -7,7 +7,7 @@ import re
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import Option, integer, spec
 
-_MONITOR = re.compile(r"[a-z][a-z0-9_]{0,79}\Z")
+_MONITOR = re.compile(r"\w[\w.\-]{0,149}\Z")
 
 USUAL = ("val_loss", "loss", "val_accuracy", "accuracy")
 """Numbers of a training with classes, which a form offers; a project may name others."""

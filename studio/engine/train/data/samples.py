@@ -84,10 +84,3 @@ def stored_array(values: object, who: str) -> Array:
         row = int(np.argmin(np.isfinite(found).reshape(len(found), -1).all(axis=1)))
         raise DataError(f"sample {row} holds NaN or infinity", who=who)
     return found
-
-
-def as_list(values: object) -> list[object]:
-    """One array as a list of one; lists and tuples of arrays as they are."""
-    if isinstance(values, list | tuple) and values and hasattr(values[0], "shape"):
-        return list(values)
-    return [values]

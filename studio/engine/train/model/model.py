@@ -10,8 +10,9 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.compiler.lower import LossWeights, Metrics, objective_of
+from studio.engine.compiler.lower import Metrics, objective_of
 from studio.engine.compiler.lower_data import DataSpec, Source
+from studio.engine.core import renamed
 from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.interop.file_format import Exportable
@@ -31,6 +32,18 @@ from studio.engine.train.callbacks.history import History
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.devices import Opened, open_backend
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.model.keras_arguments import (
+    Verbose,
+    are_metrics,
+    batch_rows,
+    is_told,
+    loss_weights_of,
+    metrics_by_output,
+    metrics_for_all,
+    objective_settings,
+    refuse_unsupported,
+    values_in_order,
+)
 from studio.engine.train.model.model_data import (
     class_factors,
     input_arrays,
@@ -119,8 +132,9 @@ class Model:
             made._sources, made._facts, made._task = task.spec.inputs, task.facts, task
         elif all(project.training.loss_of(name) for name in project.graph.output_names()):
             training = project.training
-            metrics, weights = training.metrics or (), training.loss_weights or ()
-            made.compile(training.optimizer, training.loss, metrics=metrics, loss_weights=weights)
+            weights = training.loss_weights
+            metrics = {n: training.metrics_of(n) for n in project.graph.output_names()}
+            made.compile(training.optimizer, training.loss, weights, metrics)
         beside = Path(path).with_suffix(WEIGHTS_SUFFIX)
         run = None if beside.is_file() else latest_run(project)
         found = beside if run is None else run.best_result()
@@ -180,18 +194,31 @@ class Model:
         self,
         optimizer: object = "rmsprop",
         loss: object = None,
-        metrics: Metrics = (),
-        loss_weights: LossWeights = (),
+        loss_weights: object = None,
+        metrics: object = None,
+        **others: object,
     ) -> None:
-        """Choose how it is trained and measured; names, instances or their JSON forms.
+        """Choose how it is trained and measured, with Keras' arguments in Keras' order.
 
-        For several outputs ``loss`` may be a list or an object by output name, and ``metrics`` an
-        object with a list by output name. Slots of an optimiser before are dropped.
+        Losses, metrics and optimisers are names, instances or their JSON forms. For several outputs
+        ``loss``, ``loss_weights`` and ``metrics`` are lists in the order of the outputs, or objects
+        by output name. Slots of an optimiser before are dropped. Other arguments of Keras, such as
+        ``weighted_metrics``, are refused by name.
+
+        Raises:
+            ParameterError: an unknown loss, metric, optimiser or argument.
+            CompileError: an output has no loss, or a name is no output's.
         """
+        refuse_unsupported("compile", others)
         if loss is None:
             raise ParameterError("loss: expected a loss, got none", who=self.name)
         names = self.graph.output_names()
-        found = objective_of(names, loss, metrics, loss_weights)
+        if are_metrics(loss_weights):
+            renamed.warn("Model.compile(optimizer, loss, metrics, loss_weights)")
+            chosen, weights = metrics_for_all(loss_weights, names), loss_weights_of(metrics)
+        else:
+            chosen, weights = metrics_by_output(metrics, names), loss_weights_of(loss_weights)
+        found = objective_of(names, loss, chosen, weights)
         self._optimizer = Optimizer.resolve(optimizer)
         self._losses = found.losses
         self._metrics = dict(zip(names, found.metrics, strict=True))
@@ -202,20 +229,23 @@ class Model:
         self,
         x: object = None,
         y: object = None,
-        batch_size: int = 32,
+        batch_size: int | None = None,
         epochs: int = 1,
-        verbose: int = 0,
-        *,
+        verbose: Verbose = 0,
+        callbacks: Sequence[Callback] | None = None,
         validation_split: float = 0.0,
         validation_data: Sequence[object] | None = None,
-        callbacks: Sequence[Callback] = (),
+        shuffle: bool = True,
         class_weight: Mapping[int, float] | None = None,
         sample_weight: object = None,
-        shuffle: bool = True,
         initial_epoch: int = 0,
+        **others: object,
     ) -> History:
         """Train, and return the record of all epochs (``history.history`` as in Keras).
 
+        The arguments are Keras', in Keras' order; those of Keras that are missing here are refused
+        by name. For several inputs or outputs ``x``, ``y`` and ``sample_weight`` are lists in
+        order, or objects by name. One array of sample weights counts for all outputs.
         ``validation_split`` sets the last share of the samples aside before they are shuffled.
         Without ``x`` a model loaded from a project trains on the project's data and settings.
         ``verbose`` of 1 or 2 writes a line per epoch to standard error.
@@ -223,15 +253,16 @@ class Model:
         Raises:
             StudioError: arrays, options or the training itself are at fault.
         """
+        refuse_unsupported("fit", others)
         if x is None:
             task = self._project_task()
         else:
             task = self._array_task(
-                self._samples(x, y, sample_weight), batch_size, epochs, validation_split,
-                validation_data, class_weight, shuffle,
+                self._samples(x, y, sample_weight), batch_rows(batch_size), epochs,
+                validation_split, validation_data, class_weight, shuffle,
             )  # fmt: skip
         self._drop_use()
-        told = [*callbacks, EpochLines()] if verbose else callbacks
+        told = [*(callbacks or ()), *([EpochLines()] if is_told(verbose) else ())]
         with Trainer(task, self._device(), callbacks=told, initial_epoch=initial_epoch) as trainer:
             trainer.begin_with(self._stored(), self._state)
             trainer.run()
@@ -243,15 +274,22 @@ class Model:
         self,
         x: object = None,
         y: object = None,
-        batch_size: int = 32,
-        *,
+        batch_size: int | None = None,
+        verbose: Verbose = 0,
         sample_weight: object = None,
+        steps: None = None,
+        callbacks: None = None,
         return_dict: bool = False,
+        **others: object,
     ) -> float | list[float] | dict[str, float]:
         """Loss and metrics; a number, a list, or with ``return_dict`` by name.
 
-        Without ``x`` a model loaded from a project is measured on the project's test part.
+        The list is in Keras' order: the loss, for several outputs the loss of each, then the
+        metrics (for several outputs in the order of their names). Without ``x`` a model loaded from
+        a project is measured on the project's test part. ``verbose`` writes a line to standard
+        error.
         """
+        refuse_unsupported("evaluate", {"steps": steps, "callbacks": callbacks, **others})
         if x is None:
             task = self._project_task()
             samples = task.test
@@ -259,16 +297,30 @@ class Model:
                 raise DataError("there is no test part to measure", who=self.name)
         else:
             samples = self._samples(x, y, sample_weight)
-            task = self._array_task(samples, batch_size, 1, 0.0, None, None, False)
+            task = self._array_task(samples, batch_rows(batch_size), 1, 0.0, None, None, False)
         with Trained.of_weights(task, self._device(), self._stored()) as trained:
             found = trained.evaluate(samples)
+        if is_told(verbose):
+            EpochLines().write("evaluate", found)
         if return_dict:
-            return found
-        values = list(found.values())
+            return dict(sorted(found.items()))
+        values = values_in_order(found, self.graph.output_names())
         return values[0] if len(values) == 1 else values
 
-    def predict(self, x: object) -> Array | list[Array]:
-        """Outputs for any number of rows; a list where the network has several outputs."""
+    def predict(
+        self,
+        x: object,
+        batch_size: int | None = None,
+        verbose: Verbose = 0,
+        **others: object,
+    ) -> Array | list[Array]:
+        """Outputs for any number of rows; a list where the network has several outputs.
+
+        Rows run in batches of at most ``batch_size``, chosen by Glassbox unless given. ``verbose``
+        writes a line to standard error.
+        """
+        refuse_unsupported("predict", others)
+        most = None if batch_size is None else batch_rows(batch_size)
         arrays = input_arrays(x, self.graph, self._sources)
         sources = self._sources or sources_of(arrays)
         if self._used is None or self._used[0] != sources:
@@ -278,7 +330,9 @@ class Model:
                 spec = self._task.spec
             task = Task(self.name, self.graph, TrainingSettings(), spec, facts=self._facts)
             self._used = (sources, Trained.of_weights(task, self._device(), self._stored()))
-        outputs = self._used[1].predict_all(list(arrays))
+        outputs = self._used[1].predict_all(list(arrays), most_rows=most)
+        if is_told(verbose):
+            EpochLines().write("predict", {"rows": len(arrays[0])})
         return outputs[0] if len(outputs) == 1 else outputs
 
     # -- files ----------------------------------------------------------------------------------
@@ -291,9 +345,9 @@ class Model:
         target = Path(path).with_suffix(".glassbox")
         training = self.project.training if self.project is not None else TrainingSettings()
         if self._losses and self._task is None:
-            training = training.replace(
-                optimizer=self._optimizer, seed=self.seed, **self._objective_settings()
-            )
+            names = self.graph.output_names()
+            chosen = objective_settings(names, self._losses, self._metrics, self._loss_weights)
+            training = training.replace(optimizer=self._optimizer, seed=self.seed, **chosen)
         made = self.project or Project(self.name, self.graph)
         made.training = training
         self.project = made
@@ -318,23 +372,6 @@ class Model:
             self._opened = None
 
     # -- inside ---------------------------------------------------------------------------------
-
-    def _objective_settings(self) -> dict[str, object]:
-        """Losses, metrics and loss weights as training settings: plain for a single output."""
-        names = self.graph.output_names()
-        metrics = [self._metrics_of(name) for name in names]
-        weights = dict(zip(names, self._loss_weights, strict=True)) if self._loss_weights else None
-        if len(names) == 1:
-            return {"loss": self._losses[0], "metrics": metrics[0], "loss_weights": weights}
-        return {
-            "loss": dict(zip(names, self._losses, strict=True)),
-            "metrics": dict(zip(names, metrics, strict=True)),
-            "loss_weights": weights,
-        }
-
-    def _metrics_of(self, output: str) -> list[object]:
-        metrics = self._metrics
-        return list(metrics.get(output, ()) if isinstance(metrics, Mapping) else metrics)
 
     def _stored(self) -> dict[str, Array]:
         if self._weights is None:
@@ -362,7 +399,7 @@ class Model:
             raise DataError("targets (y) are missing", who=self.name)
         inputs = input_arrays(x, self.graph, self._sources)
         targets = target_arrays(y, self.graph, self._losses)
-        return Samples(inputs, targets, weight_arrays(weights, len(inputs[0])))
+        return Samples(inputs, targets, weight_arrays(weights, self.graph, len(inputs[0])))
 
     def _project_task(self) -> Task:
         if self._task is None or self.project is None:

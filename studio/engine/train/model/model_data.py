@@ -15,8 +15,9 @@ from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.layer import shape_text
 from studio.engine.optim.losses import Loss
-from studio.engine.train.data.samples import Array, Samples, as_list, stored_array
+from studio.engine.train.data.samples import Array, Samples, stored_array
 from studio.engine.train.data.splitting import tail_split_indices
+from studio.engine.train.model.keras_arguments import arrays_by_name
 from studio.engine.train.project.task import class_table
 
 Floats: TypeAlias = npt.NDArray[np.float32]
@@ -36,7 +37,7 @@ def input_arrays(
         DataError: not as many arrays as inputs, or values that are no finite numbers.
         ShapeError: a sample has another shape than its input.
     """
-    listed = as_list(values)
+    listed = arrays_by_name(values, [node.layer.name for node in graph.inputs], "x")
     nodes, types = graph.inputs, graph.types()
     if len(listed) != len(nodes):
         raise DataError(f"expected {len(nodes)} input arrays, got {len(listed)}", who=graph.name)
@@ -61,7 +62,7 @@ def input_arrays(
 
 def target_arrays(values: object, graph: LayerGraph, losses: Sequence[Loss]) -> tuple[Array, ...]:
     """One array per output: indices [rows, …], or rows in the shape of the output."""
-    listed = as_list(values)
+    listed = arrays_by_name(values, graph.output_names(), "y")
     if len(listed) != len(graph.outputs):
         raise DataError(
             f"expected {len(graph.outputs)} target arrays, got {len(listed)}", who=graph.name
@@ -102,10 +103,28 @@ def _check_classes(indices: Array, count: int) -> None:
         )
 
 
-def weight_arrays(values: object, rows: int) -> tuple[Floats, ...]:
-    """Weights of samples as float32[rows] for all outputs; empty where none are given."""
+def weight_arrays(values: object, graph: LayerGraph, rows: int) -> tuple[Floats | None, ...]:
+    """Weights of samples for all outputs or for each; empty where none are given.
+
+    Args:
+        values: an array for all outputs, or a list or object by output name with an array or None
+            for each.
+        graph: whose outputs they weigh.
+        rows: how many samples there are.
+    """
     if values is None:
         return ()
+    names = graph.output_names()
+    listed = arrays_by_name(values, names, "sample_weight")
+    if len(listed) not in (1, len(names)):
+        raise DataError(
+            f"sample_weight: expected an array for each of {', '.join(names)}, got {len(listed)}",
+            who="data",
+        )
+    return tuple(None if each is None else _weight_array(each, rows) for each in listed)
+
+
+def _weight_array(values: object, rows: int) -> Floats:
     found = np.asarray(values, np.float32)
     if found.shape != (rows,) or not np.isfinite(found).all() or (found < 0).any():
         raise DataError(
@@ -113,7 +132,7 @@ def weight_arrays(values: object, rows: int) -> tuple[Floats, ...]:
             f"{list(found.shape)}",
             who="data",
         )
-    return (np.ascontiguousarray(found),)
+    return np.ascontiguousarray(found)
 
 
 def weight_shapes(*parts: Samples | None) -> tuple[Shape | None, ...]:

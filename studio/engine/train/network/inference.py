@@ -60,24 +60,29 @@ class Inference:
         self.close()
 
     def run(
-        self, inputs: list[Array], progress: Callable[[int, int], None] | None = None
+        self,
+        inputs: list[Array],
+        progress: Callable[[int, int], None] | None = None,
+        most_rows: int | None = None,
     ) -> list[Array]:
         """Outputs [rows, …] for inputs [rows, …] in the program's own types.
 
         Outputs are float32, or in their own type where that holds whole numbers or bools.
         Dimensions of length 1 behind the first may be missing or too many; float64 is taken as
-        float32. ``progress`` hears (rows done, rows in all). DataError where an input does not fit.
+        float32. ``progress`` hears (rows done, rows in all). A batch has at most ``most_rows``.
+        DataError where an input does not fit.
         """
+        most = most_rows or LARGEST_BATCH
         tensors = [self.program.tensors[i] for i in self.program.inputs]
         if len(inputs) == len(tensors):
             inputs = [_fitted(t, each) for t, each in zip(tensors, inputs, strict=True)]
         count = self._checked_count(tensors, inputs)
         if count:
-            self._require_room(count)
+            self._require_room(count, most)
         parts: list[list[Array]] = []
         done = 0
         while done < count:
-            batch = _batch_length(count - done)
+            batch = _batch_length(count - done, most)
             rows = min(batch, count - done)
             parts.append(self._run_batch(tensors, inputs, done, rows, batch))
             done += rows
@@ -93,9 +98,9 @@ class Inference:
             executable.close()
         self._executables.clear()
 
-    def _require_room(self, count: int) -> None:
+    def _require_room(self, count: int, most_rows: int) -> None:
         """BackendError, before anything is allocated, where step and results need too much."""
-        program, batch = self.program, _batch_length(count)
+        program, batch = self.program, _batch_length(count, most_rows)
         results = sum(_bytes_of(program.tensors[i], count) for i in program.outputs)
         needed = _COPIES * results
         if not is_gpu(self._backend):
@@ -181,6 +186,6 @@ def _bytes_of(tensor: Tensor, rows: int) -> int:
     return tensor.numel(rows, 1) * tensor.dtype.itemsize
 
 
-def _batch_length(rows: int) -> int:
-    """The power of two a batch of ``rows`` runs with."""
-    return min(LARGEST_BATCH, 1 << (rows - 1).bit_length())
+def _batch_length(rows: int, most: int) -> int:
+    """The power of two a batch of ``rows`` runs with, at most ``most``."""
+    return min(most, 1 << (rows - 1).bit_length())

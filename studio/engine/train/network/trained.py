@@ -121,13 +121,16 @@ class Trained:
         return self.predict_all(list(rows) if isinstance(rows, list) else [rows], progress)[0]
 
     def predict_all(
-        self, inputs: list[Array], progress: Callable[[int, int], None] | None = None
+        self,
+        inputs: list[Array],
+        progress: Callable[[int, int], None] | None = None,
+        most_rows: int | None = None,
     ) -> list[Array]:
-        """Every output of a network, for one array per input."""
+        """Every output of a network, for one array per input; see `Inference.run`."""
         if self._inference is None:
             program = self.network.program("infer")
             self._inference = Inference(self.network.backend, program, self.network.session)
-        return self._inference.run(inputs, progress)
+        return self._inference.run(inputs, progress, most_rows)
 
     def input_spec(self, key: str = "") -> InputSpec:
         """What `read_inputs` needs to turn a user's files into rows for `predict`."""

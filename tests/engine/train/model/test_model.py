@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from studio.engine import (
     EarlyStopping,
     Input,
     Model,
+    ReduceLROnPlateau,
     Sequential,
     load_iris,
 )
@@ -26,6 +28,7 @@ from studio.engine.core.errors import (
     GraphError,
     ParameterError,
     ShapeError,
+    StudioError,
 )
 from studio.samples import sample_root
 
@@ -40,7 +43,7 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture
 def model() -> Iterator[Sequential]:
     made = Sequential([Input((4,)), Dense(12, "relu"), Dense(3, "softmax")], backend="cpu")
-    made.compile("adam", "sparse_categorical_crossentropy", ["accuracy"])
+    made.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
     with made:
         yield made
 
@@ -76,7 +79,7 @@ def test_validation_split_is_the_tail_before_shuffling(
     start = model.get_weights()
     split = model.fit(x, y, epochs=2, validation_split=0.2).history
     model.set_weights(start)
-    model.compile("adam", "sparse_categorical_crossentropy", ["accuracy"])
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
     given = model.fit(x[:120], y[:120], epochs=2, validation_data=(x[120:], y[120:])).history
     assert split == given
 
@@ -119,7 +122,7 @@ def test_indices_and_rows_as_targets_train_the_same(table: tuple[np.ndarray, np.
         ("categorical_crossentropy", y),
     ):
         with Sequential([Input((4,)), Dense(3, "softmax")], backend="cpu") as model:
-            model.compile("sgd", loss, ["accuracy"])
+            model.compile("sgd", loss, metrics=["accuracy"])
             model.fit(x, targets, epochs=2)
             found.append(model.get_weights()[0])
     for other in found[1:]:
@@ -171,8 +174,8 @@ def test_several_inputs_outputs_and_a_shared_layer(rng: np.random.Generator) -> 
     model.compile(
         Adam(0.02),
         ["sparse_categorical_crossentropy", "mse"],
-        {"which": ["accuracy"], "size": ["mae"]},
         [1.0, 0.5],
+        {"which": ["accuracy"], "size": ["mae"]},
     )
     a, b = rng.normal(size=(2, 200, 3)).astype(np.float32)
     which, size = (a.sum(1) > b.sum(1)).astype(np.int32), (a + b).sum(1)
@@ -209,6 +212,104 @@ def test_sample_weights_of_zero_leave_samples_out_of_every_output(
             found.append(model.get_weights())
     for a, b in zip(*found, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def two_outputs() -> Model:
+    start = Input((3,), name="start")
+    outputs = [Dense(2, "softmax", name="which")(start), Dense(1, name="size")(start)]
+    return Model(start, outputs, backend="cpu")
+
+
+TWO_LOSSES = ["sparse_categorical_crossentropy", "mse"]
+SIX = np.arange(18, dtype=np.float32).reshape(6, 3) / 18
+TWO_TARGETS = {"which": np.array([0, 1, 1, 0, 1, 0]), "size": SIX.sum(1)}
+
+
+def test_the_old_order_of_compile_works_with_a_warning() -> None:
+    found = []
+    for arguments in ((["accuracy"], [1.0, 0.5]), ([1.0, 0.5], [["accuracy"], ["accuracy"]])):
+        with two_outputs() as model:
+            old = "accuracy" in arguments[0]
+            with (
+                pytest.warns(DeprecationWarning, match="loss_weights, metrics")
+                if old
+                else contextlib.nullcontext()
+            ):
+                model.compile("sgd", ["categorical_crossentropy", "mse"], *arguments)
+            found.append(model.evaluate(SIX, [np.eye(2)[[0, 1] * 3], SIX[:, :1]], return_dict=True))
+    assert found[0] == found[1]
+    assert {"which_accuracy", "size_accuracy"} <= set(found[0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"loss": ["mse"]}, "a loss for each of which, size, got 1"),
+        ({"loss": {"which": "mse"}}, "the output 'size' has none"),
+        ({"loss": ["mse", None]}, "the output 'size' has none"),
+        ({"loss": {"which": "mse", "sizes": "mse"}}, "loss: the network has no output 'sizes'"),
+        ({"metrics": {"what": ["mse"]}}, "metrics: the network has no output 'what'"),
+        ({"metrics": [["mse"]]}, "metrics: expected a list for each of which, size, got 1"),
+        ({"metrics": "mse"}, "metrics: expected a list or an object"),
+        ({"loss_weights": {"what": 1.0}}, "loss_weights: the network has no output 'what'"),
+        ({"loss_weights": [1.0]}, "a weight for each of which, size, got 1"),
+        ({"loss_weights": [1.0, None]}, "loss_weights: expected numbers, got None"),
+        ({"weighted_metrics": ["mse"]}, "weighted_metrics: Keras has this"),
+    ],
+)
+def test_what_does_not_fit_the_outputs_is_named(arguments: dict[str, object], words: str) -> None:
+    with pytest.raises(StudioError) as caught:
+        two_outputs().compile(**{"loss": "mse", **arguments})
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"x": {"begin": SIX}}, "x: the network has no input 'begin'"),
+        ({"x": {}}, "x: nothing was given for 'start'"),
+        ({"y": {"which": TWO_TARGETS["which"]}}, "y: nothing was given for 'size'"),
+        ({"y": [SIX[:, 0]]}, "expected 2 target arrays, got 1"),
+        ({"y": [SIX[:, 0]] * 3}, "expected 2 target arrays, got 3"),
+        ({"sample_weight": {"what": np.ones(6)}}, "sample_weight: the network has no output"),
+        ({"sample_weight": [np.ones(6)] * 3}, "an array for each of which, size, got 3"),
+        ({"sample_weight": [np.ones(6), np.ones(5)]}, "sample_weight: expected 6 numbers"),
+        ({"sample_weight": [np.ones(6), -np.ones(6)]}, "numbers of at least 0"),
+        ({"class_weight": {0: 1.0}}, "class_weight: only for a network with one output"),
+        ({"batch_size": 0}, "batch_size: expected a whole number from 1"),
+        ({"verbose": 7}, "verbose: expected 0, 1, 2"),
+    ],
+)
+def test_arrays_that_fit_no_input_or_output_are_named(
+    arguments: dict[str, object], words: str
+) -> None:
+    with two_outputs() as model:
+        model.compile("sgd", TWO_LOSSES)
+        with pytest.raises(StudioError) as caught:
+            model.fit(**{"x": SIX, "y": TWO_TARGETS, **arguments})
+        assert words in str(caught.value)
+
+
+def test_callbacks_watch_the_numbers_of_one_output() -> None:
+    with two_outputs() as model:
+        model.compile("sgd", TWO_LOSSES, metrics={"size": ["mae"]})
+        stop = EarlyStopping("val_size_mae", min_delta=100.0, patience=2)
+        slower = ReduceLROnPlateau("val_which_loss", min_delta=100.0, patience=1, factor=0.5)
+        data = ({"start": SIX}, TWO_TARGETS, {"size": np.ones(6, np.float32)})
+        history = model.fit(
+            SIX, TWO_TARGETS, epochs=9, callbacks=[slower, stop], validation_data=data
+        )
+        assert len(history.epoch) == 3
+        assert history.history["learning_rate"][-1] == pytest.approx(0.005)
+
+
+def test_predict_takes_a_batch_size_and_names(capsys: pytest.CaptureFixture[str]) -> None:
+    with two_outputs() as model:
+        whole = model.predict(SIX)
+        parts = model.predict({"start": SIX}, batch_size=4, verbose=1)
+        for a, b in zip(whole, parts, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
+    assert capsys.readouterr().err == "predict  rows 6\n"
 
 
 def test_a_model_is_a_layer_of_another() -> None:
