@@ -49,8 +49,8 @@ class Convolution(Layer, abstract=True):
     bias_regularizer = regularizer("Regularisation of the bias.", label="Bias regulariser")
 
     def place(self, shape: Shape) -> Window:
-        """Zero cells around an input of ``shape``."""
-        size = (shape[0], shape[1])
+        """Zero cells around an input of ``shape``, which may have leading dimensions."""
+        size = shape[-3:-1]
         return place_window(size, self.kernel_size, self.strides, self.padding, self.dilation_rate)
 
     def channels(self, inputs: int) -> int:
@@ -118,7 +118,7 @@ class Conv2D(Convolution):
 
     def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
         """Kernel [rows, columns, in, filters] and bias."""
-        inputs = shapes[0][2]
+        inputs = shapes[0][-1]
         kernel = Parameter(
             "kernel",
             (*self.kernel_size, inputs, self.filters),
@@ -149,7 +149,7 @@ class DepthwiseConv2D(Convolution):
 
     def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
         """Kernel [rows, columns, in, multiplier] and bias."""
-        inputs = shapes[0][2]
+        inputs = shapes[0][-1]
         kernel = Parameter(
             "kernel",
             (*self.kernel_size, inputs, self.depth_multiplier),

@@ -32,9 +32,9 @@ class Pooling2D(Layer, abstract=True):
     data_format = choice("Order of dimensions.", "channels_last")
 
     def place(self, shape: Shape) -> Window:
-        """Cells around an input of ``shape``."""
+        """Cells around an input of ``shape``, which may have leading dimensions."""
         strides = self.strides or self.pool_size
-        return place_window((shape[0], shape[1]), self.pool_size, strides, self.padding)
+        return place_window(shape[-3:-1], self.pool_size, strides, self.padding)
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """[rows, columns, channels]."""
@@ -107,5 +107,5 @@ class GlobalAveragePooling2D(Layer):
         if not self.keepdims:
             return context.emit(pool.GlobalAvgPool2D, x=inputs[0])
         mean = context.emit(pool.GlobalAvgPool2D, "mean", x=inputs[0])
-        channels = context.shape_of(mean)[0]
-        return context.emit(move.Reshape, x=mean, shape=(BATCH, 1, 1, channels))
+        *lead, channels = context.shape_of(mean)
+        return context.emit(move.Reshape, x=mean, shape=(BATCH, *lead, 1, 1, channels))
