@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tools.modules import Modules
+from tools.screen_texts import screen_texts
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -239,14 +240,14 @@ def test_every_test_file_mirrors_a_place_in_the_studio() -> None:
     assert wrong == []
 
 
-# Words that an engineer would have to translate, and what to write in their place.
-REPLACED = {
-    "aftermath": "consequences", "anew": "again", "certificate": "export check",
-    "doors": "import and export", "heir": "successor", "meter": "metrics reader",
-    "news": "events", "nobody": "none", "relay": "throttle", "sink": "accumulator",
-    "somebody": "any", "standing": "status", "tally": "count", "tallies": "counts", "team": "pool",
-    "traits": "caps", "twin": "gradient", "twins": "gradients", "whoever": "any",
-}  # fmt: skip
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+
+
+def replaced_words(heading: str) -> dict[str, str]:
+    """The words of a section of the glossary, and what to write in their place."""
+    section = GLOSSARY.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([a-z, ]+) \| ([^|]+?) \|", section, re.MULTILINE)[1:]
+    return {word: instead for words, instead in rows for word in words.split(", ")}
 
 
 def identifiers(path: Path) -> Iterator[str]:
@@ -272,20 +273,21 @@ def words_of(identifier: str) -> list[str]:
 
 @pytest.mark.slow
 def test_no_identifier_has_a_word_that_was_replaced() -> None:
+    replaced = replaced_words("Words that are not used")
+    assert len(replaced) > 15
     found = {
-        f"{shown(path)}: {name}: {word}, write {REPLACED[word]}"
+        f"{shown(path)}: {name}: {word}, write {replaced[word]}"
         for path in files(".py", below=("studio", "benchmarks", "tools"))
         for name in identifiers(path)
         for word in words_of(name)
-        if word in REPLACED
+        if word in replaced
     }
     assert sorted(found) == []
 
 
 @pytest.mark.slow
 def test_every_word_of_the_glossary_is_in_use() -> None:
-    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \|", GLOSSARY, re.MULTILINE)
     used = {
         word
         for path in files(".py", below=("studio",))
@@ -294,3 +296,17 @@ def test_every_word_of_the_glossary_is_in_use() -> None:
     }
     assert len(listed) > 10
     assert [word for word in listed if word.lower() not in used] == []
+
+
+def test_no_text_on_the_screen_has_a_word_that_was_replaced() -> None:
+    names = replaced_words("Words that are not used")
+    replaced = names | replaced_words("Words that are not used on the screen")
+    assert len(replaced) > len(names) + 5
+    pattern = re.compile(rf"\b({'|'.join(replaced)})\b", re.IGNORECASE)
+    found = [
+        f"{each}\n    not {word}, but {replaced[word.lower()]}"
+        for each in screen_texts(ROOT)
+        if each.kind != "alias"  # What people search for, in any words.
+        for word in pattern.findall(re.sub(r"{[^}]*}", "", each.text))
+    ]
+    assert found == [], "\n".join(found)

@@ -5,8 +5,10 @@
 
 The texts are read from the syntax trees: strings in calls that show text (``setToolTip``,
 ``notify``), in records that hold it (``Action``, an option of a layer), in errors for users and
-their hints, and whatever else reads as words in a package of the window. A value that is put in
-at run time is written in braces, ``{name}``. Headings are those of the pages of the Help menu.
+their hints, and whatever else reads as words in a package of the window. Docstrings count where
+they are shown: those of layers, losses and the like, of instructions, and of commands. A value that
+is put in at run time is written in braces, ``{name}``. Headings are those of the pages of the Help
+menu.
 """
 
 from __future__ import annotations
@@ -15,13 +17,15 @@ import argparse
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tools.commits import ROOT
 
 PROGRAM = "studio"
+COMMAND_TABLE = "studio/cli/app.py"
+"""The module whose ``COMMANDS`` says which function is which command."""
 WINDOW_ACTIONS = "studio/ui/shell"
 """Where a module ``actions.py`` names the pages of the Help menu in ``PAGES``."""
 
@@ -39,9 +43,20 @@ WINDOW = (
 )  # fmt: skip
 """Where words are for the screen unless something says otherwise."""
 
+DESCRIBED = (
+    "studio/engine/isa/ops", "studio/engine/layers", "studio/engine/optim",
+    "studio/engine/train/callbacks",
+)  # fmt: skip
+"""Packages whose classes describe themselves: in the inspector, the help window and the tables."""
+MANUALS = ("studio/engine/isa/ops", "studio/engine/layers")
+"""Those of them whose whole docstrings are pages of help, not only the first paragraphs."""
+
+PLAIN_BASES = _names("ABC Protocol NamedTuple Enum IntEnum Generic Mapping Sequence")
+"""A class that derives from nothing else describes itself to programmers only."""
+
 _OPTION = {0: "description", "effect": "effect", "label": "label"}
 CALLS: Mapping[str, Mapping[int | str, str]] = {
-    "Action": {1: "action", 2: "description", "menu": ""},
+    "Action": {1: "action", 2: "description", "menu": "", "aliases": "alias"},
     "Argument": {"help": "command line"}, "Option": {"help": "command line"},
     "Question": {0: "question"}, "FunctionCheck": {0: "question"},
     "setWindowTitle": {0: "title"}, "setTitle": {0: "title"}, "addMenu": {0: "menu"},
@@ -58,6 +73,7 @@ CALLS: Mapping[str, Mapping[int | str, str]] = {
     "Problem": {3: "problem", 4: "hint", "message": "problem", "hint": "hint"},
     "Candidate": {0: "repair", 2: "repair"},
     "reads": {0: "manual"}, "writes": {0: "manual"}, "updates": {0: "manual"},
+    "numbers.counted": {1: "noun", 2: "noun"},
     "side_input": {0: "manual"}, "Function": {0: "manual"}, "Activation": {0: "manual"},
 }  # fmt: skip
 """What the arguments of a call are, by position or name; the others are judged as any string."""
@@ -111,9 +127,10 @@ def screen_texts(root: Path, inside: Sequence[str] = (PROGRAM,)) -> Iterator[Scr
         root: the folder that holds ``studio``.
         inside: files and folders to look into, from the root.
     """
+    commands = commands_of(root)
     for path in sorted({one for part in inside for one in _files(root / part, "*.py")}):
         place = path.relative_to(root).as_posix()
-        yield from texts_of(path.read_text(encoding="utf-8"), place)
+        yield from texts_of(path.read_text(encoding="utf-8"), place, commands.get(place, ()))
     wanted = [(root / part).resolve() for part in inside]
     for page in help_pages(root):
         if inside == (PROGRAM,) or any(page.resolve().is_relative_to(one) for one in wanted):
@@ -122,17 +139,20 @@ def screen_texts(root: Path, inside: Sequence[str] = (PROGRAM,)) -> Iterator[Scr
             )
 
 
-def texts_of(source: str, place: str) -> Iterator[ScreenText]:
+def texts_of(source: str, place: str, commands: Collection[str] = ()) -> Iterator[ScreenText]:
     """The texts of one module.
 
     Args:
         source: its text.
         place: its path from the root, which also says whether it is one of the window.
+        commands: names of its functions that are commands.
     """
     tree = ast.parse(source, place)
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    found = []
+    found: list[tuple[int, int, str, str]] = []
     for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found += _shown_docstring(node, place, commands)
         if not isinstance(node, ast.JoinedStr | ast.Constant):
             continue
         if isinstance(node, ast.Constant) and not isinstance(node.value, str):
@@ -146,6 +166,41 @@ def texts_of(source: str, place: str) -> Iterator[ScreenText]:
             found.append((node.lineno, node.col_offset, kind, words))
     for line, _column, kind, words in sorted(found):
         yield ScreenText(f"{place}:{line}", kind, words)
+
+
+def _shown_docstring(
+    node: ast.ClassDef | ast.FunctionDef, place: str, commands: Collection[str]
+) -> Iterator[tuple[int, int, str, str]]:
+    """Line, column, kind and words of each paragraph that a user is shown."""
+    written = ast.get_docstring(node)
+    if not written:
+        return
+    kind, count = "command line", None
+    if isinstance(node, ast.ClassDef):
+        bases = {ast.unparse(base).partition("[")[0] for base in node.bases} - PLAIN_BASES
+        if node.name.startswith("_") or not bases or not _is_in(place, DESCRIBED):
+            return
+        kind, count = "description", None if _is_in(place, MANUALS) else 1
+    elif node.name not in commands:
+        return
+    text = node.body[0]
+    line = text.lineno
+    for paragraph in written.split("\n\n")[:count]:
+        if paragraph.startswith(("Args:", "Attributes:", "Raises:", "Returns:")):
+            return
+        yield line, text.col_offset, kind, " ".join(paragraph.split())
+        line += paragraph.count("\n") + 2
+
+
+def commands_of(root: Path) -> dict[str, list[str]]:
+    """The functions that are commands, by module."""
+    table = root / COMMAND_TABLE
+    found: dict[str, list[str]] = {}
+    for node in ast.parse(table.read_text(encoding="utf-8")).body if table.is_file() else ():
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "COMMANDS":
+            for module, function in ast.literal_eval(node.value).values():
+                found.setdefault(f"studio/cli/commands/{module}.py", []).append(function)
+    return found
 
 
 def headings_of(page: str, place: str) -> Iterator[ScreenText]:
@@ -206,8 +261,11 @@ def _kind(node: ast.expr, parents: Mapping[ast.AST, ast.AST], place: str, words:
                 return ""  # A docstring.
             break
         child = parent
-    shown = any(place == one or place.startswith(f"{one}/") for one in WINDOW)
-    return "text" if shown and _reads_as_words(words) else ""
+    return "text" if _is_in(place, WINDOW) and _reads_as_words(words) else ""
+
+
+def _is_in(place: str, folders: Sequence[str]) -> bool:
+    return any(place == one or place.startswith(f"{one}/") for one in folders)
 
 
 def _is_for_programs(parent: ast.AST, child: ast.AST) -> bool:
@@ -229,9 +287,11 @@ def _kind_in_call(call: ast.Call, child: ast.AST) -> str | None:
         return None
     if isinstance(call.func, ast.Name) and call.func.id in OPTIONS:
         return _OPTION.get(key, "")
-    name = ast.unparse(call.func).rpartition(".")[2].lstrip("_")
-    if name in CALLS and key in CALLS[name]:
-        return CALLS[name][key]
+    full = ast.unparse(call.func)
+    name = full.rpartition(".")[2].lstrip("_")
+    for one in (full, name):
+        if key in CALLS.get(one, {}):
+            return CALLS[one][key]
     if name in SILENT:
         return ""
     if name.endswith("Error") or name in REFUSALS:

@@ -1,7 +1,7 @@
 """A plugin for Glassbox: one layer, one pane and one file format.
 
 Copy this file into the folder ``plugins`` of the configuration (``~/.config/glassbox/plugins`` on
-Linux), switch it on with ``glassbox plugins --enable example`` or in *Preferences*, *Plugins*, and
+Linux), turn it on with ``glassbox plugins --enable example`` or in *Preferences*, *Plugins*, and
 start Glassbox again.
 
 Qt is imported in functions only: the processes that train and check exports have none.

@@ -50,7 +50,7 @@ def test_one_is_switched_on_listed_and_switched_off(config: Path) -> None:
     assert done.stdout.rstrip().endswith("on")
     assert switched_on(config) == {"calm": "1.5"}
     done = glassbox(config, "plugins", "--disable", "calm")
-    assert done.stdout.rstrip().endswith("switched off")
+    assert done.stdout.rstrip().endswith("turned off")
     assert switched_on(config) == {}
 
 
@@ -105,7 +105,7 @@ def test_the_variable_decides_and_says_so(config: Path) -> None:
     add(config, "calm", "")
     done = glassbox(config, "plugins", "--enable", "calm", **{VARIABLE: ""})
     assert done.returncode == 0
-    assert done.stdout.rstrip().endswith("switched off")
+    assert done.stdout.rstrip().endswith("turned off")
     assert VARIABLE in done.stderr
     assert switched_on(config) == {"calm": "0"}
 

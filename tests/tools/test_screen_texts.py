@@ -69,6 +69,55 @@ def test_outside_the_window_only_known_calls_count() -> None:
     assert found(source, "studio/engine/gl/example.py") == [("error", "no rows")]
 
 
+LAYERS = "studio/engine/layers/example.py"
+
+
+def test_descriptions_that_classes_give_of_themselves_are_listed() -> None:
+    source = '''
+    class Mirror(Layer):
+        """Turns samples over.
+
+        A second
+        paragraph.
+        """
+    class _Hidden(Layer):
+        """Not shown."""
+    class Row:
+        """A record of the module."""
+    '''
+    expected = [("description", "Turns samples over."), ("description", "A second paragraph.")]
+    assert found(source, LAYERS) == expected
+    assert found(source, "studio/engine/optim/example.py") == expected[:1]
+    assert found(source, PANE) == []
+
+
+def test_sections_for_programmers_are_not_shown() -> None:
+    source = '''
+    class Mirror(Layer):
+        """Turns samples over.
+
+        Attributes:
+            axis: which.
+        """
+    '''
+    assert found(source, LAYERS) == [("description", "Turns samples over.")]
+
+
+def test_a_command_is_described_by_its_docstring(tmp_path: Path) -> None:
+    commands = tmp_path / "studio/cli/commands"
+    commands.mkdir(parents=True)
+    (tmp_path / "studio/cli/app.py").write_text('COMMANDS = {"go": ("going", "go_on")}\n')
+    (commands / "going.py").write_text(
+        'def go_on():\n    """Goes on.\n\n    To the end.\n    """\n'
+        'def other():\n    """Not one."""\n'
+    )
+    texts = [str(each) for each in screen_texts.screen_texts(tmp_path)]
+    assert texts == [
+        "studio/cli/commands/going.py:2  [command line]  Goes on.",
+        "studio/cli/commands/going.py:4  [command line]  To the end.",
+    ]
+
+
 def test_headings_are_listed_and_code_is_not() -> None:
     page = "# A page\n\nWords.\n\n```\n# a comment\n```\n\n## A part\n"
     assert [(each.place, each.text) for each in screen_texts.headings_of(page, "docs/a.md")] == [

@@ -81,7 +81,7 @@ def compile_project(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compile a project and print listing, tensor map and what memory it needs."""
+    """Compile a project and print its listing, tensor map and memory needs."""
     _check(mode, _MODES, "--mode")
     _check(target, tuple(_TARGETS), "--target")
     _check_kernels(

@@ -30,7 +30,7 @@ DEMO_PROJECT = "digits-cnn"
 def demo(
     context: typer.Context,
     headless: Annotated[
-        bool, typer.Option("--headless", help="Stay in the terminal, whatever display there is.")
+        bool, typer.Option("--headless", help="Stay in the terminal even if there is a display.")
     ] = False,
     out: Annotated[
         Path,

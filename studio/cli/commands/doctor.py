@@ -37,7 +37,7 @@ class GlReport:
 
 
 def doctor(as_json: JsonOption = False) -> None:
-    """Look at renderer, versions, limits and extensions, and run the self-test."""
+    """Show renderer, versions, limits and extensions, and run the self-test."""
     facts = _facts()
     report = _ask_gl()
     cpu = _cpu_speed()

@@ -28,7 +28,7 @@ def assemble(
     target: Annotated[Path, typer.Argument(help="Instruction file to write (.gbi).")],
     weights: Annotated[
         Path | None,
-        typer.Option("--weights", help="Instruction file whose weights go along (.gbi)."),
+        typer.Option("--weights", help="Instruction file to take the weights from (.gbi)."),
     ] = None,
 ) -> None:
     """Turn a listing into a binary instruction file."""
@@ -42,10 +42,10 @@ def assemble(
 def disassemble(
     source: Annotated[Path, typer.Argument(help="Instruction file to read (.gbi).")],
     target: Annotated[
-        Path | None, typer.Argument(help="Listing to write (.gbasm); none prints it.")
+        Path | None, typer.Argument(help="Listing to write (.gbasm); printed if not given.")
     ] = None,
     skip_unknown: Annotated[
-        bool, typer.Option("--skip-unknown", help="Leave instructions of unknown opcode out.")
+        bool, typer.Option("--skip-unknown", help="Skip instructions with unknown opcodes.")
     ] = False,
 ) -> None:
     """Turn a binary instruction file into a listing."""
@@ -67,7 +67,7 @@ def execute_file(
     ],
     answers: Annotated[
         Path | None,
-        typer.Option("--output", help="Where the outputs go (.npy).", metavar="FILE"),
+        typer.Option("--output", help="File for the outputs (.npy).", metavar="FILE"),
     ] = None,
     backend: BackendOption = "auto",
     as_json: JsonOption = False,

@@ -33,11 +33,10 @@ def export_project(
     run: RunOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a trained project to a file, and check in a new process that it answers the same.
+    """Export a trained project to a file, and verify in a new process that results are equal.
 
-    A report of the check is written beside the file. Ends with code 1 where the answers differ,
-    which leaves what was there before, or where the file could not be compared; with code 2 where
-    it could not be written.
+    A report is written next to the file. Exit code 1: the results differ (the previous file stays),
+    or could not be compared. Exit code 2: the file could not be written.
     """
     chosen = format_named(form) if form is not None else format_for(output)
     require_ending(output, chosen)
@@ -66,7 +65,7 @@ def import_file(
     output: Annotated[Path, typer.Option("-o", help="Project to import into.", metavar="PROJECT")],
     as_json: JsonOption = False,
 ) -> None:
-    """Bring weights into a project as a new run, so that it evaluates, predicts and exports."""
+    """Import weights into a project as a new run, which can be evaluated and exported."""
     project = find_project(str(output), samples=False)
     load_trusted(project)
     run = import_weights(source, project)

@@ -18,7 +18,7 @@ ALL_FAMILIES = ops.__all__
 
 def isa(
     mnemonic: Annotated[
-        str | None, typer.Argument(help="The instruction to explain; none lists all.")
+        str | None, typer.Argument(help="Instruction to explain; all are listed if not given.")
     ] = None,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the whole manual as Markdown.")

@@ -40,7 +40,7 @@ def open_studio(
         int, typer.Option("--scale", help="Scale for this session in percent.", metavar="N")
     ] = 0,
 ) -> None:
-    """Open the studio; without a project, at the welcome page."""
+    """Open the studio; without a project, on the welcome page."""
     if theme and theme not in THEMES:
         raise ParameterError(f"expected --theme out of {', '.join(THEMES)}, got {quoted(theme)}",
                              hint=did_you_mean(theme, THEMES))  # fmt: skip

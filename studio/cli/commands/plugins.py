@@ -31,10 +31,10 @@ def plugins(
     disable: DisableOption = [],  # noqa: B006
     as_json: JsonOption = False,
 ) -> None:
-    """List the plugins there are, and switch them on or off.
+    """List plugins and turn them on or off.
 
     A plugin is an installed package with an entry point in the group glassbox.plugins, or a .py
-    file in the folder plugins of the user's configuration. It runs as a part of Glassbox: switch
+    file in the folder plugins of the user's configuration. It runs as part of Glassbox: turn
     on only what you trust.
     """
     config = AppDirs.of_user().config

@@ -43,7 +43,7 @@ def profile(
 ) -> None:
     """Profile the training step of a project, kernel by kernel.
 
-    Times, shares and order are by medians: one call held up by other programs moves none of them.
+    Times, shares and order are medians, so a single slow call changes none of them.
     """
     task = Task.of_project(open_project(project))
     with open_backend(backend) as device:

@@ -68,8 +68,8 @@ def train(
 ) -> None:
     """Train a project, record the run beside it, and evaluate on the test part.
 
-    Ends with code 1 where the training did not learn, or where a file written to --out is not known
-    to answer as the network does; with code 2 where a file could not be written.
+    Exit code 1: the training did not learn, or a file in --out could not be verified. Exit code 2:
+    a file could not be written.
     """
     opened = load_trusted(find_project(project)).with_training(epochs=epochs, seed=seed)
     point = resume_point(opened) if resume else None

@@ -21,10 +21,10 @@ def _recorded(runs: Iterable[RunFolder]) -> Iterator[Project]:
 
 
 def trust(project: ProjectArgument, run: RunOption = None) -> None:
-    """Agree that a project and its runs read the data they name outside the project's folder.
+    """Allow a project and its runs to read the data they name outside the project's folder.
 
-    It is remembered in the user's settings, for this folder and these paths; the window asks the
-    same when a project is opened.
+    The permission is kept in the user's settings, for this folder and these paths. The window asks
+    for it when such a project is opened.
     """
     path = find_project(project)
     opened = Project.load(path)

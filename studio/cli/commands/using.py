@@ -32,7 +32,9 @@ from studio.engine.train.runs.weights_origin import WeightsOrigin
 
 RunOption = Annotated[
     Path | None,
-    typer.Option("--run", help="Run folder with the weights; else the last.", metavar="DIR"),
+    typer.Option(
+        "--run", help="Run folder with the weights; default: the last run.", metavar="DIR"
+    ),
 ]
 _SHOWN = 3
 _ENDINGS = (".npy", ".npz", ".csv")
@@ -44,7 +46,7 @@ def evaluate(
     backend: BackendOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Measure a trained project on its test part."""
+    """Evaluate a trained project on its test part."""
     opened = open_project(project)
     folder = run_of(opened, run)
     with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
@@ -63,9 +65,7 @@ def predict(
     project: ProjectArgument,
     inputs: Annotated[
         list[Path],
-        typer.Argument(
-            help="What to predict: .npy, .npz, CSV, images or folders.", metavar="FILE..."
-        ),
+        typer.Argument(help="Inputs: .npy, .npz, CSV, images or folders.", metavar="FILE..."),
     ],
     run: RunOption = None,
     output: Annotated[
@@ -75,7 +75,7 @@ def predict(
     backend: BackendOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Run a trained project on inputs of your own."""
+    """Run a trained project on your own inputs."""
     if output is not None and output.suffix.lower() not in _ENDINGS:
         raise DataError(
             f"unknown file extension: expected {', '.join(_ENDINGS)}, got {quoted(output.name)}",

@@ -156,7 +156,7 @@ def _rest_of_line(mnemonic: str, words: tuple[str, ...], tail: str) -> _Rest:
     scalars = [a for a in cls.attr_fields if not a.tail]
     if len(words) != len(scalars):
         raise FormatError(
-            f"{len(scalars)} scalars are expected behind the operands, got {len(words)}",
+            f"{len(scalars)} scalars are expected after the operands, got {len(words)}",
             who=cls.mnemonic,
         )
     values = {

@@ -213,7 +213,7 @@ class _Reader:
             raise FormatError(f"two tensors are called {quoted(tensor.name)}")
         self.names.add(tensor.name)
         if tensor.view_of is not None and tensor.view_of not in self.tensors:
-            raise FormatError(f"a view stands after its base: {tensor.view_of:#x} is not known")
+            raise FormatError(f"a view must follow its base: {tensor.view_of:#x} is not known")
         self.tensors[tensor.id] = tensor
 
     def _port(self, code: str, rest: str) -> None:
@@ -235,7 +235,7 @@ class _Reader:
 
     def _instruction(self, code: str, comment: str) -> None:
         if not self.section:
-            raise FormatError("an instruction stands before the first .section")
+            raise FormatError("an instruction precedes the first .section")
         if "@" not in comment:
             comment = ""
         if comment not in self._owners:

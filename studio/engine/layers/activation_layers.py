@@ -16,7 +16,7 @@ from studio.engine.layers.layer import Layer
 
 
 class Activation(Layer):
-    """Applies a function to every element (softmax: to every row)."""
+    """Applies an activation function to each element (softmax: to each row)."""
 
     category = "activation"
     supports_masking = True
@@ -32,7 +32,7 @@ class Activation(Layer):
 
 
 class ReLU(Layer):
-    """Cuts off below a threshold, with an optional leak below and a ceiling above."""
+    """Sets values below a threshold to 0; optionally with a leak and an upper limit."""
 
     category = "activation"
     supports_masking = True
@@ -63,7 +63,7 @@ class ReLU(Layer):
 
 
 class Softmax(Layer):
-    """Turns numbers into shares that sum to 1 along one dimension."""
+    """Turns numbers into probabilities that sum to 1 along one dimension."""
 
     category = "activation"
     words = ("shares", "probabilities")
@@ -76,7 +76,7 @@ class Softmax(Layer):
         rank = len(shapes[0]) + 1
         if not 1 <= (self.axis if self.axis >= 0 else self.axis + rank) < rank:
             raise ShapeError(
-                f"axis: expected a dimension behind the batch, got {self.axis} for rank {rank}",
+                f"axis: expected a dimension after the batch, got {self.axis} for rank {rank}",
                 who=self.who,
                 hint="-1 is the last dimension",
             )

@@ -156,7 +156,7 @@ class LayerContext:
         """Softmax over the last dimension: SOFTMAX_CE where a cross-entropy follows at once."""
         shape = self.shape_of(x)
         if not shape:
-            raise ShapeError("softmax needs a dimension behind the batch", who=self.layer.name)
+            raise ShapeError("softmax needs a dimension after the batch", who=self.layer.name)
         step = shape[-1]
         if log:
             return self.emit(SoftmaxLog, port, x=x, step=step)

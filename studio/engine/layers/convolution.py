@@ -92,7 +92,7 @@ class Convolution(Layer, abstract=True):
 
 
 class Conv2D(Convolution):
-    """Slides learned filters over an image; each filter gives one output channel."""
+    """2-D convolution of an image; each learned filter gives one output channel."""
 
     words = ("conv", "convolution", "conv2")
     followers = ("ReLU", "BatchNormalization", "MaxPooling2D", "Conv2D", "Add", "Flatten")
@@ -130,7 +130,7 @@ class Conv2D(Convolution):
 
 
 class DepthwiseConv2D(Convolution):
-    """Gives every input channel filters of its own; channels are not mixed."""
+    """2-D convolution with separate filters for each input channel."""
 
     words = ("depthwise", "dwconv", "separable")
     followers = ("BatchNormalization", "Conv2D", "ReLU")

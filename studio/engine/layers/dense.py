@@ -16,9 +16,10 @@ from studio.engine.layers.regularizers import kernel_regularizer, regularizer
 
 
 class Dense(Layer):
-    """Every output is a weighted sum of all inputs: activation(x·kernel + bias).
+    """Fully connected: each output is a weighted sum of all inputs, activation(x·kernel + bias).
 
-    The kernel is stored [units, inputs]; its public form is Keras' [inputs, units].
+    The kernel is stored as [units, inputs]. In Python and in exports it is [inputs, units], as
+    in Keras.
     """
 
     category = "core"

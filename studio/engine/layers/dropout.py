@@ -12,9 +12,9 @@ LARGEST_RATE = 0.999999
 
 
 class Dropout(Layer):
-    """Zeroes a share of its input at random while training and scales up the rest.
+    """Sets a random fraction of its input to 0 while training and scales up the rest.
 
-    Outside training it is absent (Srivastava et al. 2014).
+    Outside training it does nothing (Srivastava et al. 2014).
     """
 
     category = "regularization"

@@ -118,7 +118,7 @@ def scaled(source: Source, scale: float, mode: str, distribution: str) -> Floats
 
 
 class Zeros(Initializer, word="zeros"):
-    """All 0."""
+    """All zeros."""
 
     def draw(self, source: Source) -> Floats:
         """Zeros."""
@@ -126,7 +126,7 @@ class Zeros(Initializer, word="zeros"):
 
 
 class Ones(Initializer, word="ones"):
-    """All 1."""
+    """All ones."""
 
     def draw(self, source: Source) -> Floats:
         """Ones."""
@@ -134,7 +134,7 @@ class Ones(Initializer, word="ones"):
 
 
 class Constant(Initializer, word="constant"):
-    """All the same number."""
+    """One value for all elements."""
 
     value = number("Value of every element.", 0.0)
 
@@ -144,7 +144,7 @@ class Constant(Initializer, word="constant"):
 
 
 class RandomUniform(Initializer, word="random_uniform"):
-    """Uniform between two numbers."""
+    """Uniform between two values."""
 
     low = number("Smallest value.", -0.05)
     high = number("Largest value.", 0.05)
@@ -155,7 +155,7 @@ class RandomUniform(Initializer, word="random_uniform"):
 
 
 class RandomNormal(Initializer, word="random_normal"):
-    """Normal numbers."""
+    """Normally distributed."""
 
     mean = number("Mean.", 0.0)
     deviation = number("Standard deviation.", 0.05, low=0.0)
@@ -166,7 +166,7 @@ class RandomNormal(Initializer, word="random_normal"):
 
 
 class TruncatedNormal(Initializer, word="truncated_normal"):
-    """Normal numbers, those beyond two deviations drawn again."""
+    """Normally distributed; values beyond two deviations are drawn again."""
 
     mean = number("Mean.", 0.0)
     deviation = number("Standard deviation.", 0.05, low=0.0)
@@ -207,7 +207,7 @@ class Identity(Initializer, word="identity"):
 
 
 class DylannLinear(Initializer, word="dylann_linear"):
-    """The rule of the framework Dylann for dense layers."""
+    """Uniform within ±1/√inputs, as in the framework Dylann for dense layers."""
 
     def draw(self, source: Source) -> Floats:
         """Uniform in 1/√w, w the last dimension as stored: inputs of a matrix, length of a bias."""
@@ -216,7 +216,7 @@ class DylannLinear(Initializer, word="dylann_linear"):
 
 
 class DylannConv(Initializer, word="dylann_conv"):
-    """The rule of the framework Dylann for convolutions."""
+    """Normal with deviation 2/√inputs, as in the framework Dylann for convolutions."""
 
     def draw(self, source: Source) -> Floats:
         """Normal with deviation 2/√(h·w·c), c the input channels; for a bias its own length."""
@@ -224,7 +224,7 @@ class DylannConv(Initializer, word="dylann_conv"):
 
 
 class GlorotUniform(Initializer, word="glorot_uniform"):
-    """Uniform, by inputs and outputs (Glorot and Bengio 2010)."""
+    """Uniform with variance 2 / (inputs + outputs) (Glorot and Bengio 2010)."""
 
     def draw(self, source: Source) -> Floats:
         """Uniform with variance 2/(inputs + outputs)."""
@@ -232,7 +232,7 @@ class GlorotUniform(Initializer, word="glorot_uniform"):
 
 
 class GlorotNormal(Initializer, word="glorot_normal"):
-    """Normal, by inputs and outputs (Glorot and Bengio 2010)."""
+    """Normal with variance 2 / (inputs + outputs) (Glorot and Bengio 2010)."""
 
     def draw(self, source: Source) -> Floats:
         """Normal with variance 2/(inputs + outputs)."""
@@ -240,7 +240,7 @@ class GlorotNormal(Initializer, word="glorot_normal"):
 
 
 class HeUniform(Initializer, word="he_uniform"):
-    """Uniform, by inputs; for relu (He et al. 2015)."""
+    """Uniform with variance 2 / inputs; for relu (He et al. 2015)."""
 
     def draw(self, source: Source) -> Floats:
         """Uniform with variance 2/inputs."""
@@ -248,7 +248,7 @@ class HeUniform(Initializer, word="he_uniform"):
 
 
 class HeNormal(Initializer, word="he_normal"):
-    """Normal, by inputs; for relu (He et al. 2015)."""
+    """Normal with variance 2 / inputs; for relu (He et al. 2015)."""
 
     def draw(self, source: Source) -> Floats:
         """Normal with variance 2/inputs."""
@@ -256,7 +256,7 @@ class HeNormal(Initializer, word="he_normal"):
 
 
 class LecunUniform(Initializer, word="lecun_uniform"):
-    """Uniform, by inputs; for selu (LeCun et al. 1998)."""
+    """Uniform with variance 1 / inputs; for selu (LeCun et al. 1998)."""
 
     def draw(self, source: Source) -> Floats:
         """Uniform with variance 1/inputs."""
@@ -264,7 +264,7 @@ class LecunUniform(Initializer, word="lecun_uniform"):
 
 
 class LecunNormal(Initializer, word="lecun_normal"):
-    """Normal, by inputs; for selu (LeCun et al. 1998)."""
+    """Normal with variance 1 / inputs; for selu (LeCun et al. 1998)."""
 
     def draw(self, source: Source) -> Floats:
         """Normal with variance 1/inputs."""
@@ -272,7 +272,7 @@ class LecunNormal(Initializer, word="lecun_normal"):
 
 
 class VarianceScaling(Initializer, word="variance_scaling"):
-    """The general rule: scale, fan and distribution chosen freely."""
+    """Variance scale / fan, with a scale, fan and distribution of your choice."""
 
     is_short = False
 

@@ -16,7 +16,7 @@ MAX_ELEMENTS = 2**31 - 1
 
 
 class Input(Layer):
-    """The network's input: one sample has the given shape."""
+    """The network's input, with the shape of one sample."""
 
     category = "core"
     words = ("in", "data", "images", "source")

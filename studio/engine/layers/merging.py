@@ -72,7 +72,7 @@ class Merge(Layer, abstract=True):
 
 
 class Add(Merge):
-    """Sums its inputs."""
+    """Adds its inputs."""
 
     words = ("sum", "plus", "residual", "skip")
     followers = ("ReLU", "Activation", "Conv2D", "GlobalAveragePooling2D")
@@ -102,7 +102,7 @@ class Multiply(Merge):
 
 
 class Concatenate(Layer):
-    """Lays its inputs side by side along one dimension."""
+    """Concatenates its inputs along one dimension."""
 
     category = "merge"
     supports_masking = True
@@ -122,7 +122,7 @@ class Concatenate(Layer):
             raise ShapeError(
                 f"expected inputs of one dtype, got {' and '.join(names)}",
                 who=self.who,
-                hint="put Rescaling(1.0) behind the whole numbers, which turns them into float32",
+                hint="put Rescaling(1.0) after the integers to convert them to float32",
             )
 
     def output_shape(self, *shapes: Shape) -> Shape:
@@ -131,7 +131,7 @@ class Concatenate(Layer):
         axis = self._joined(rank)
         if not 1 <= axis < rank:
             raise ShapeError(
-                f"axis: expected a dimension behind the batch, got {self.axis} for rank {rank}",
+                f"axis: expected a dimension after the batch, got {self.axis} for rank {rank}",
                 who=self.who,
                 hint="-1 joins channels",
             )

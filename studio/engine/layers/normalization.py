@@ -15,7 +15,7 @@ from studio.engine.layers.regularizers import regularizer
 
 
 class BatchNormalization(Layer):
-    """Brings every channel to mean 0 and deviation 1 over the batch, then scales and shifts it.
+    """Normalises each channel to mean 0 and deviation 1 over the batch, then scales and shifts.
 
     In training the statistics are those of the batch (biased variance) and running ones follow:
     running = momentum·running + (1 - momentum)·batch. Evaluation, inference and a layer that is not

@@ -65,7 +65,7 @@ class Pooling2D(Layer, abstract=True):
 
 
 class MaxPooling2D(Pooling2D):
-    """Keeps the largest value of every window; added cells never win."""
+    """Takes the maximum of each window; padding is ignored."""
 
     words = ("pool", "maxpool", "max pool")
     followers = ("Conv2D", "Flatten", "Dropout", "GlobalAveragePooling2D")
@@ -74,7 +74,7 @@ class MaxPooling2D(Pooling2D):
 
 
 class AveragePooling2D(Pooling2D):
-    """Takes the mean of every window; added cells are left out of it."""
+    """Takes the mean of each window; padding is ignored."""
 
     words = ("avgpool", "average pool", "mean pool")
     followers = ("Conv2D", "Flatten", "Dropout")
@@ -87,7 +87,7 @@ class AveragePooling2D(Pooling2D):
 
 
 class GlobalAveragePooling2D(Layer):
-    """Takes the mean of every channel over the whole image."""
+    """Takes the mean of each channel over the whole image."""
 
     category = "pooling"
     words = ("gap", "global pool", "global average")

@@ -38,19 +38,19 @@ def _l2() -> Option[float]:
 
 
 class L1(Regularizer, word="l1"):
-    """Pulls weights to exactly 0."""
+    """L1 penalty: pulls weights to exactly 0."""
 
     l1 = _l1()
 
 
 class L2(Regularizer, word="l2"):
-    """Keeps weights small."""
+    """L2 penalty: keeps weights small."""
 
     l2 = _l2()
 
 
 class L1L2(Regularizer, word="l1_l2"):
-    """Both penalties at once."""
+    """L1 and L2 penalty together."""
 
     title = "l1 and l2"
 

@@ -13,9 +13,9 @@ from studio.engine.layers.layer import Layer
 
 
 class Rescaling(Layer):
-    """Multiplies by a fixed number and adds another: scale·x + offset.
+    """Computes scale·x + offset with two fixed numbers.
 
-    Whole numbers become float32 first.
+    Integers are converted to float32 first.
     """
 
     category = "preprocessing"

@@ -19,7 +19,7 @@ MAX_BORDER = 4096
 
 
 class Flatten(Layer):
-    """Lays every sample out as one row, the last dimension running fastest."""
+    """Flattens each sample into one dimension, in row-major order."""
 
     category = "shape"
     dtypes: ClassVar[tuple[DType, ...]] = MOVED
@@ -38,7 +38,7 @@ class Flatten(Layer):
 
 
 class Reshape(Layer):
-    """Gives every sample another shape with as many elements."""
+    """Changes the shape of each sample; the number of elements stays the same."""
 
     category = "shape"
     dtypes: ClassVar[tuple[DType, ...]] = MOVED
@@ -104,7 +104,7 @@ def _write_border(value: Border) -> Plain:
 
 
 class ZeroPadding2D(Layer):
-    """Surrounds an image with zeros."""
+    """Adds rows and columns of zeros around an image."""
 
     category = "shape"
     dtypes: ClassVar[tuple[DType, ...]] = MOVED

@@ -192,7 +192,7 @@ class CrossEntropy(Loss, abstract=True):
 class CategoricalCrossentropy(
     CrossEntropy, aliases=("categorical_crossentropy", "categorical_cross_entropy")
 ):
-    """-Σ t·ln p, for targets that are rows of shares (one-hot)."""
+    """-Σ t·ln p, for targets that are rows of probabilities (one-hot)."""
 
     instruction = loss.LossCE
 
@@ -211,7 +211,7 @@ class CategoricalCrossentropy(
 class SparseCategoricalCrossentropy(
     CrossEntropy, aliases=("sparse_categorical_crossentropy", "sparse_categorical_cross_entropy")
 ):
-    """-ln p of the right class, for targets that are class indices."""
+    """-ln p of the true class, for targets that are class indices."""
 
     instruction = loss.LossSparseCE
     indices = True

@@ -109,7 +109,7 @@ class AccuracyMetric(Metric, abstract=True):
 
 
 class Accuracy(AccuracyMetric, aliases=("accuracy", "acc")):
-    """Share of entries predicted right, of the kind that fits predictions and targets."""
+    """Fraction of correct predictions; binary, categorical or sparse, as the targets are."""
 
     def kind(self, p: Shape, t: Shape) -> str:
         """By shapes."""
@@ -117,7 +117,7 @@ class Accuracy(AccuracyMetric, aliases=("accuracy", "acc")):
 
 
 class BinaryAccuracy(AccuracyMetric, aliases=("binary_accuracy",)):
-    """Share of outputs on the right side of a threshold."""
+    """Fraction of outputs on the correct side of a threshold."""
 
     threshold = number("Predictions above this count as 1.", 0.5)
 
@@ -132,7 +132,7 @@ class BinaryAccuracy(AccuracyMetric, aliases=("binary_accuracy",)):
 
 
 class CategoricalAccuracy(AccuracyMetric, aliases=("categorical_accuracy",)):
-    """Share of entries whose largest output is that of the target row."""
+    """Fraction of predictions whose largest output is the largest of the target row."""
 
     def kind(self, p: Shape, t: Shape) -> str:
         """Categorical."""
@@ -141,7 +141,7 @@ class CategoricalAccuracy(AccuracyMetric, aliases=("categorical_accuracy",)):
 
 
 class SparseCategoricalAccuracy(AccuracyMetric, aliases=("sparse_categorical_accuracy",)):
-    """Share of entries whose largest output is that of the target's index."""
+    """Fraction of predictions whose largest output is the target's class."""
 
     def kind(self, p: Shape, t: Shape) -> str:
         """Sparse."""

@@ -101,7 +101,7 @@ class Optimizer(Configured, family="optimizer", package="studio.engine.optim"):
 
 
 class SGD(Optimizer, aliases=("sgd",)):
-    """Gradient descent, with momentum on request (Sutskever et al. 2013).
+    """Gradient descent with optional momentum (Sutskever et al. 2013).
 
     ``form='average'`` is Dylann's momentum: m = momentum·m + (1 - momentum)·g; w -= rate·m.
     """
@@ -125,7 +125,7 @@ class SGD(Optimizer, aliases=("sgd",)):
 
 
 class RMSprop(Optimizer, aliases=("rmsprop",)):
-    """Divides by a running root mean square of the gradient (Tieleman and Hinton 2012)."""
+    """Divides the gradient by its running root mean square (Tieleman and Hinton 2012)."""
 
     positional = ("learning_rate", "rho", "momentum", "epsilon", "centered")
     title = "RMSprop"
@@ -197,7 +197,7 @@ class AdamW(Adam, aliases=("adamw",)):
 
 
 class Adagrad(Optimizer, aliases=("adagrad",)):
-    """Divides by the root of the sum of squares (Duchi et al. 2011)."""
+    """Divides the gradient by the root of its sum of squares (Duchi et al. 2011)."""
 
     positional = ("learning_rate", "initial_accumulator_value", "epsilon")
 
@@ -218,7 +218,7 @@ class Adagrad(Optimizer, aliases=("adagrad",)):
 
 
 class Adadelta(Optimizer, aliases=("adadelta",)):
-    """Steps in the unit of the parameter (Zeiler 2012).
+    """Scales steps by running means of squared steps and gradients (Zeiler 2012).
 
     ``previous_mean`` divides by the mean square from before the step, as deeplearn.js does.
     """

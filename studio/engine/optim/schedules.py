@@ -54,7 +54,7 @@ class Constant(Schedule, aliases=("constant",)):
 
 
 class StepDecay(Schedule, aliases=("step",)):
-    """Multiplies the rate by ``decay_rate`` after every ``decay_steps`` steps."""
+    """Multiplies the rate by ``decay_rate`` every ``decay_steps`` steps."""
 
     initial_learning_rate = _first_rate()
     decay_steps = integer("Steps between drops.", low=1, start=1000)
@@ -66,7 +66,7 @@ class StepDecay(Schedule, aliases=("step",)):
 
 
 class ExponentialDecay(Schedule, aliases=("exponential",)):
-    """Shrinks the rate by ``decay_rate`` over every ``decay_steps`` steps."""
+    """Multiplies the rate by ``decay_rate`` over ``decay_steps`` steps, a little at each."""
 
     initial_learning_rate = _first_rate()
     decay_steps = integer("Steps per factor.", low=1, start=1000)
@@ -81,7 +81,7 @@ class ExponentialDecay(Schedule, aliases=("exponential",)):
 
 
 class InverseTimeDecay(Schedule, aliases=("inverse_time",)):
-    """Divides the rate by a number that grows with the steps."""
+    """Divides the rate by 1 + decay_rate·step/decay_steps."""
 
     initial_learning_rate = _first_rate()
     decay_steps = integer("Steps after which one decay_rate is added.", low=1, start=1000)
@@ -96,7 +96,7 @@ class InverseTimeDecay(Schedule, aliases=("inverse_time",)):
 
 
 class PolynomialDecay(Schedule, aliases=("polynomial",)):
-    """Goes from one rate to another along a power curve."""
+    """Moves from one rate to another along a power curve."""
 
     initial_learning_rate = _first_rate()
     decay_steps = integer("Steps until the end rate.", low=1, start=1000)
@@ -118,7 +118,7 @@ class PolynomialDecay(Schedule, aliases=("polynomial",)):
 
 
 class CosineDecay(Schedule, aliases=("cosine",)):
-    """Falls along half a cosine (Loshchilov and Hutter 2017), after an optional straight rise."""
+    """Falls along half a cosine (Loshchilov and Hutter 2017), after an optional warm-up."""
 
     initial_learning_rate = _first_rate()
     decay_steps = integer("Steps of the decay.", low=1, start=1000)
@@ -142,7 +142,7 @@ class CosineDecay(Schedule, aliases=("cosine",)):
 
 
 class CosineDecayRestarts(Schedule, aliases=("cosine_restarts",)):
-    """Falls along half a cosine again and again (Loshchilov and Hutter 2017)."""
+    """Falls along half a cosine and restarts, repeatedly (Loshchilov and Hutter 2017)."""
 
     initial_learning_rate = _first_rate()
     first_decay_steps = integer("Steps of the first cycle.", low=1, start=1000, label="First steps")
@@ -167,7 +167,7 @@ class CosineDecayRestarts(Schedule, aliases=("cosine_restarts",)):
 
 
 class PiecewiseConstantDecay(Schedule, aliases=("piecewise",)):
-    """One rate up to each boundary, another behind it."""
+    """One fixed rate up to each boundary, another after it."""
 
     boundaries = integers(
         "Last step of each piece but the last, ascending.", low=0, start=[1000, 2000]
@@ -261,7 +261,7 @@ def rate_option(default: float) -> Option[Rate]:
 
 
 class WarmUp(Schedule, aliases=("warmup",)):
-    """Rises in a straight line to the rate that another schedule begins with, then follows it."""
+    """Rises linearly to the first rate of another schedule, then follows it."""
 
     after: Option[Rate] = spec(
         "Learning rate or schedule after the warm-up.",

@@ -54,7 +54,7 @@ def _listed(path: Path) -> dict[str, str]:
         raise FormatError(
             "expected a list of plugins",
             who=str(path),
-            hint="delete the file; plugins can then be switched on again",
+            hint="delete the file; plugins can then be turned on again",
         )
     return {str(name): str(version) for name, version in names.items()}
 
@@ -85,8 +85,8 @@ def why_off(found: Found, enabled: dict[str, str]) -> str:
     if found.problem:
         return found.problem
     if found.plugin.name not in enabled:
-        return "switched off"
+        return "turned off"
     wanted = enabled[found.plugin.name]
     if wanted and wanted != found.plugin.version:
-        return f"version {wanted} was switched on, this is {found.plugin.version}"
+        return f"version {wanted} was turned on, this is {found.plugin.version}"
     return ""

@@ -123,6 +123,6 @@ def _register(program: Program, ref: Ref) -> bool:
 
 def _unpaired(program: Program, index: int) -> BackendError:
     return BackendError(
-        f"FUSE and END must pair up: line {index} stands alone",
+        f"FUSE and END must pair up: line {index} has no partner",
         who=program.name,
     )

@@ -171,7 +171,7 @@ def _idx(path: Path, base: Path | None) -> Recognised:
     kind = "IDX files"
     names = _names(path.parent)
     if "train-" in path.name and any(n.startswith(("t10k-images", "test-images")) for n in names):
-        note = f"the test part beside {path.name} is used too"
+        note = f"the test part in the folder of {path.name} is used too"
         return Recognised({"source": "idx", "path": stored_path(path.parent, base)}, kind, (note,))
     if "labels" in path.name:
         images = path.with_name(path.name.replace("labels", "images").replace("idx1", "idx3"))

@@ -244,7 +244,7 @@ class RunList:
             self.refresh()
 
         self._tasks.start(
-            "Move the runs beside the project", lambda _: _move_runs(before, now), done,
+            "Move the runs next to the project", lambda _: _move_runs(before, now), done,
             self._failed, quiet=True, if_left="finish",
         )  # fmt: skip
 

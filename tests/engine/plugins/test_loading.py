@@ -80,7 +80,7 @@ def test_a_plugin_is_loaded_once_it_is_switched_on(tmp_path: Path) -> None:
     (found,) = find_plugins(tmp_path)
     assert found.plugin == Plugin("doubling", "1.2")
     answer = report(tmp_path)
-    assert answer["states"] == {"doubling": ["switched off", False]}
+    assert answer["states"] == {"doubling": ["turned off", False]}
     assert "Doubling" not in answer["layers"]
     set_enabled(tmp_path, found.plugin, on=True)
     answer = report(tmp_path)
@@ -96,7 +96,7 @@ def test_another_version_is_not_what_was_switched_on(tmp_path: Path) -> None:
     plugin(tmp_path, "doubling", LAYER.format(name="Doubling", more=""))
     set_enabled(tmp_path, Plugin("doubling", "1.1"), on=True)
     assert report(tmp_path)["states"] == {
-        "doubling": ["version 1.1 was switched on, this is 1.2", True]
+        "doubling": ["version 1.1 was turned on, this is 1.2", True]
     }
 
 
@@ -109,7 +109,7 @@ def test_the_variable_says_all(tmp_path: Path) -> None:
     assert report(tmp_path, **{VARIABLE: "doubling==1.2, "})["loaded"] == ["doubling 1.2"]
     assert report(tmp_path, **{VARIABLE: "absent"})["states"] == {
         "absent": ["it is not installed", True],
-        "doubling": ["switched off", False],
+        "doubling": ["turned off", False],
     }
 
 

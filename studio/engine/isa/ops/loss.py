@@ -211,7 +211,7 @@ class Hits(Instruction, category="metric"):
 
     p = reads("Predictions [N,…,K].", differentiable=False)
     t = reads("Targets: rows, class indices, or 0/1 in the shape of p.", differentiable=False)
-    y = writes("The share, a scalar.")
+    y = writes("The fraction, a scalar.")
     kind = choice("How predictions and targets are compared.", "categorical", "sparse", "binary")
     threshold = number("Where a binary prediction becomes 1.", 0.5, tail=True)
 

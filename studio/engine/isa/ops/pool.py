@@ -1,4 +1,4 @@
-"""Pooling over windows of rows and columns, and over the whole picture."""
+"""Pooling over windows of rows and columns, and over the whole image."""
 
 from __future__ import annotations
 

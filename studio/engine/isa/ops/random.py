@@ -25,7 +25,7 @@ class Dropout(Instruction, code=10, mnemonic="DROPOUT", category="random", saves
 
     x = reads("Input.")
     y = writes("Output, shape of the input.")
-    rate = number("Share of elements dropped.", 0.5, low=0.0, high=0.999999)
+    rate = number("Fraction of elements dropped.", 0.5, low=0.0, high=0.999999)
     stream = integer("Stream of the generator.", 0, low=0, tail=True)
     step = side_input("Step block that keys the draw.")
 
@@ -111,7 +111,7 @@ class AugmentShift(Augment, code=332, mnemonic="AUGMENT_SHIFT"):
 
 
 class AugmentRotate(Augment, code=333, mnemonic="AUGMENT_ROTATE"):
-    """Turn and zoom images at random about their centre, bilinear; new cells are ``fill``.
+    """Rotate and zoom images at random about their centre, bilinear; new cells are ``fill``.
 
     angle = (2·u0 - 1)·degrees, zoom = 1 + u1·(zoom - 1); y[i,j] samples x at the centre plus the
     inverse rotation of (i,j) minus the centre, divided by the zoom.

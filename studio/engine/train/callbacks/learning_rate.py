@@ -41,7 +41,7 @@ class LearningRateScheduler(Callback):
 
 
 class ReduceLROnPlateau(ProjectCallback):
-    """Multiplies the rate by ``factor`` when ``monitor`` stops improving (Keras 3)."""
+    """Multiplies the learning rate by ``factor`` when ``monitor`` stops improving (Keras 3)."""
 
     positional = ("monitor",)
 

@@ -159,6 +159,6 @@ def resolve_source(base: Path, text: str) -> Path:
         raise DataError(
             f"a relative path must stay inside the project's folder: {quoted(text)} leaves it",
             who="data",
-            hint="copy the data beside the project, or give its absolute path",
+            hint="copy the data into the project's folder, or give its absolute path",
         )
     return resolved

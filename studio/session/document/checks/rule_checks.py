@@ -34,7 +34,7 @@ def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem
             return Problem(
                 "layer.plugin", "error", node.id,
                 f"{plugin} is not loaded; {node.type_name} is part of it",
-                "switch the plugin on in the preferences, or install it and start again",
+                "turn the plugin on in the preferences, or install it and start again",
             )  # fmt: skip
         return Problem(
             "layer.unknown", "error", node.id, f"unknown layer type {node.type_name!r}",
@@ -63,7 +63,7 @@ def _absent_activation(node: CanvasNode) -> Problem | None:
             return Problem(
                 "layer.plugin", "error", node.id,
                 f"{home} is not loaded; the activation {name} is part of it",
-                "switch the plugin on in the preferences, or choose another activation",
+                "turn the plugin on in the preferences, or choose another activation",
             )  # fmt: skip
     return None
 

@@ -194,7 +194,7 @@ def _missing_problems(state: DocumentState) -> Iterator[Problem]:
         yield Problem(
             f"training.plugin.{number}", "error", "",
             f"{plugin} is not loaded; {parts} of the training settings {verb} part of it",
-            "switch the plugin on in the preferences, or choose other settings",
+            "turn the plugin on in the preferences, or choose other settings",
         )  # fmt: skip
 
 

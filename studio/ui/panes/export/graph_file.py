@@ -39,7 +39,7 @@ def _drawn(studio: Studio, canvas: QWidget | None) -> tuple[GraphScene, QRectF]:
     room = scene.itemsBoundingRect()
     if room.isEmpty():
         scene.deleteLater()
-        raise DataError("there is nothing on the canvas to draw", who="picture")
+        raise DataError("there is nothing on the canvas to draw", who="image")
     return scene, room.marginsAdded(QMarginsF(_MARGIN, _MARGIN, _MARGIN, _MARGIN))
 
 

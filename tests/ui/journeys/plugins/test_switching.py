@@ -106,9 +106,7 @@ def test_a_new_version_has_to_be_switched_on_again(
     example.write_text(EXAMPLE.read_text().replace('__version__ = "1.0"', '__version__ = "1.1"'))
     person = start()
     dialog = opened(person)
-    assert state_of(person, dialog, "example").startswith(
-        "Version 1.0 was switched on, this is 1.1."
-    )
+    assert state_of(person, dialog, "example").startswith("Version 1.0 was turned on, this is 1.1.")
     assert not box_of(person, dialog, "example").isChecked()
     switch(person, dialog, "example")
     assert enabled(dirs) == {"example": "1.1"}

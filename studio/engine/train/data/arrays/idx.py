@@ -197,4 +197,4 @@ def _labels_beside(images: Path) -> Path:
     for candidate in (name, plain, plain + ".gz"):
         if images.with_name(candidate).is_file():
             return images.with_name(candidate)
-    raise DataError(f"there is no labels file {name} beside it", who=images.name)
+    raise DataError(f"there is no labels file {name} in its folder", who=images.name)
