@@ -72,7 +72,9 @@ _COMPOSED: Mapping[str, Function] = {
     "tanh_shrink": Function("x - tanh x.", build=_tanh_shrink, order=12),
     "hard_silu": Function("x·hard_sigmoid(x).", build=_gated, order=14, aliases=("hard_swish",)),
     "softmax": Function(
-        "Probabilities over the last dimension.", build=lambda to, x, port: to.softmax(x, port), order=21
+        "Probabilities over the last dimension.",
+        build=lambda to, x, port: to.softmax(x, port),
+        order=21,
     ),
     "log_softmax": Function(
         "Logarithm of softmax.",

@@ -94,7 +94,7 @@ def test_a_loop_is_named_link_by_link() -> None:
         (lambda g: g.add(make("Concatenate", axis=1), "conv2d", "input"), ShapeError,
          r"\[concatenate\] expected inputs that differ in dimension 1 only"),
         (lambda g: g.add(make("BatchNormalization", axis=1), "input"), ShapeError, "last dim"),
-        (lambda g: g.add(make("Softmax", axis=0), "dense"), ShapeError, "behind the batch"),
+        (lambda g: g.add(make("Softmax", axis=0), "dense"), ShapeError, "after the batch"),
         (lambda g: g.add(g.layer("dense"), "dense"), GraphError, "shared layer needs inputs of"),
         (lambda g: g.add(make("Dense", 2**31 - 1), "conv2d"), GraphError, "elements"),
     ],

@@ -228,7 +228,7 @@ class Hits(Instruction, category="metric"):
 
 
 class Accuracy(Hits, code=310, mnemonic="ACCURACY", category="metric"):
-    """Share of entries predicted right.
+    """Fraction of entries predicted correctly.
 
     categorical: argmax p == argmax t; sparse: argmax p == t; binary: (p > threshold) == t, averaged
     over the last dimension too. The first of equal maxima counts. No gradient.
@@ -238,7 +238,7 @@ class Accuracy(Hits, code=310, mnemonic="ACCURACY", category="metric"):
 
 
 class WeightedAccuracy(Hits, code=519, mnemonic="WEIGHTED_ACCURACY", category="metric", since=2):
-    """Share of the weight of entries that are predicted right.
+    """Fraction of the weight of entries that are predicted correctly.
 
     Σ weight·right / Σ weight, and 0 where all weights are 0; what is right is what ACCURACY counts.
     Weights are those of entries [N] or of positions [N,…]. No gradient.

@@ -178,7 +178,9 @@ class Project:
     def runs_path(self) -> Path:
         """The folder of its runs, ``<name>.runs`` beside the file."""
         if self.path is None:
-            raise FormatError("runs are saved in the project's folder: save the project first", who=self.name)
+            raise FormatError(
+                "runs are saved in the project's folder: save the project first", who=self.name
+            )
         return self.path.with_suffix(".runs")
 
     def with_training(self, **changes: object) -> Project:
