@@ -20,6 +20,7 @@ from studio.engine.isa.ops import loss as loss_ops
 from studio.engine.isa.program import Program
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.graph import LayerGraph, Node, Port
+from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
 
@@ -181,6 +182,7 @@ class _Lowering:
         self.values: dict[Port, Ref] = {}
         self.masks: dict[Port, Ref] = {}
         self.labels: list[str] = []
+        self.counted: list[dict[str, object]] = []
 
     def run(self) -> Program:
         """The finished program."""
@@ -200,6 +202,8 @@ class _Lowering:
         meta = dict(self.spec.meta)
         if self.labels:
             meta["metrics"] = json.dumps(self.labels)
+        if self.counted:
+            meta["counted"] = json.dumps(self.counted)
         return self.builder.finish(tuple(self.data.fed), tuple(outputs), meta)
 
     def _make_inputs(self) -> None:
@@ -380,9 +384,29 @@ class _Lowering:
             for index, (name, p, t) in enumerate(zip(names, predictions, targets, strict=True)):
                 for metric in objective.metrics[index]:
                     label = f"{name}_{metric.label}" if several else metric.label
+                    if isinstance(metric, CountedMetric):
+                        place = len(self.labels) + len(self.counted)
+                        self.counted.append(self._emit_counts(metric, p, t, label, place))
+                        continue
                     values.append(metric.emit(self.builder, p, t, f"metrics/{label}"))
                     self.labels.append(label)
             self._emit_record(values)
+
+    def _emit_counts(
+        self, metric: CountedMetric, p: Ref, t: Ref, label: str, place: int
+    ) -> dict[str, object]:
+        """Count for a metric; what the program says of it."""
+        group, names = "train" if self.mode == "train" else "eval", dict[str, str]()
+
+        def keep(port: str, shape: Shape, dtype: DType) -> Ref:
+            ref = self.builder.tensor(
+                f"{group}/{label}/{port}", shape, dtype, Role.METRIC, late=True
+            )
+            names[port] = self.builder.peek(ref).name
+            return ref
+
+        metric.count(self.builder, p, t, keep)
+        return {"label": label, "metric": metric.to_json(), "counts": names, "place": place}
 
     def _emit_record(self, values: list[Ref]) -> None:
         group = "train" if self.mode == "train" else "eval"

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import BackendSession
+from studio.engine.train.network.epoch_counts import EpochCounts
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Numbers: TypeAlias = npt.NDArray[np.float32]
@@ -30,15 +31,22 @@ class _Read:
         first: number of its first record.
         rows: rows of the batch of each record.
         future: the ring's contents behind those steps.
+        counts: the counts of the epoch behind them.
     """
 
     first: int
     rows: tuple[int, ...]
     future: Future[Array]
+    counts: tuple[Future[Array], ...]
+
+    @property
+    def done(self) -> bool:
+        """Whether all of it is there."""
+        return all(future.done() for future in (self.future, *self.counts))
 
 
 class MetricsReader:
-    """Means of one epoch, each step weighted by its rows, in float64.
+    """Means of one epoch, each step weighted by its rows, in float64, and what it has counted.
 
     Args:
         session: holds the ring.
@@ -61,6 +69,7 @@ class MetricsReader:
         self._heard = heard
         self._reads: deque[_Read] = deque()
         self._queued: list[int] = []
+        self._counts = EpochCounts(session, program)
         self.begin(0)
 
     @property
@@ -76,6 +85,7 @@ class MetricsReader:
         self.rows = rows
         self._sums = np.zeros(len(self.labels))
         self._sums[: len(sums)] = sums
+        self._counts.begin(fresh=not rows)
 
     @property
     def sums(self) -> tuple[float, ...]:
@@ -90,7 +100,8 @@ class MetricsReader:
         """Begin to read what the steps noted so far leave; returns at once."""
         if self._queued:
             future = self._session.read(self._name)
-            self._reads.append(_Read(self._asked, tuple(self._queued), future))
+            counts = tuple(self._counts.ask())
+            self._reads.append(_Read(self._asked, tuple(self._queued), future, counts))
             self._asked += len(self._queued)
             self._queued = []
         while len(self._reads) > _MOST_READS:
@@ -98,7 +109,7 @@ class MetricsReader:
 
     def collect(self) -> None:
         """Take the read-backs that are done."""
-        while self._reads and self._reads[0].future.done():
+        while self._reads and self._reads[0].done:
             self._take(self._reads.popleft())
 
     def finish(self) -> None:
@@ -108,13 +119,14 @@ class MetricsReader:
             self._take(self._reads.popleft())
 
     def means(self) -> dict[str, float]:
-        """Means over the rows counted so far; empty before the first."""
+        """Means, and what follows from counts, of the rows so far; empty before the first."""
         if not self.rows:
             return {}
-        return {
+        found = {
             name: float(total / self.rows)
             for name, total in zip(self.labels, self._sums, strict=True)
         }
+        return self._counts.put_between(found)
 
     def _take(self, read: _Read) -> None:
         ring = np.asarray(read.future.result(), np.float32)
@@ -124,6 +136,7 @@ class MetricsReader:
         terms = np.concatenate([self._sums[np.newaxis], values * rows[:, np.newaxis]])
         self._sums = np.add.accumulate(terms, axis=0)[-1]
         self.rows += sum(read.rows)
+        self._counts.take([np.asarray(future.result()) for future in read.counts])
         if self._heard is not None:
             self._heard(read.first, values)
 

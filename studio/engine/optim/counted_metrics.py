@@ -1,0 +1,116 @@
+"""The base of metrics that are no mean over batches: counts, and a number made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ParameterError
+from studio.engine.core.tensor import Ref, Role, Shape, shape_text
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops import metric
+from studio.engine.optim.metrics import Metric
+
+Counts: TypeAlias = npt.NDArray[Any]
+Keep: TypeAlias = Callable[[str, Shape, DType], Ref]
+"""Makes a tensor that is zeroed when an epoch begins: its port, shape and dtype."""
+
+
+class CountedMetric(Metric, abstract=True):
+    """A number over all rows of an epoch; instructions count on the device, the host divides.
+
+    As `Metric` in Keras' ``metrics``, it leaves sample weights and class weights out.
+    """
+
+    more_is_better = True
+    is_share = True
+    logged: ClassVar[str] = ""
+
+    @classmethod
+    def logged_as(cls) -> str:
+        """``logged``, or the form that every metric has."""
+        return cls.logged or super().logged_as()
+
+    def misfit(self, p: Shape, t: Shape) -> str:
+        """Why it cannot compare predictions and targets of these shapes; empty where it can."""
+        return "" if p == t else "compares rows of numbers, the loss takes class indices"
+
+    def fits(self, p: Shape, t: Shape) -> bool:
+        """Where nothing is wrong."""
+        return not self.misfit(p, t)
+
+    def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
+        """TypeError: there is no number of a batch."""
+        raise TypeError(f"{type(self).__name__} has no number of a batch; see `count`")
+
+    def count(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+        """Append the instructions that count a batch, after a check of the shapes.
+
+        Raises:
+            ParameterError: the metric does not fit the output.
+        """
+        reason = self.misfit(builder.type_of(p).shape, builder.type_of(t).shape)
+        if reason:
+            raise ParameterError(f"{self.label} {reason}", who="metrics", hint=self.hint)
+        self.emit_counts(builder, p, t, keep)
+
+    hint: ClassVar[str] = "use 'accuracy', or a loss that takes rows"
+
+    def emit_counts(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+        """The instructions of `count`."""
+        raise TypeError(f"{type(self).__name__} counts nothing")
+
+    def value(self, counts: Mapping[str, Counts]) -> float:
+        """The number that follows from the counts, by port, in float64."""
+        raise TypeError(f"{type(self).__name__} makes nothing of its counts")
+
+
+def emit_thresholds(
+    builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, thresholds: tuple[float, ...], **how: Any
+) -> None:
+    """THRESHOLD_COUNTS into the port ``counts``.
+
+    Args:
+        builder: takes the instruction.
+        p: predictions.
+        t: targets of their shape.
+        keep: makes the counts.
+        thresholds: ascending.
+        how: attributes of the instruction.
+    """
+    bounds = builder.tensor(
+        "metrics/thresholds", (len(thresholds),), role=Role.CONST, late=True, value=thresholds
+    )
+    classes = builder.type_of(p).shape[-1] if how.get("by_class") else 1
+    counts = keep("counts", (classes, 2, len(thresholds) + 1), DType.int32)
+    builder.append(
+        "metrics",
+        metric.ThresholdCounts(p=p, t=t, thresholds=bounds, counts=counts, **how),
+    )
+
+
+def above(counts: Counts) -> tuple[Counts, Counts]:
+    """Entries above each threshold, of targets that are not zero and that are: [classes, B] each.
+
+    Args:
+        counts: of THRESHOLD_COUNTS, [classes, 2, B + 1].
+    """
+    below = np.cumsum(counts[..., ::-1], axis=-1)[..., -2::-1]
+    return below[:, 1], below[:, 0]
+
+
+def share(part: Any, whole: Any) -> Any:
+    """part / whole, 0 where the whole is 0."""
+    part, whole = np.asarray(part, np.float64), np.asarray(whole, np.float64)
+    return np.divide(part, whole, out=np.zeros(np.broadcast(part, whole).shape), where=whole != 0)
+
+
+def class_misfit(class_id: int | None, p: Shape) -> str:
+    """Why there is no such class; empty where there is."""
+    if class_id is None or class_id < p[-1]:
+        return ""
+    return f"has no class {class_id}: the output is {shape_text(p)}"
