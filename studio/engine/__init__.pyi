@@ -20,6 +20,9 @@ from studio.engine.layers.shaping import Flatten
 from studio.engine.layers.shaping import Reshape
 from studio.engine.layers.shaping import ZeroPadding2D
 from studio.engine.layers.symbol import input_symbol as Input
+from studio.engine.optim.auc import AUC
+from studio.engine.optim.intersection import BinaryIoU
+from studio.engine.optim.intersection import MeanIoU
 from studio.engine.optim.losses import BinaryCrossentropy
 from studio.engine.optim.losses import CategoricalCrossentropy
 from studio.engine.optim.losses import Loss
@@ -39,6 +42,10 @@ from studio.engine.optim.optimizers import Adamax
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.optim.optimizers import RMSprop
 from studio.engine.optim.optimizers import SGD
+from studio.engine.optim.precision_recall import F1Score
+from studio.engine.optim.precision_recall import Precision
+from studio.engine.optim.precision_recall import Recall
+from studio.engine.optim.r2_score import R2Score
 from studio.engine.optim.schedules import Constant
 from studio.engine.optim.schedules import CosineDecay
 from studio.engine.optim.schedules import CosineDecayRestarts
@@ -76,6 +83,7 @@ from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
 
 __all__ = [
+    "AUC",
     "Accuracy",
     "Activation",
     "Adadelta",
@@ -88,6 +96,7 @@ __all__ = [
     "BatchNormalization",
     "BinaryAccuracy",
     "BinaryCrossentropy",
+    "BinaryIoU",
     "CSVLogger",
     "Callback",
     "CategoricalAccuracy",
@@ -103,6 +112,7 @@ __all__ = [
     "EarlyStopping",
     "EpochLines",
     "ExponentialDecay",
+    "F1Score",
     "Flatten",
     "GlobalAveragePooling2D",
     "History",
@@ -114,6 +124,7 @@ __all__ = [
     "Masking",
     "MaxPooling2D",
     "MeanAbsoluteError",
+    "MeanIoU",
     "MeanSquaredError",
     "Metric",
     "Model",
@@ -122,10 +133,13 @@ __all__ = [
     "Optimizer",
     "PiecewiseConstantDecay",
     "PolynomialDecay",
+    "Precision",
     "Project",
     "ProjectCallback",
+    "R2Score",
     "RMSprop",
     "ReLU",
+    "Recall",
     "ReduceLROnPlateau",
     "Rescaling",
     "Reshape",

@@ -47,18 +47,18 @@ class R2Score(CountedMetric, aliases=("r2_score", "r2")):
 
     def value(self, counts: Mapping[str, Counts]) -> float:
         """As Keras; 0 where targets do not vary and predictions are not they."""
-        total, squares, errors = (
-            counts[port].sum(axis=0)[:-1] for port in ("sum", "squares", "errors")
-        )
-        rows = counts["sum"].sum(axis=0)[-1]
+        # The two parts of a sum are added in float64: one float32 is too short for both.
+        found = {port: pair.astype(np.float64).sum(axis=0) for port, pair in counts.items()}
+        total, squares, errors = (found[port][:-1] for port in ("sum", "squares", "errors"))
+        rows = found["sum"][-1]
         with np.errstate(all="ignore"):
             around = squares - total * (total / rows)
             scores = 1.0 - errors / around
             scores = np.where(np.isinf(scores), 0.0, scores)
-            found = float(scores.mean())
+            score = float(scores.mean())
             if self.class_aggregation == "variance_weighted_average":
-                found = float((around * scores).sum() / around.sum())
+                score = float((around * scores).sum() / around.sum())
         free = rows * len(scores) - self.num_regressors - 1.0
         if self.num_regressors and free > 0:
-            found = 1.0 - (1.0 - found) * (rows * len(scores) - 1.0) / free
-        return found
+            score = 1.0 - (1.0 - score) * (rows * len(scores) - 1.0) / free
+        return score

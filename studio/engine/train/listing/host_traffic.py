@@ -20,6 +20,7 @@ from studio.engine.optim.emit_updates import RATES_NAME
 from studio.engine.runtime.kernel_calls import ONCE, HostAction, HostEntry
 from studio.engine.runtime.requirements import persistent_tensors
 from studio.engine.train.data.shards.plan import plan_shards
+from studio.engine.train.network.epoch_counts import counts_of
 
 if TYPE_CHECKING:
     from studio.engine.compiler.plan_memory import MemoryPlan
@@ -92,11 +93,17 @@ class _Traffic:
                 yield self._moved("upload", tensor, every)
             elif tensor.role is Role.STEP:
                 yield self._moved("upload", tensor, f"before {_STRETCH}")
+        counts = {tensor.name for tensor in counts_of(self.program)}
+        for tensor in kept:
+            if tensor.name in counts:
+                yield self._moved("clear", tensor, f"every {self._stretch}")
         for number in self.program.inputs:
             yield self._moved("feed", self.program.tensors[number], "every batch")
         for tensor in kept:
             if tensor.role is Role.METRIC:
-                yield self._moved("read back", tensor, self._reading(tensor))
+                # Counts are read with the ring.
+                ring = next(t for t in kept if t.role is Role.METRIC and t.name not in counts)
+                yield self._moved("read back", tensor, self._reading(ring))
         if self.program.inputs:
             for number in self.program.outputs:
                 yield self._moved("fetch", self.program.tensors[number], "every batch")
@@ -134,8 +141,12 @@ class _Traffic:
                 entry = self._moved("upload", tensor, "every shard")
                 yield entry._replace(nbytes=entry.nbytes // 2)
             else:
-                epoch = "every epoch" if self.program.mode == "train" else "every evaluation"
-                yield self._moved("upload", tensor, epoch if order else ONCE)
+                when = f"every {self._stretch}" if order else ONCE
+                yield self._moved("upload", tensor, when)
+
+    @property
+    def _stretch(self) -> str:
+        return "epoch" if self.program.mode == "train" else "evaluation"
 
     def _reading(self, ring: Tensor) -> str:
         last = f"after {ring.shape[0]} steps at the latest"

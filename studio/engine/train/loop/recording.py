@@ -19,8 +19,9 @@ from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.loop.control import State
 from studio.engine.train.loop.epoch_loop import EpochLoop
+from studio.engine.train.network.epoch_counts import counts_of
 from studio.engine.train.network.metrics_reader import Numbers
-from studio.engine.train.network.network import STATE_ROLES, Network
+from studio.engine.train.network.network import STATE_ROLES, Network, check_fit
 from studio.engine.train.project.project import Project
 from studio.engine.train.runs.marks import Mark, MarkKind, append_mark
 from studio.engine.train.runs.run_folder import RunFolder
@@ -398,6 +399,9 @@ def checkpoint_of(
     )
     tensors = network.read(STATE_ROLES)
     tensors[STEP_NAME] = np.array(network.session.read(STEP_NAME).result())
+    if position.rows:
+        for counts in counts_of(network.program("train")):
+            tensors[counts.name] = np.array(network.session.read(counts.name).result())
     settings = network.task.settings
     return Checkpoint(
         tensors,
@@ -419,6 +423,18 @@ def restore_step_block(network: Network, found: Checkpoint) -> None:
     block = found.tensors.get(STEP_NAME)
     if block is not None and block.shape == (STEP_WORDS,) and block.dtype == np.int32:
         network.session.write(STEP_NAME, np.ascontiguousarray(block))
+
+
+def restore_counts(network: Network, found: Checkpoint) -> None:
+    """Go on counting the epoch the checkpoint stands in; CheckpointError where counts are missing.
+
+    Nothing is written where it stands between two epochs.
+    """
+    counts = counts_of(network.program("train")) if found.position.rows else []
+    check_fit(tuple(counts), found.tensors, "checkpoint")
+    network.session.ensure(counts)
+    for tensor in counts:
+        network.session.write(tensor.name, np.ascontiguousarray(found.tensors[tensor.name]))
 
 
 def restore_callbacks(callbacks: Sequence[Callback], found: Checkpoint) -> None:

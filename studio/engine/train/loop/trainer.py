@@ -30,6 +30,7 @@ from studio.engine.train.loop.recording import (
     StepRecorder,
     checkpoint_of,
     restore_callbacks,
+    restore_counts,
     restore_step_block,
     summary_of,
 )
@@ -442,6 +443,7 @@ class Trainer:
         restore_step_block(self.network, found)
         position = found.position
         require_place(position, loop)
+        restore_counts(self.network, found)
         loop.total_step = position.total_step
         loop.begin(position.step, position.rows, position.sums)
         self._place.epoch = position.epoch

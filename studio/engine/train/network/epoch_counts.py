@@ -15,7 +15,7 @@ from studio.engine.core.tensor import Tensor
 from studio.engine.isa.program import Program
 from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.metrics import Metric
-from studio.engine.runtime.backend import Session as BackendSession
+from studio.engine.runtime.backend import BackendSession
 
 Array: TypeAlias = npt.NDArray[Any]
 

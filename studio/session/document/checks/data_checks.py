@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from studio.engine.core.errors import CompileError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.layer import Layer, shape_text
+from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
 from studio.engine.train.project.plugin_use import missing_settings
@@ -199,7 +200,10 @@ def _metric_problems(end: _TrainedOutput) -> Iterator[Problem]:
     indices = end.loss.indices
     for metric in end.metrics or _default_metrics(end):
         predictions = (1, *end.shape)
-        if not metric.fits(predictions, predictions[:-1] if indices else predictions):
+        targets = predictions[:-1] if indices else predictions
+        if isinstance(metric, CountedMetric):
+            yield from _counting_problems(end, metric, metric.misfit(predictions, targets))
+        elif not metric.fits(predictions, targets):
             wanted = "rows" if indices else "class indices"
             came = "class indices" if indices else "rows"
             yield Problem(
@@ -207,6 +211,13 @@ def _metric_problems(end: _TrainedOutput) -> Iterator[Problem]:
                 f"{metric.label} compares {wanted}, {type(end.loss).__name__} takes {came}",
                 "leave the metrics unset, so the data chooses them",
             )  # fmt: skip
+
+
+def _counting_problems(
+    end: _TrainedOutput, metric: CountedMetric, reason: str
+) -> Iterator[Problem]:
+    if reason:
+        yield Problem("metrics.form", "error", end.node, f"{metric.label} {reason}", metric.hint)
 
 
 def _default_metrics(end: _TrainedOutput) -> tuple[Metric, ...]:
