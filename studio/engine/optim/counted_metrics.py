@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -10,9 +12,10 @@ import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError
-from studio.engine.core.tensor import Ref, Role, Shape, shape_text
+from studio.engine.core.tensor import Ref, Role, Shape, Tensor, shape_text
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops import metric
+from studio.engine.isa.program import Program
 from studio.engine.optim.metrics import Metric
 
 Counts: TypeAlias = npt.NDArray[Any]
@@ -114,3 +117,36 @@ def class_misfit(class_id: int | None, p: Shape) -> str:
     if class_id is None or class_id < p[-1]:
         return ""
     return f"has no class {class_id}: the output is {shape_text(p)}"
+
+
+@dataclass(frozen=True)
+class CountedLabel:
+    """A metric that counts.
+
+    Attributes:
+        label: what logs call it.
+        metric: makes the number.
+        tensors: of its counts, by port.
+        place: where it stands among the labels of the program.
+    """
+
+    label: str
+    metric: CountedMetric
+    tensors: Mapping[str, Tensor]
+    place: int
+
+
+def counted_labels(program: Program) -> tuple[CountedLabel, ...]:
+    """What a program counts over an epoch."""
+    found = []
+    for entry in json.loads(program.meta.get("counted", "[]")):
+        found_metric = Metric.resolve(entry["metric"])
+        if isinstance(found_metric, CountedMetric):
+            tensors = {p: program.tensors.named(n) for p, n in entry["counts"].items()}
+            found.append(CountedLabel(entry["label"], found_metric, tensors, entry["place"]))
+    return tuple(found)
+
+
+def counts_of(program: Program) -> list[Tensor]:
+    """The tensors that are zeroed when an epoch begins."""
+    return [tensor for one in counted_labels(program) for tensor in one.tensors.values()]

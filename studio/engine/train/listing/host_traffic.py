@@ -16,11 +16,11 @@ from studio.engine.core.errors import DataError
 from studio.engine.core.tensor import ROWS, Role, Tensor
 from studio.engine.isa.program import Program, Storage
 from studio.engine.layers.initializers import starts_at_zero
+from studio.engine.optim.counted_metrics import counts_of
 from studio.engine.optim.emit_updates import RATES_NAME
 from studio.engine.runtime.kernel_calls import ONCE, HostAction, HostEntry
 from studio.engine.runtime.requirements import persistent_tensors
 from studio.engine.train.data.shards.plan import plan_shards
-from studio.engine.train.network.epoch_counts import counts_of
 
 if TYPE_CHECKING:
     from studio.engine.compiler.plan_memory import MemoryPlan

@@ -14,12 +14,12 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.formats.checkpoint import Checkpoint, Position
 from studio.engine.isa.ops.data import STEP_WORDS
+from studio.engine.optim.counted_metrics import counts_of
 from studio.engine.optim.emit_updates import STEP_NAME
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.loop.control import State
 from studio.engine.train.loop.epoch_loop import EpochLoop
-from studio.engine.train.network.epoch_counts import counts_of
 from studio.engine.train.network.metrics_reader import Numbers
 from studio.engine.train.network.network import STATE_ROLES, Network, check_fit
 from studio.engine.train.project.project import Project

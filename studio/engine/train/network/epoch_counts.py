@@ -2,57 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.core.tensor import Tensor
 from studio.engine.isa.program import Program
-from studio.engine.optim.counted_metrics import CountedMetric
-from studio.engine.optim.metrics import Metric
+from studio.engine.optim.counted_metrics import counted_labels, counts_of
 from studio.engine.runtime.backend import BackendSession
 
 Array: TypeAlias = npt.NDArray[Any]
 
 _WRAP = 1 << 32
-
-
-@dataclass(frozen=True)
-class CountedLabel:
-    """A metric that counts.
-
-    Attributes:
-        label: what logs call it.
-        metric: makes the number.
-        tensors: of its counts, by port.
-        place: where it stands among the labels of the program.
-    """
-
-    label: str
-    metric: CountedMetric
-    tensors: Mapping[str, Tensor]
-    place: int
-
-
-def counted_labels(program: Program) -> tuple[CountedLabel, ...]:
-    """What a program counts over an epoch."""
-    found = []
-    for entry in json.loads(program.meta.get("counted", "[]")):
-        metric = Metric.resolve(entry["metric"])
-        if isinstance(metric, CountedMetric):
-            tensors = {p: program.tensors.named(n) for p, n in entry["counts"].items()}
-            found.append(CountedLabel(entry["label"], metric, tensors, entry["place"]))
-    return tuple(found)
-
-
-def counts_of(program: Program) -> list[Tensor]:
-    """The tensors that are zeroed when an epoch begins."""
-    return [tensor for one in counted_labels(program) for tensor in one.tensors.values()]
 
 
 class EpochCounts:

@@ -14,12 +14,13 @@ from studio.engine.formats.gbasm import load_gbasm, save_gbasm
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
+from studio.engine.optim.counted_metrics import counts_of
 from studio.engine.optim.precision_recall import Precision
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.model.model import Model
 from studio.engine.train.model.sequential import Sequential
-from studio.engine.train.network.epoch_counts import EpochCounts, counts_of
+from studio.engine.train.network.epoch_counts import EpochCounts
 from studio.engine.train.network.programs import Programs
 from studio.engine.train.project.task import Task
 from tests.engine.train.small_tasks import task
