@@ -20,7 +20,7 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.model.model import Model
 from studio.engine.train.model.sequential import Sequential
-from studio.engine.train.network.epoch_counts import EpochCounts
+from studio.engine.train.network.metrics_reader import EpochCounts
 from studio.engine.train.network.programs import Programs
 from studio.engine.train.project.task import Task
 from tests.engine.train.small_tasks import task
@@ -172,14 +172,18 @@ def test_counts_go_on_growing_where_the_device_wraps_around() -> None:
     program = Programs(counted()).program("train")
     counts = EpochCounts(None, program)  # type: ignore[arg-type]
     tensors = counts_of(program)
-    near = np.uint32((1 << 32) - 10)
+    near = (1 << 32) - 10
 
-    def arrays(value: np.uint32) -> list[np.ndarray]:
-        return [np.full(t.shape, value, np.uint32).view(np.int32) for t in tensors]
+    def reading(right: int) -> list[np.ndarray]:
+        found = [np.full(t.shape, near, np.uint32) for t in tensors]
+        found[0][0, 1, 1] = right
+        return [array.view(np.int32) for array in found]
 
-    counts.take(arrays(near))
-    counts.take(arrays(np.uint32(5)))
-    assert all((total == (1 << 32) + 5).all() for total in counts._totals.values())
+    assert tensors[0].name == "train/recall/counts"
+    counts.take(reading(near))
+    counts.take(reading(5))
+    wanted = ((1 << 32) + 5) / ((1 << 32) + 5 + near)
+    assert counts.put_between({"loss": 0.0})["recall"] == pytest.approx(wanted, rel=1e-12)
 
 
 def test_a_metric_says_what_it_wants() -> None:
