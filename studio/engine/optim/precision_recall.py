@@ -48,7 +48,7 @@ class RateMetric(CountedMetric, abstract=True):
 
 
 class Precision(RateMetric, aliases=("precision",)):
-    """Share of the predicted positives that are positive."""
+    """Fraction of the predicted positives that are positive."""
 
     def value(self, counts: Mapping[str, Counts]) -> float:
         """True positives by predicted ones; 0 where there are none."""
@@ -57,7 +57,7 @@ class Precision(RateMetric, aliases=("precision",)):
 
 
 class Recall(RateMetric, aliases=("recall",)):
-    """Share of the positives that are predicted."""
+    """Fraction of the positives that are predicted."""
 
     def value(self, counts: Mapping[str, Counts]) -> float:
         """True positives by positives; 0 where there are none."""
