@@ -36,7 +36,7 @@ LINES = "engine/isa/test_line.py"
 ENCODERS = f"{LINES}::test_dylanns_encoder_bugs_are_absent"
 MODES = "engine/compiler/test_lower_modes.py"
 RUNS = "engine/compiler/test_lower_runs.py"
-TRAINER = "engine/train/test_trainer.py"
+TRAINER = "engine/train/loop/test_trainer.py"
 
 COVERED: dict[str, tuple[str, ...]] = {
     "ADD encodes its first operand twice": (

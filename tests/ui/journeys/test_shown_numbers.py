@@ -284,8 +284,9 @@ def _look_at_profiler(journey: Journey, files: RunFiles) -> None:
         if each.objectName() == "profiled_steps"
     )  # fmt: skip
     samples, together = next(iter(times.values()))[0].shape[0], _together(trace)
-    seen.number(place, "instrumented steps", steps.partition("kernels of")[2], samples)
-    seen.number(place, "kernels together", steps.rpartition("clock, ")[2], together, digits=3)
+    measured = steps.partition("kernels ")[2]
+    seen.number(place, "instrumented steps", measured.partition("(")[2], samples)
+    seen.number(place, "kernels together", measured, together, digits=3)
     pause = np.diff(files.steps["relative"])
     inside = pause[(np.arange(1, len(pause) + 1) % STEPS) != 0]
     shown = person.see(QLabel, "step_time")
