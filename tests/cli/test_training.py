@@ -29,7 +29,7 @@ def test_sample_is_copied_here_trained_and_recorded(
     monkeypatch.chdir(tmp_path)
     answer = glassbox("train", "iris", *SHORT)
     assert "epoch 1/1  ETA 0:00  loss " in answer.err
-    assert answer.err.startswith("training on the CPU: as asked\n")
+    assert answer.err.startswith("training on the CPU: as chosen\n")
     said = dict(line.split(": ") for line in answer.out.splitlines() if ": " in line)
     assert Path(said["run"]).parts[:2] == ("iris", "iris.runs")
     summary = json.loads((tmp_path / said["run"] / "summary.json").read_text("utf-8"))
@@ -298,7 +298,7 @@ def test_loss_that_is_no_number_stops_in_one_sentence(
     path.write_text(json.dumps(project), encoding="utf-8")
     text = refused("train", "iris", "--backend", "cpu", "--epochs", 20)
     assert "must be finite" in text
-    assert "hint: its operands were finite: check their magnitude" in text
+    assert "hint: its inputs were finite: they may be too large" in text
 
 
 def test_stopped_training_says_how_to_go_on(

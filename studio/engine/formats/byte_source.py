@@ -123,7 +123,8 @@ def open_regular(
             raise refuse(f"a {kind} file must be a regular file, got {found}", who=who)
         file = path.open("rb")
     except FileNotFoundError:
-        raise refuse(f"there is no file {path}", who=who) from None
+        what = "there is no such file" if str(path) == who else f"there is no file {path}"
+        raise refuse(what, who=who) from None
     except OSError as error:
         raise refuse(f"cannot read the file: {error.strerror or error}", who=who) from error
     except ValueError as error:

@@ -154,8 +154,8 @@ def _hint(program: Program, ins: Instruction, held: list[Ref], broken: list[str]
     if broken:
         return f"{' and '.join(broken)} is NaN or infinite: check the layer's options"
     if isinstance(ins, Update):
-        return "its operands were finite but too large: lower the learning rate or clip gradients"
-    return "its operands were finite: check their magnitude, and where the function is undefined"
+        return "its inputs were finite but too large: lower the learning rate or clip gradients"
+    return "its inputs were finite: they may be too large, or outside the function's domain"
 
 
 def _bad_attributes(ins: Instruction) -> list[tuple[str, float]]:

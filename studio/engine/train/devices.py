@@ -72,11 +72,12 @@ def open_backend(
             hint=did_you_mean(choice, CHOICES),
         )
     if choice == "cpu":
-        return _cpu("as asked", compiled=compiled)
+        return _cpu("as chosen", compiled=compiled)
     order = ", kernels in program order" if in_order else ""
     if choice == "gl":
         backend, software = _open_gl(provider, in_order)
-        return Opened(backend, f"training on {backend.device}, as asked" + order + _aside(software))
+        why = f"training on {backend.device}, as chosen{order}{_aside(software)}"
+        return Opened(backend, why)
     try:
         backend, software = _open_gl(provider, in_order)
     except BackendError as error:

@@ -101,7 +101,7 @@ class Segments(QWidget):
         tip = self._actions[action_id].tip
         button.setChecked(self._actions.is_checked(action_id))
         button.setEnabled(not reason)
-        button.setToolTip(f"{tip}\n{reason}" if reason else tip)
+        button.setToolTip(f"{tip}\n{reason[:1].upper()}{reason[1:]}." if reason else tip)
         if button.isChecked():
             self._one.setText(button.text())
             self._one.setToolTip(tip)

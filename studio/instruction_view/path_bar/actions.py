@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def _same_as(kind: Kind, word: str, keys: str) -> Action[PathBar]:
     return Action(
-        f"go.{word}", f"Same as {word}", f"Show the {word} of what is selected.", (keys,), "View",
+        f"go.{word}", f"Go to its {word}", f"Show the {word} of what is selected.", (keys,), "View",
         aliases=("path", "level"), group="path", needs="sight",
         run=lambda bar: bar.go(kind), enabled=lambda bar: bar.why_not(kind),
     )  # fmt: skip

@@ -273,7 +273,7 @@ class _Part(QToolButton):
         if shown != self.text():
             self.setText(shown)
         tip = f"Select the {self._word}" if self.isEnabled() else ""
-        said = f"{self._whole}\n{tip}" if shown != self._whole else tip
+        said = f"{self._whole}\n{tip}".rstrip() if shown != self._whole else tip
         if said != self.toolTip():
             self.setToolTip(said)
 

@@ -109,7 +109,7 @@ class RoleLegend(QScrollArea):
         button.setObjectName(f"tensor_map.role.{role}")
         button.setText(f"{role} {bytes_text(nbytes)}")
         button.setToolTip(
-            f"{ROLE_NOTES[role]}\n{exact_text(nbytes)} bytes in total. Click to show "
+            f"{ROLE_NOTES[role].capitalize()}.\n{exact_text(nbytes)} bytes in total. Click to show "
             "only this role."
         )
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)

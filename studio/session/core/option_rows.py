@@ -65,7 +65,7 @@ def plain_text(value: Plain, option: Option[Any] | None = None) -> str:
     if isinstance(value, dict):
         kind, config = value.get("type"), value.get("config")
         if kind is None:
-            return ", ".join(f"{k} {plain_text(v)}" for k, v in value.items()) or "as it is"
+            return ", ".join(f"{k} {plain_text(v)}" for k, v in value.items()) or "its defaults"
         return str(kind) if not config else f"{kind} ({plain_text(config)})"
     return str(value)
 

@@ -211,7 +211,7 @@ class ProfilingModel:
     def why_no_dry_run(self) -> str:
         """Why a step cannot be tried now, in a few words; empty when it can."""
         if self._running is not None:
-            return "one is running"
+            return "a measurement is running"
         if self._trainer is not None:
             return "a training is running and measured"
         if self._task() is None:
@@ -245,7 +245,7 @@ class ProfilingModel:
             return "no step was measured yet"
         if self._trainer is not None:
             return "a training is using the device"
-        return "one is running" if self._running is not None else ""
+        return "a measurement is running" if self._running is not None else ""
 
     def want_peaks(self) -> None:
         """Measure the device for the roofline as soon as it is free, unless it is known."""

@@ -73,7 +73,7 @@ class FormRow(QObject):
         self.button = QToolButton(parent)
         self.button.setObjectName(f"reset_{option.name}")
         self.button.setAccessibleName(f"Reset {option.label.lower()}")
-        self.button.setToolTip(f"Reset to default. {default_text(option)}")
+        self.button.setToolTip(f"Reset to default. {default_text(option)}".rstrip())
         self.button.setFixedSize(QSize(_RESET, theme.HIT))
         self.button.setIconSize(QSize(14, 14))
         self.button.setStyleSheet("padding: 0; border-width: 1px;")

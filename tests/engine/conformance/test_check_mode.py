@@ -103,8 +103,8 @@ def test_the_whole_sentence(backend: Backend) -> None:
         "[CONV2D] 0x3 conv/linear must be finite: got 1 of 24 elements that are not, the first "
         "inf at [1, 0, 2, 1], written by line 1 `CONV2D 0x2 0x- 0x1 0x3 1 1 0 0 1 1` in forward "
         "from 0x1 relu/output (finite), 0x2 conv/kernel (finite) (layer conv)\n"
-        "  hint: its operands were finite: check their magnitude, and where the function is "
-        "undefined"
+        "  hint: its inputs were finite: they may be too large, or outside the function's "
+        "domain"
     )
 
 
@@ -118,7 +118,7 @@ def test_a_fused_line_is_found_alone(backend: Backend, value: float, kind: str) 
     assert text.startswith("[LOG] 0x2 y must be finite: got 2 of 6 elements that are not, ")
     assert f"the first {kind} at [1, 0]" in text
     assert "in forward from 0x1 hidden (finite) (layer log)" in text
-    assert "its operands were finite" in text
+    assert "its inputs were finite" in text
 
 
 def test_what_was_fed_bad_is_blamed_and_not_called_finite(backend: Backend) -> None:

@@ -113,7 +113,7 @@ def test_caps_on_length_and_values(tmp_path: Path) -> None:
 def test_files_that_are_not_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b'{"a": [1, 2.5, null]}')
     assert load_json(tmp_path / "a.json") == {"a": [1, 2.5, None]}
-    for path, words in [(tmp_path / "b", "there is no file"), (tmp_path, "regular file")]:
+    for path, words in [(tmp_path / "b", "there is no such file"), (tmp_path, "regular file")]:
         with pytest.raises(FormatError, match=words):
             load_json(path)
     with pytest.raises(FormatError, match="NUL"):

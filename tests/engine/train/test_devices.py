@@ -13,7 +13,7 @@ from studio.engine.train.devices import open_backend
 def test_the_cpu_is_there_when_asked_for() -> None:
     with open_backend("cpu") as opened:
         assert opened.backend.name == "cpu"
-        assert opened.why == "training on the CPU: as asked"
+        assert opened.why == "training on the CPU: as chosen"
 
 
 def test_another_word_is_refused() -> None:

@@ -35,7 +35,7 @@ class StaleBand(QWidget):
         self._show.setCheckable(True)
         self._show.toggled.connect(self._full.setVisible)
         self._revert = self._button(
-            "stale.revert", "Revert", "Take the graph back that was trained; that can be undone"
+            "stale.revert", "Revert", "Restore the graph that was trained. You can undo this."
         )
         self._revert.clicked.connect(self._take_back)
         self._retrain = self._button("stale.retrain", "Retrain", "Train the current graph")

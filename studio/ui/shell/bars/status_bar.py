@@ -296,7 +296,7 @@ class StatusBar(QWidget):
         tip = f"Loss of the last step: {numbers.exact(latest)}"
         checked = curves.latest("loss", "validation")
         if checked is not None:
-            tip += f"\n Validation loss: {numbers.number(checked)}"
+            tip += f"\nValidation loss: {numbers.number(checked)}"
         self._facts["loss"].show_fact(Fact(f"Loss {numbers.number(latest)}", tip))
 
     def _show_tasks(self) -> None:

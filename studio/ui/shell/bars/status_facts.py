@@ -42,7 +42,7 @@ def state_fact(studio: Studio) -> Fact:
         parts.append(training.staleness)
     foreign = foreign_graph(is_busy=training.is_busy, is_stale=training.is_stale)
     text = f"{training.word} · {foreign}" if foreign else training.word
-    return Fact(text, ". ".join(parts), icon, role)
+    return Fact(text, ". ".join(f"{part[:1].upper()}{part[1:]}" for part in parts), icon, role)
 
 
 def validity_fact(studio: Studio) -> Fact:
@@ -78,7 +78,8 @@ def compile_fact(studio: Studio, age: float | None) -> Fact:
         return Fact("Compiling", "Compiling the program", "busy", "accent")
     if result is None:
         why = "" if compilation.error is None else compilation.error.message
-        return Fact("No program", why or "Add a layer and the program appears", "listing", "text3")
+        tip = f"{why[:1].upper()}{why[1:]}" if why else "Add a layer and the program appears"
+        return Fact("No program", tip, "listing", "text3")
     if compilation.is_stale:
         edits = compilation.stale_edits
         count = "" if not edits else " by 1 edit" if edits == 1 else f" by {edits} edits"

@@ -134,7 +134,7 @@ def test_programs_that_cannot_be_run_are_refused(
     (tmp_path / "bad.gbi").write_bytes(data)
     with pytest.raises(FormatError, match="checksum"):
         execute(tmp_path / "bad.gbi", rows, cpu)
-    with pytest.raises(FormatError, match="there is no file"):
+    with pytest.raises(FormatError, match="there is no such file"):
         execute(tmp_path / "none.gbi", rows, cpu)
 
 
