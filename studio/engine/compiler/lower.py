@@ -181,6 +181,7 @@ class _Lowering:
         self.mask_types = graph.masks()
         self.values: dict[Port, Ref] = {}
         self.masks: dict[Port, Ref] = {}
+        self.mask_weights: dict[int, Ref] = {}
         self.labels: list[str] = []
         self.counted: list[dict[str, object]] = []
 
@@ -298,7 +299,7 @@ class _Lowering:
         """Weights by position of an output with a mask, times those it has (Keras' rule).
 
         A position that counts weighs total/counting, so that the mean over all positions is one
-        over those that count; without any the loss is 0.
+        over those that count; without any the loss is 0. Metrics weigh by the mask alone.
         """
         name = "loss/mask" if len(self.graph.outputs) == 1 else f"loss/{self.names[index]}/mask"
 
@@ -309,6 +310,7 @@ class _Lowering:
         share = emit(reduce.ReduceMean, "share", x=counts)
         share = emit(arithmetic.AddScalar, "divisor", x=share, beta=_SMALLEST_SHARE)
         found = emit(arithmetic.Div, "weights", a=counts, b=share)
+        self.mask_weights[index] = found
         if not weights.present:
             return found
         ranks = [len(self.builder.type_of(ref).shape) for ref in (found, weights)]
@@ -371,24 +373,20 @@ class _Lowering:
         if several:
             values += terms
             self.labels += [f"{name}_loss" for name in names]
-        for port, name, chosen in zip(
-            self.graph.outputs, names, objective.metrics, strict=True
-        ):  # fmt: skip
-            if chosen and port in self.masks:
-                raise CompileError(
-                    "metrics of an output with a mask are not supported",
-                    who=name,
-                    hint="measure it by its loss, which leaves masked positions out",
-                )
         with self.builder.owned_by("metrics"):
             for index, (name, p, t) in enumerate(zip(names, predictions, targets, strict=True)):
                 for metric in objective.metrics[index]:
                     label = f"{name}_{metric.label}" if several else metric.label
-                    if isinstance(metric, CountedMetric):
+                    weights = self.mask_weights.get(index)
+                    if isinstance(metric, CountedMetric) and weights is None:
                         place = len(self.labels) + len(self.counted)
                         self.counted.append(self._emit_counts(metric, p, t, label, place))
                         continue
-                    values.append(metric.emit(self.builder, p, t, f"metrics/{label}"))
+                    values.append(
+                        metric.emit(self.builder, p, t, f"metrics/{label}")
+                        if weights is None
+                        else metric.emit_weighted(self.builder, p, t, weights, f"metrics/{label}")
+                    )
                     self.labels.append(label)
             self._emit_record(values)
 

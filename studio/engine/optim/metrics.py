@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.options import number
-from studio.engine.core.tensor import Ref, Shape
+from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import loss
@@ -46,6 +46,20 @@ class Metric(Configured, family="metric", package="studio.engine.optim"):
     def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
         """Append the metric of predictions against targets; returns the scalar."""
         raise TypeError(f"{type(self).__name__} defines no instruction")
+
+    def emit_weighted(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, weights: Ref, name: str
+    ) -> Ref:
+        """Append the metric with a weight for each entry or position; returns the scalar.
+
+        ``weights`` have a mean of 1, or are all 0. ParameterError where the metric takes none.
+        """
+        del builder, p, t, weights, name
+        raise ParameterError(
+            f"{self.label} cannot leave masked positions out",
+            who="metrics",
+            hint="measure by the loss, or take Masking out of the way to this output",
+        )
 
 
 def metric_logged_as(name: str) -> type[Metric] | None:
@@ -90,6 +104,20 @@ class AccuracyMetric(Metric, abstract=True):
 
     def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
         """ACCURACY of the kind."""
+        fields = self._compared(builder, p, t)
+        return builder.emit("metrics", loss.Accuracy, name=name, port="value", **fields)[0]
+
+    def emit_weighted(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, weights: Ref, name: str
+    ) -> Ref:
+        """WEIGHTED_ACCURACY of the kind."""
+        fields = self._compared(builder, p, t)
+        return builder.emit(
+            "metrics", loss.WeightedAccuracy, name=name, port="value", weights=weights, **fields
+        )[0]
+
+    def _compared(self, builder: ProgramBuilder, p: Ref, t: Ref) -> dict[str, Any]:
+        """Operands and attributes of the instruction; ParameterError where targets do not fit."""
         shapes = builder.type_of(p).shape, builder.type_of(t).shape
         kind = self.kind(*shapes)
         if not self.fits(*shapes):
@@ -100,12 +128,8 @@ class AccuracyMetric(Metric, abstract=True):
                 who="metrics",
                 hint="use 'accuracy', which adapts to the loss",
             )
-        fields: dict[str, float] = {}
-        if kind == "binary":
-            fields["threshold"] = self.threshold_value()
-        return builder.emit(
-            "metrics", loss.Accuracy, name=name, port="value", p=p, t=t, kind=kind, **fields
-        )[0]
+        fields = {"threshold": self.threshold_value()} if kind == "binary" else {}
+        return {"p": p, "t": t, "kind": kind, **fields}
 
 
 class Accuracy(AccuracyMetric, aliases=("accuracy", "acc")):
@@ -156,13 +180,21 @@ class Difference(Metric, abstract=True):
 
     def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
         """The loss instruction, in the metrics section."""
+        return self.emit_weighted(builder, p, t, ABSENT, name)
+
+    def emit_weighted(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, weights: Ref, name: str
+    ) -> Ref:
+        """The loss instruction with weights."""
         if not self.fits(builder.type_of(p).shape, builder.type_of(t).shape):
             raise ParameterError(
                 f"{self.label} does not fit the loss's targets: expected rows, got class indices",
                 who="metrics",
                 hint="use 'accuracy', or a loss that takes rows",
             )
-        return builder.emit("metrics", self.instruction, name=name, port="value", p=p, t=t)[0]
+        return builder.emit(
+            "metrics", self.instruction, name=name, port="value", p=p, t=t, weights=weights
+        )[0]
 
 
 class MeanSquaredError(Difference, aliases=("mse", "mean_squared_error")):

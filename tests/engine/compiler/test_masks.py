@@ -27,13 +27,18 @@ from studio.engine import (
 )
 from studio.engine.compiler.lower import lower
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import CompileError, ShapeError
-from studio.engine.core.tensor import TensorType
+from studio.engine.core.errors import ParameterError, ShapeError
+from studio.engine.core.tensor import Ref, TensorType
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops.reduce import ReduceMax
 from studio.engine.layers.graph import Port
 from studio.engine.layers.graph_json import graph_from_json, graph_to_json
+from studio.engine.optim.metrics import Metric
+from tests.engine.registered import registered_meanwhile
 from tests.recorded.masks.cases import (
     CASES,
     LOSSES,
+    METRICS,
     RATE,
     ROWS,
     STEPS,
@@ -62,13 +67,15 @@ def test_losses_and_weights_over_steps_are_those_of_keras(case: str, backend: st
     with Model(x, output, backend=backend) as model:
         shapes = [w.shape for w in model.get_weights()]
         model.set_weights([draw(name, str(i), shape) for i, shape in enumerate(shapes)])
-        model.compile(SGD(RATE), LOSSES.get(name, "mse"))
-        history = model.fit(
-            inputs(name, x.shape), targets(name, output.shape), batch_size=ROWS, epochs=STEPS,
-            sample_weight=sample_weights(name) if weighted else None, shuffle=False,
-        ).history  # fmt: skip
+        metric = METRICS.get(name, "mae")
+        model.compile(SGD(RATE), LOSSES.get(name, "mse"), metrics=[metric])
+        given = inputs(name, x.shape), targets(name, output.shape), ROWS
+        weights = sample_weights(name) if weighted else None
+        history = model.fit(*given, STEPS, sample_weight=weights, shuffle=False).history
+        measured = model.evaluate(*given, sample_weight=weights)
         found = model.get_weights()
     np.testing.assert_allclose(history["loss"], recorded()[f"{case}:losses"], rtol=1e-5)
+    np.testing.assert_allclose(measured, recorded()[f"{case}:measured"], rtol=1e-5)
     for index, weight in enumerate(found):
         np.testing.assert_allclose(
             weight, recorded()[f"{case}:weight{index}"], rtol=1e-4, atol=1e-6
@@ -148,11 +155,20 @@ def test_layers_that_would_have_to_use_a_mask_refuse_it_by_name(layer: Any, mess
         graph_from_json(document).check()
 
 
-def test_metrics_of_an_output_with_a_mask_are_refused() -> None:
-    x = Input((3,))
-    graph = Model(x, Dense(2, name="out")(Masking()(x))).graph
-    with pytest.raises(CompileError, match=r"\[out\] metrics of an output with a mask"):
-        lower(graph, "train", loss="mse", metrics=["mae"])
+def test_a_metric_that_takes_no_weights_refuses_an_output_with_a_mask() -> None:
+    with registered_meanwhile():
+
+        class Largest(Metric):
+            """The largest prediction."""
+
+            def emit(self, builder: ProgramBuilder, p: Ref, t: Ref, name: str) -> Ref:
+                return builder.emit("metrics", ReduceMax, name=name, x=p)[0]
+
+        x = Input((3,))
+        plain, masked = (Model(x, Dense(2)(each)).graph for each in (x, Masking()(x)))
+        assert lower(plain, "train", loss="mse", metrics=[Largest()]).section("metrics")
+        with pytest.raises(ParameterError, match="largest cannot leave masked positions out"):
+            lower(masked, "train", loss="mse", metrics=[Largest()])
 
 
 def test_a_listing_without_masks_has_no_trace_of_them() -> None:

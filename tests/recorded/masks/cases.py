@@ -82,6 +82,8 @@ CASES: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     for each in (rows, behind_weights, value, either, half, replaced, joined, steps, longer)
 }
 LOSSES = {"value": "categorical_crossentropy"}
+METRICS = {"value": "categorical_accuracy"}
+"""Metrics other than ``mae``."""
 WEIGHTED = ("rows",)
 """Cases recorded with sample weights too."""
 

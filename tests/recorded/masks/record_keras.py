@@ -18,6 +18,7 @@ import numpy as np
 from tests.recorded.masks.cases import (
     CASES,
     LOSSES,
+    METRICS,
     RATE,
     STEPS,
     WEIGHTED,
@@ -43,14 +44,18 @@ def record(case: str, weighted: bool) -> dict[str, np.ndarray]:
     model = keras.Model(x, output)
     start = [draw(case, str(i), tuple(w.shape)) for i, w in enumerate(model.weights)]
     model.set_weights(start)
-    model.compile(keras.optimizers.SGD(RATE), LOSSES.get(case, "mse"))
+    metrics = [METRICS.get(case, "mae")]
+    model.compile(keras.optimizers.SGD(RATE), LOSSES.get(case, "mse"), metrics=metrics)
     given = inputs(case, tuple(x.shape[1:])), targets(case, tuple(output.shape[1:]))
     weights = sample_weights(case) if weighted else None
     losses = []
     for _ in range(STEPS):
         model.reset_metrics()
-        losses.append(float(model.train_on_batch(*given, sample_weight=weights)))
-    found = {"losses": np.array(losses)}
+        losses.append(model.train_on_batch(*given, sample_weight=weights)[0])
+    model.reset_metrics()
+    # The metrics of a training step have lost the mask on their way out of JAX's gradient.
+    measured = np.array(model.test_on_batch(*given, sample_weight=weights))
+    found = {"losses": np.array(losses), "measured": measured}
     return found | {f"weight{i}": np.asarray(w) for i, w in enumerate(model.get_weights())}
 
 
