@@ -11,6 +11,7 @@ RENAMED: Mapping[str, str] = {
     "Loss.cross_entropy": "Loss.function",
     "Model.compile(optimizer, loss, metrics, loss_weights)":
         "Model.compile(optimizer, loss, loss_weights, metrics)",
+    "studio.engine.optim.optimizers.Rule": "studio.engine.optim.optimizers.UpdateRule",
     "studio.engine.train.checkpoint.Checkpoint": "studio.engine.formats.checkpoint.Checkpoint",
     "studio.engine.train.checkpoint.Position": "studio.engine.formats.checkpoint.Position",
     "studio.engine.train.settings.CALLBACKS": "ProjectCallback.members",

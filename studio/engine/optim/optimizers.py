@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from studio.engine.core.configured import Configured
 from studio.engine.core.errors import ParameterError
 from studio.engine.core.options import Option, choice, flag, number, optional_number
+from studio.engine.core.renamed import moved
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops import update
 from studio.engine.optim.schedules import Rate, rate_at, rate_option
@@ -30,6 +31,9 @@ def _epsilon() -> Option[float]:
         "Small number that avoids division by zero.", 1e-7, low=0.0, steps="decades",
         effect="Higher values are more stable with tiny gradients.",
     )  # fmt: skip
+
+
+__getattr__ = moved(__name__)
 
 
 @dataclass(frozen=True)
