@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 RENAMED: Mapping[str, str] = {
     "Layer.ends_in_softmax": "Layer.ending",
+    "Layer.transposed": "Parameter.public",
     "Loss.cross_entropy": "Loss.function",
     "Model.compile(optimizer, loss, metrics, loss_weights)":
         "Model.compile(optimizer, loss, loss_weights, metrics)",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import flag, integer
 from studio.engine.core.tensor import ABSENT, Ref, Shape
@@ -11,7 +9,7 @@ from studio.engine.isa.ops.linear import Linear
 from studio.engine.layers.activation_catalog import activation
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.initializers import initializer, kernel_initializer
-from studio.engine.layers.layer import Layer, Parameter
+from studio.engine.layers.layer import TRANSPOSED, Layer, Parameter
 from studio.engine.layers.regularizers import kernel_regularizer, regularizer
 
 
@@ -27,7 +25,6 @@ class Dense(Layer):
     words = ("fc", "linear", "fully connected", "full")
     followers = ("ReLU", "Dropout", "Dense", "Softmax", "BatchNormalization")
     order = 1
-    transposed: ClassVar[frozenset[str]] = frozenset({"kernel"})
     positional = ("units", "activation", "use_bias")
 
     units = integer(
@@ -59,6 +56,7 @@ class Dense(Layer):
             self.kernel_initializer,
             weight=True,
             penalty=self.kernel_regularizer,
+            public=TRANSPOSED,
         )
         bias = Parameter(
             "bias", (self.units,), self.bias_initializer, penalty=self.bias_regularizer
@@ -71,3 +69,7 @@ class Dense(Layer):
         port = context.port_before(self.activation)
         y = context.emit(Linear, port, w=own["kernel"], b=own.get("bias", ABSENT), x=inputs[0])
         return context.activate(self.activation, y)
+
+
+# Layers made from this one before there were public forms have a kernel that is stored like its.
+Dense.transposed = frozenset({"kernel"})

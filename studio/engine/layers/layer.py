@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from studio.engine.core import renamed
 from studio.engine.core.configured import Configured
@@ -63,6 +63,30 @@ def shape_text(shape: Shape) -> str:
     return "[" + ",".join(str(d) for d in shape) + "]"
 
 
+class PublicForm(NamedTuple):
+    """How a parameter stands in files and in ``get_weights``, which is Keras' layout.
+
+    Attributes:
+        permutation: the order of the stored dimensions; empty where it is that.
+        shape: the shape they are then given; None where it is theirs.
+    """
+
+    permutation: tuple[int, ...] = ()
+    shape: Shape | None = None
+
+    def shape_of(self, stored: Shape) -> Shape:
+        """The public shape of a parameter stored with ``stored``."""
+        return self.permuted(stored) if self.shape is None else self.shape
+
+    def permuted(self, stored: Shape) -> Shape:
+        """The shape between the two steps."""
+        return tuple(stored[k] for k in self.permutation) if self.permutation else stored
+
+
+AS_STORED = PublicForm()
+TRANSPOSED = PublicForm((1, 0))
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One tensor a layer owns.
@@ -74,6 +98,7 @@ class Parameter:
         state: saved but not optimised (running statistics).
         weight: a kernel or scale, in contrast to a shift.
         penalty: added to the loss while it is trained.
+        public: how it stands in Keras' layout.
     """
 
     role: str
@@ -82,6 +107,13 @@ class Parameter:
     state: bool = False
     weight: bool = False
     penalty: Regularizer | None = None
+    public: PublicForm = AS_STORED
+
+    def __post_init__(self) -> None:
+        permutation, shape = self.public
+        whole = not permutation or sorted(permutation) == list(range(len(self.shape)))
+        if not whole or (shape is not None and prod(shape) != self.size):
+            raise TypeError(f"{self.role}: {self.public} does not fit the shape {self.shape}")
 
     @property
     def size(self) -> int:
@@ -102,7 +134,9 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         arity: fewest and most inputs, ``None`` for any number.
         dtypes: element types its inputs may have.
         supports_masking: whether a mask of its first input is also that of its output.
-        transposed: roles of parameters that are stored transposed to Keras' form.
+        variables: roles of parameters in Keras' order, where they are numbered in another; running
+            statistics come behind all others in any case.
+        transposed: the old form of `Parameter.public`: roles stored transposed to Keras' form.
         words: what users may type for it besides its name, the shortest first.
         followers: layers that usually come next, most usual first.
         follows: layers that it usually comes after, where those do not name it as a follower;
@@ -115,6 +149,7 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
     arity: ClassVar[tuple[int, int | None]] = (1, 1)
     dtypes: ClassVar[tuple[DType, ...]] = (DType.float32,)
     supports_masking: ClassVar[bool] = False
+    variables: ClassVar[tuple[str, ...]] = ()
     transposed: ClassVar[frozenset[str]] = frozenset()
     words: ClassVar[tuple[str, ...]] = ()
     followers: ClassVar[tuple[str, ...]] = ()
@@ -130,6 +165,8 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
                 f"{cls.__name__}.category: expected one of {', '.join(CATEGORIES)}, "
                 f"got {cls.category!r}"
             )
+        if "transposed" in vars(cls):
+            renamed.warn("Layer.transposed")
         # A word names one layer, so a subclass has none of those of its base.
         cls.words = vars(cls).get("words", ())
         super().__init_subclass__(**given)
@@ -237,6 +274,17 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         """The tensors the layer owns for inputs of ``shapes``, in the order they are numbered."""
         del shapes
         return ()
+
+    def public_form(self, parameter: Parameter) -> PublicForm:
+        """How one of the layer's parameters stands in Keras' layout."""
+        if parameter.public == AS_STORED and parameter.role in self.transposed:
+            return PublicForm(tuple(reversed(range(len(parameter.shape)))))
+        return parameter.public
+
+    def in_public_order(self, parameters: Iterable[Parameter]) -> list[Parameter]:
+        """The parameters in Keras' order: by ``variables``, running statistics last."""
+        places = {role: place for place, role in enumerate(self.variables)}
+        return sorted(parameters, key=lambda p: (p.state, places.get(p.role, len(places))))
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref | tuple[Ref, ...]:
         """Emit the layer's instructions and return its output, or a tuple of its outputs.

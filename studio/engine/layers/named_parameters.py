@@ -37,11 +37,11 @@ class NamedParameter(NamedTuple):
     @property
     def public_shape(self) -> Shape:
         """Shape in Keras' layout."""
-        return public_shape(self.layer, self.parameter.role, self.parameter.shape)
+        return public_shape(self.layer, self.parameter)
 
 
 def named_parameters(graph: LayerGraph) -> list[NamedParameter]:
-    """Layer by layer in running order; of each those trained first, then running statistics."""
+    """Layer by layer in running order; of each in Keras' order, running statistics last."""
     types = graph.types()
     found: list[NamedParameter] = []
     seen: set[Layer] = set()
@@ -49,20 +49,20 @@ def named_parameters(graph: LayerGraph) -> list[NamedParameter]:
         if node.layer in seen:
             continue
         seen.add(node.layer)
-        own = [
+        own = node.layer.parameters(*(types[port].sample for port in node.inputs))
+        found += [
             NamedParameter(
                 f"{node.layer.name}/{p.role}", node.layer, p, stream_of(f"{node.id}/{p.role}")
             )
-            for p in node.layer.parameters(*(types[port].sample for port in node.inputs))
+            for p in node.layer.in_public_order(own)
         ]
-        found += sorted(own, key=lambda each: each.parameter.state)
     return found
 
 
 def public_weights(graph: LayerGraph, stored: Mapping[str, Array]) -> Weights:
     """Weights in Keras' layout (dense kernels [inputs, units]) and order."""
     return {
-        each.name: to_public(each.layer, each.parameter.role, stored[each.name])
+        each.name: to_public(each.layer, each.parameter, stored[each.name])
         for each in named_parameters(graph)
     }
 
@@ -85,12 +85,7 @@ def stored_weights(graph: LayerGraph, public: Mapping[str, Array], who: str) -> 
             else f"{quoted(extra)} fits no layer"
         )
         raise CheckpointError(found, who=who, hint="it was made for another network")
-    return {
-        each.name: to_stored(
-            each.layer, each.parameter.role, public[each.name], each.parameter.shape
-        )
-        for each in wanted
-    }
+    return {each.name: to_stored(each.layer, each.parameter, public[each.name]) for each in wanted}
 
 
 def weights_from_list(graph: LayerGraph, arrays: Sequence[Array], who: str) -> Weights:

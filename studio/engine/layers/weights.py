@@ -9,32 +9,33 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Shape
-from studio.engine.layers.layer import Layer, shape_text
+from studio.engine.layers.layer import Layer, Parameter, shape_text
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
 
-def is_transposed(layer: Layer, role: str) -> bool:
-    """Whether a parameter is stored as the transpose of its public form (dense kernels)."""
-    return role in layer.transposed
+def public_shape(layer: Layer, parameter: Parameter) -> Shape:
+    """The public shape of one of a layer's parameters."""
+    return layer.public_form(parameter).shape_of(parameter.shape)
 
 
-def public_shape(layer: Layer, role: str, stored: Shape) -> Shape:
-    """The public shape of a parameter stored with ``stored``."""
-    return stored[::-1] if is_transposed(layer, role) else stored
-
-
-def to_public(layer: Layer, role: str, stored: Array) -> Array:
+def to_public(layer: Layer, parameter: Parameter, stored: Array) -> Array:
     """Public values, such as a dense kernel as [inputs, units]; a copy in row-major order."""
-    return np.array(stored.T if is_transposed(layer, role) else stored, order="C")
+    form = layer.public_form(parameter)
+    turned = stored.transpose(form.permutation) if form.permutation else stored
+    return np.array(turned.reshape(form.shape_of(parameter.shape)), order="C")
 
 
-def to_stored(layer: Layer, role: str, public: Array, expected: Shape) -> Array:
-    """Values to store, float32; ShapeError unless ``public`` fits the stored shape ``expected``."""
-    wanted = public_shape(layer, role, expected)
+def to_stored(layer: Layer, parameter: Parameter, public: Array) -> Array:
+    """Values to store, float32; ShapeError unless ``public`` has the parameter's public shape."""
+    form = layer.public_form(parameter)
+    wanted = form.shape_of(parameter.shape)
     if tuple(public.shape) != wanted:
         raise ShapeError(
-            f"{role}: expected {shape_text(wanted)}, got {shape_text(public.shape)}", who=layer.who
+            f"{parameter.role}: expected {shape_text(wanted)}, got {shape_text(public.shape)}",
+            who=layer.who,
         )
-    turned = public.T if is_transposed(layer, role) else public
+    turned = public.reshape(form.permuted(parameter.shape))
+    if form.permutation:
+        turned = turned.transpose(np.argsort(form.permutation))
     return np.array(turned, dtype=np.float32, order="C")

@@ -2,17 +2,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 
 import pytest
 
 from studio.engine import Input, Sequential
+from studio.engine.core.discovery import all_or_none
 from studio.engine.core.renamed import RENAMED
+from studio.engine.core.tensor import Ref, Shape
 from studio.engine.formats import checkpoint
 from studio.engine.interop import reading
+from studio.engine.isa.ops.linear import Linear
 from studio.engine.layers import named_parameters
 from studio.engine.layers.activation_layers import Softmax
+from studio.engine.layers.context import LayerContext
 from studio.engine.layers.dense import Dense
+from studio.engine.layers.initializers import parse_initializer
+from studio.engine.layers.layer import Layer, Parameter
 from studio.engine.optim import optimizers
 from studio.engine.optim.losses import BinaryCrossentropy, CategoricalCrossentropy
 from studio.engine.train import checkpoint as old_checkpoint
@@ -21,11 +28,45 @@ from studio.engine.train import step_log as old_step_log
 from studio.engine.train.callbacks.callback import ProjectCallback
 from studio.engine.train.runs import step_log
 
+
+def made_layer() -> Sequential:
+    """A network with a layer of the last release, which is taken out again."""
+    with suppress(_TakenOutError), all_or_none():
+
+        class Turned(Layer):
+            """A layer that stores its kernel transposed."""
+
+            category = "core"
+            transposed = frozenset({"kernel"})
+
+            def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
+                return (Parameter("kernel", (2, *shapes[0]), parse_initializer("ones")),)
+
+            def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+                return context.emit(Linear, w=context.own(*inputs)["kernel"], x=inputs[0])
+
+            def output_shape(self, *shapes: Shape) -> Shape:
+                return (2,)
+
+        network = Sequential([Input((3,)), Turned()])
+        _take_out()
+    return network
+
+
+class _TakenOutError(Exception):
+    """Makes `all_or_none` take the layer out again."""
+
+
+def _take_out() -> None:
+    raise _TakenOutError
+
+
 USES: dict[str, Callable[[], object]] = {
     "Layer.ends_in_softmax": lambda: [
         Dense(2, "softmax").ends_in_softmax(2), Dense(2).ends_in_softmax(2),
         Softmax(1).ends_in_softmax(3),
     ],
+    "Layer.transposed": lambda: made_layer().get_weights()[0].shape,
     "Loss.cross_entropy": lambda: [
         CategoricalCrossentropy().cross_entropy, BinaryCrossentropy().cross_entropy,
     ],
@@ -44,6 +85,7 @@ USES: dict[str, Callable[[], object]] = {
 
 ANSWERS = {
     "Layer.ends_in_softmax": [True, False, False],
+    "Layer.transposed": (3, 2),
     "Loss.cross_entropy": [True, False],
     "Model.compile(optimizer, loss, metrics, loss_weights)": None,
     "studio.engine.optim.optimizers.Rule": optimizers.UpdateRule,

@@ -8,7 +8,8 @@ from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_from_json
-from studio.engine.layers.weights import is_transposed, public_shape, to_public
+from studio.engine.layers.named_parameters import NamedParameter, named_parameters
+from studio.engine.layers.weights import to_public
 from tests.engine.oracle.interpreter import Interpreter
 from tests.recorded.layers.cases import BATCH, CASES, Array, draw
 
@@ -17,10 +18,15 @@ def drawn_parameters(case: str, graph: LayerGraph, program: Program) -> dict[str
     """Stored values of all parameters and statistics, drawn in their public form."""
     found = {}
     for tensor in program.of_role(Role.PARAM, Role.STATE):
-        layer = graph.layer(tensor.name.split("/")[0])
-        drawn = draw(case, tensor.name, public_shape(layer, tensor.port, tensor.shape))
-        found[tensor.name] = drawn.T if is_transposed(layer, tensor.port) else drawn
+        drawn = draw(case, tensor.name, owned(graph, tensor.name).public_shape)
+        # Only dense kernels are stored otherwise.
+        found[tensor.name] = drawn if drawn.shape == tensor.shape and drawn.ndim != 2 else drawn.T
     return found
+
+
+def owned(graph: LayerGraph, name: str) -> NamedParameter:
+    """The parameter of that name."""
+    return next(each for each in named_parameters(graph) if each.name == name)
 
 
 def run_case(case: str) -> dict[str, Array]:
@@ -45,13 +51,13 @@ def run_case(case: str) -> dict[str, Array]:
     found["training"] = machine.get(Ref(prediction))
     found["loss"] = machine.get(Ref(total))
     for tensor in program.of_role(Role.PARAM, Role.STATE):
-        layer = graph.layer(tensor.name.split("/")[0])
+        own = owned(graph, tensor.name)
         if tensor.role is Role.STATE or not tensor.trainable:
             value = machine.get(tensor.ref)
-            found[f"after:{tensor.name}"] = to_public(layer, tensor.port, value)
+            found[f"after:{tensor.name}"] = to_public(own.layer, own.parameter, value)
         else:
             value = machine.get(tensor.ref.gradient)
-            found[f"grad:{tensor.name}"] = to_public(layer, tensor.port, value)
+            found[f"grad:{tensor.name}"] = to_public(own.layer, own.parameter, value)
     for node, ref in zip(graph.inputs, inputs, strict=True):
         found[f"grad:{node.id}"] = machine.get(ref.gradient)
     return found

@@ -15,7 +15,7 @@ from studio.engine.layers.graph_json import graph_from_json
 from studio.engine.layers.weights import to_public
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.optim.optimizers import SGD
-from tests.engine.layers.keras_cases import drawn_parameters
+from tests.engine.layers.keras_cases import drawn_parameters, owned
 from tests.engine.layers.test_layers_match_keras import recorded
 from tests.recorded.layers.cases import BATCH, CASES, Array, draw
 
@@ -41,7 +41,8 @@ def run_on_cpu(case: str, graph: LayerGraph, program: Program) -> tuple[Array, d
         tensor = program.tensors.named(name)
         value = session.read(name).result().astype(np.float64)
         change = value if tensor.role is Role.STATE else start[name] - value
-        moved[name] = to_public(graph.layer(name.split("/")[0]), tensor.port, change)
+        own = owned(graph, name)
+        moved[name] = to_public(own.layer, own.parameter, change)
     backend.close()
     return output, moved
 
