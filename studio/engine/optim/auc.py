@@ -29,6 +29,7 @@ class AUC(CountedMetric, aliases=("auc",)):
     """
 
     is_share = False
+    spelled = "AUC"
     positional = ("num_thresholds", "curve", "summation_method")
     num_thresholds = integer(
         "Points of the curve, evenly spaced from 0 to 1.", 200, low=2, high=10_000

@@ -31,6 +31,7 @@ class CountedMetric(Metric, abstract=True):
 
     more_is_better = True
     is_share = True
+    order = 200
     logged: ClassVar[str] = ""
 
     @classmethod

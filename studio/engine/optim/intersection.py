@@ -27,6 +27,8 @@ class BinaryIoU(CountedMetric, aliases=("binary_iou", "binary_io_u")):
     """Entries of a class predicted right by those that have it or are predicted to."""
 
     logged = "binary_iou"
+    spelled = "binary IoU"
+    title = "Binary IoU"
     positional = ("target_class_ids", "threshold")
     target_class_ids = integers("The classes averaged, of 0 and 1.", (0, 1), low=0)
     threshold = number("Predictions from here on count as 1.", 0.5)
@@ -51,6 +53,8 @@ class MeanIoU(CountedMetric, aliases=("mean_iou", "mean_io_u")):
     """Rows of a class predicted right by those that have it or are predicted to: the mean."""
 
     logged = "mean_iou"
+    spelled = "mean IoU"
+    title = "Mean IoU"
     positional = ("num_classes",)
     num_classes = optional_integer("Number of classes; that of the output by default.", low=2)
     ignore_class = optional_integer("Rows of this class are left out.", low=0)

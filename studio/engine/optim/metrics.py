@@ -20,11 +20,13 @@ class Metric(Configured, family="metric", package="studio.engine.optim"):
     Attributes:
         more_is_better: whether a larger value is the better one.
         is_share: whether it is a part of the whole, read in per cent.
+        spelled: its log name as text writes it; empty where the words of the name will do.
     """
 
     positional: ClassVar[tuple[str, ...] | None] = ()
     more_is_better: ClassVar[bool] = False
     is_share: ClassVar[bool] = False
+    spelled: ClassVar[str] = ""
 
     @classmethod
     def logged_as(cls) -> str:
@@ -70,6 +72,14 @@ def metric_logged_as(name: str) -> type[Metric] | None:
         if issubclass(cls, Metric) and f"_{name}".endswith(f"_{cls.logged_as()}")
     ]
     return max(fitting, key=lambda cls: len(cls.logged_as()), default=None)
+
+
+def metric_words(name: str) -> str:
+    """A log's name as text writes it: ``val mean IoU`` for ``val_mean_iou``."""
+    cls = metric_logged_as(name)
+    if cls is None or not cls.spelled:
+        return name.replace("_", " ")
+    return name.removesuffix(cls.logged_as()).replace("_", " ") + cls.spelled
 
 
 def accuracy_kind(p: Shape, t: Shape) -> str:

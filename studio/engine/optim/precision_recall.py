@@ -72,6 +72,7 @@ class F1Score(CountedMetric, aliases=("f1_score", "f1")):
     """
 
     logged = "f1_score"
+    spelled = "F1 score"
     positional = ("average", "threshold")
     average = choice(
         "Mean over the classes, of all entries at once, or by the entries of each class.",

@@ -21,6 +21,8 @@ class R2Score(CountedMetric, aliases=("r2_score", "r2")):
     """
 
     logged = "r2_score"
+    spelled = "R² score"
+    title = "R² score"
     is_share = False
     positional = ("class_aggregation", "num_regressors")
     class_aggregation = choice(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from studio.engine.optim.metrics import metric_logged_as
+from studio.engine.optim.metrics import metric_logged_as, metric_words
 from studio.session.core.held_out import SHARED_PART
 from studio.session.core.record_order import in_order, sortable
 from studio.session.runs.records import RunRecord
@@ -140,20 +140,30 @@ def _metric_order(name: str) -> tuple[bool, bool, str]:
     return (name == plain, plain == "loss", plain)
 
 
+def metric_title(metric: str) -> str:
+    """What a metric is called: ``Learning rate``, ``Val AUC``."""
+    return _raised(metric_words(metric))
+
+
+def _raised(words: str) -> str:
+    """With a capital in front."""
+    return words[:1].upper() + words[1:]
+
+
 def _short(words: str) -> str:
     """A heading no wider than the numbers under it."""
     return words.replace("accuracy", "acc.")
 
 
 def _metric(name: str) -> RunColumn:
-    plain = name.removeprefix("val_").replace("_", " ")
+    plain = metric_words(name.removeprefix("val_"))
     short = _short(plain)
     kind: Kind = "share" if is_share(name) else "number"
     shown = name in ("loss", "val_loss", "val_accuracy")
-    tip = f"{plain.capitalize()} of the last epoch"
+    tip = f"{_raised(plain)} of the last epoch"
     if not name.startswith("val_"):
         return RunColumn(
-            f"metric.{name}", short.capitalize(), kind, lambda run: run.metrics.get(name),
+            f"metric.{name}", _raised(short), kind, lambda run: run.metrics.get(name),
             f"{tip}, training part.", shown,
         )  # fmt: skip
     return RunColumn(
@@ -163,10 +173,10 @@ def _metric(name: str) -> RunColumn:
 
 
 def _test_metric(name: str) -> RunColumn:
-    plain = name.replace("_", " ")
+    plain = metric_words(name)
     return RunColumn(
         f"test.{name}", f"Test {_short(plain)}", "share" if is_share(name) else "number",
-        lambda run: run.test.get(name), f"{plain.capitalize()} on the test part.",
+        lambda run: run.test.get(name), f"{_raised(plain)} on the test part.",
         shown=name != "loss", note=_shared,
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from studio.engine.core.options import Plain
+from studio.engine.optim.metrics import metric_words
 from studio.session.runs.records import RunRecord
 from studio.session.training.staleness import graph_difference
 
@@ -96,8 +97,8 @@ def _results(run: RunRecord) -> dict[str, Value]:
         "state": run.word,
         "epochs done": run.epochs,
         "time": run.seconds,
-        **{name.replace("_", " "): value for name, value in run.metrics.items()},
-        **{f"test {name.replace('_', ' ')}": value for name, value in run.test.items()},
+        **{metric_words(name): value for name, value in run.metrics.items()},
+        **{f"test {metric_words(name)}": value for name, value in run.test.items()},
     }
 
 

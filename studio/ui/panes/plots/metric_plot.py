@@ -11,7 +11,7 @@ from PySide6.QtGui import QBrush, QFocusEvent, QFontMetricsF, QPainter, QPixmap
 from PySide6.QtWidgets import QGraphicsRectItem, QLabel, QSizePolicy, QWidget
 
 from studio.session.plots.scale import Tick, place_text, place_ticks
-from studio.session.runs.columns import is_share
+from studio.session.runs.columns import is_share, metric_title
 from studio.session.runs.curves_display import Content, CurvesDisplay, Drawn, Stroke
 from studio.ui.panes.plots import strokes
 from studio.ui.panes.plots.axes import (
@@ -32,12 +32,6 @@ _BAD_HEIGHT = 0.05
 _DOT = 5
 _MOST_MARKS = 60
 _MARK_GAP = 3
-
-
-def metric_title(metric: str) -> str:
-    """What a metric is called: ``Learning rate``."""
-    words = metric.replace("_", " ")
-    return words[:1].upper() + words[1:]
 
 
 def value_text(metric: str, value: float) -> str:

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from studio.session.core.held_out import SHARED_PART
 from studio.session.evaluation.results import PARTS
-from studio.session.runs.columns import is_share
+from studio.session.runs.columns import is_share, metric_title
 from studio.session.studio import Studio
 from studio.ui.panes.testing.ask_view import AskView
 from studio.ui.panes.testing.evidence_view import MatrixPanel, SamplesPanel
@@ -345,7 +345,7 @@ class MeasuresHead(QWidget):
             value.setVisible(shown)
             if shown:
                 metric = order[number]
-                name.setText(metric.replace("_", " ").capitalize())
+                name.setText(metric_title(metric))
                 found = metrics[metric]
                 text = numbers.share(found) if is_share(metric) else numbers.number(found)
                 value.setText(text)
