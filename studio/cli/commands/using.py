@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -23,10 +25,10 @@ from studio.engine.core.errors import DataError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
 from studio.engine.formats.npz import save_npz
-from studio.engine.train.data.predict_input import read_inputs
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import OutputFacts, Task
 from studio.engine.train.runs.run_folder import RunFolder, latest_run, list_runs
 from studio.engine.train.runs.weights_origin import WeightsOrigin
 
@@ -85,17 +87,20 @@ def predict(
     folder = run_of(opened, run)
     with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
         origin = origin_of(trained, opened, run)
-        read = read_inputs(inputs, trained.input_spec())
-        outputs = trained.predict(read.values)
-        classes = trained.task.class_names
-        logits = any(loss.takes_logits for loss in trained.task.losses)
+        arrays, rows = trained.read_files(inputs)
+        task = trained.task
+        answers = _answers(task, trained.predict_all(arrays))
+    if len(answers) > 1:
+        _say_several(answers, rows, output, origin, as_json)
+        return
+    outputs, classes, logits = answers[0].outputs, task.class_names, answers[0].logits
     if output is not None:
-        _save(output, outputs, read.names, classes)
+        _save(output, outputs, rows, classes)
     if as_json:
         console.answer_json(
             {
                 "weights": origin.to_json(),
-                "names": list(read.names),
+                "names": list(rows),
                 "classes": list(classes),
                 "outputs": outputs.tolist(),
             }
@@ -106,8 +111,73 @@ def predict(
     else:
         console.table(("input", "answer"), [
             (name, _answer(_shares(row, classes, logits), classes))
-            for name, row in zip(read.names, outputs, strict=True)
+            for name, row in zip(rows, outputs, strict=True)
         ])  # fmt: skip
+    say_origin(origin)
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What one output says.
+
+    Attributes:
+        name: the output.
+        outputs: [rows, …].
+        classes: names of its classes, empty for numbers.
+        logits: whether the outputs are logits of the classes.
+    """
+
+    name: str
+    outputs: np.ndarray
+    classes: tuple[str, ...]
+    logits: bool
+
+    def texts(self) -> list[str]:
+        """One answer for each row, for people."""
+        return [_answer(_shares(row, self.classes, self.logits), self.classes)
+                for row in self.outputs]  # fmt: skip
+
+
+def _answers(task: Task, outputs: Sequence[np.ndarray]) -> list[_Answers]:
+    facts = task.outputs or (OutputFacts("", task.class_names),) * len(outputs)
+    logits = [loss.takes_logits for loss in task.losses] or [False] * len(outputs)
+    found = zip(task.graph.output_names(), outputs, facts, logits, strict=True)
+    return [_Answers(name, values, own.class_names, raw) for name, values, own, raw in found]
+
+
+def _say_several(
+    answers: Sequence[_Answers],
+    rows: tuple[str, ...],
+    output: Path | None,
+    origin: WeightsOrigin,
+    as_json: bool,
+) -> None:
+    """Write and show what a network with several outputs says."""
+    if output is not None:
+        if output.suffix.lower() != ".npz":
+            raise DataError(
+                f"a network with several outputs is written to .npz, got {quoted(output.name)}",
+                who="predict",
+            )
+        save_npz(output, {each.name: each.outputs for each in answers})
+    if as_json:
+        console.answer_json(
+            {
+                "weights": origin.to_json(),
+                "names": list(rows),
+                "classes": {each.name: list(each.classes) for each in answers},
+                "outputs": {each.name: each.outputs.tolist() for each in answers},
+            }
+        )
+        return
+    if output is not None:
+        shown = (f"{each.name} {each.outputs.dtype}{list(each.outputs.shape)}" for each in answers)
+        console.say(f"{output}: {', '.join(shown)}")
+    else:
+        texts = zip(*(each.texts() for each in answers), strict=True)
+        columns = ("input", *(each.name for each in answers))
+        lines = [(name, *each) for name, each in zip(rows, texts, strict=True)]
+        console.table(columns, lines)
     say_origin(origin)
 
 

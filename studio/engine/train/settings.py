@@ -20,6 +20,7 @@ from studio.engine.train.callbacks.early_stopping import EarlyStopping
 from studio.engine.train.callbacks.model_checkpoint import ModelCheckpoint
 
 ClassWeights: TypeAlias = "str | Mapping[str | int, float]"
+"""``balanced``, or a weight by class."""
 MetricTuple: TypeAlias = tuple[Metric, ...]
 
 T = TypeVar("T")
@@ -156,7 +157,13 @@ def _mapping(value: object, name: str, who: str) -> Mapping[str, object]:
     return value
 
 
-def _read_class_weights(value: object, who: str) -> ClassWeights:
+def _read_class_weights(value: object, who: str) -> ClassWeights | dict[str, ClassWeights]:
+    if isinstance(value, Mapping) and any(isinstance(v, str | Mapping) for v in value.values()):
+        return _by_output(value, "class_weights", who, _read_class_table)
+    return _read_class_table(value, who)
+
+
+def _read_class_table(value: object, who: str) -> ClassWeights:
     if value == "balanced":
         return "balanced"
     table = value if isinstance(value, Mapping) else {}
@@ -170,10 +177,13 @@ def _read_class_weights(value: object, who: str) -> ClassWeights:
     return {cast("str | int", key): float(v) for key, v in table.items()}
 
 
-def _write_class_weights(value: ClassWeights | None) -> Plain:
+def _write_class_weights(value: ClassWeights | Mapping[str, ClassWeights] | None) -> Plain:
     if value is None or isinstance(value, str):
         return value
-    return {str(key): weight for key, weight in value.items()}
+    return {
+        str(key): each if isinstance(each, int | float) else _write_class_weights(each)
+        for key, each in value.items()
+    }
 
 
 class TrainingSettings(Configured, family="training settings"):
@@ -278,7 +288,21 @@ class TrainingSettings(Configured, family="training settings"):
     def is_by_output(self) -> bool:
         """Whether loss, metrics or loss weights are given by output name."""
         given = (self.loss, self.metrics, self.loss_weights)
-        return any(isinstance(each, Mapping) for each in given)
+        return self._has_class_tables or any(isinstance(each, Mapping) for each in given)
+
+    @property
+    def _has_class_tables(self) -> bool:
+        """Whether class weights are given by output name."""
+        table = self.class_weights
+        values = table.values() if isinstance(table, Mapping) else ()
+        return any(isinstance(each, str | Mapping) for each in values)
+
+    def class_weights_of(self, output: str) -> ClassWeights | None:
+        """The class weights of an output; those given for all are the same object."""
+        table = self.class_weights
+        if self._has_class_tables and isinstance(table, Mapping):
+            return cast("ClassWeights | None", table.get(output))
+        return cast("ClassWeights | None", table)
 
     def loss_of(self, output: str) -> Loss | None:
         """The loss of an output; None where the data chooses it."""
@@ -294,6 +318,9 @@ class TrainingSettings(Configured, family="training settings"):
             given = self.option_values[what]
             if isinstance(given, Mapping):
                 require_outputs(given, outputs, what)
+        if self._has_class_tables and isinstance(self.class_weights, Mapping):
+            table = {str(name): each for name, each in self.class_weights.items()}
+            require_outputs(table, outputs, "class_weights")
 
     @property
     def who(self) -> str:

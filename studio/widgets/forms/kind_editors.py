@@ -224,6 +224,14 @@ class WeightsEditor(Editor):
     def show_value(self, value: Plain, *, is_mixed: bool = False) -> None:
         self._value = value
         table = value if isinstance(value, dict) else {}
+        by_output = any(isinstance(each, str | dict) for each in table.values())
+        self.box.setEnabled(not by_output)
+        if by_output:
+            self.box.setPlaceholderText(plain_text(value))
+            self.box.setToolTip(plain_text(value))
+            self.box.setCurrentIndex(-1)
+            self.form.hide()
+            return
         key = "table" if table else "balanced" if value == "balanced" else ""
         self.box.setCurrentIndex(self.box.findData(key))
         names = tuple(dict.fromkeys((*self.classes, *table)))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
-from studio.engine.train.data.normalization import Array
+from studio.engine.train.data.normalization import Array, NormalizationKind
 from studio.engine.train.data.splitting import (
     random_split_indices,
     stratified_split_indices,
@@ -24,6 +24,42 @@ STORAGE_TYPES = ("uint8", "int32", "float32")
 """The element types samples are kept in, on the host and on the device."""
 
 _HASH_BYTES = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class InputArray:
+    """Samples of one input of a network.
+
+    Attributes:
+        name: the input; empty for the only one, whatever its name.
+        values: samples [n, …, c] as uint8, int32 or float32.
+        kind: what they are.
+        value_range: lowest and highest raw value where the kind of data states them.
+        normalization: how they are normalised; None as the project says.
+        array: name of the array in the file; empty where it has none.
+    """
+
+    name: str
+    values: Array
+    kind: DatasetKind
+    value_range: tuple[float, float] | None = None
+    normalization: NormalizationKind | None = None
+    array: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class TargetArray:
+    """Targets of one output of a network.
+
+    Attributes:
+        name: the output; empty for the only one, whatever its name.
+        y: int32[n] class indices, or float32[n, k] numbers.
+        class_names: one per class; empty for numbers.
+    """
+
+    name: str
+    y: npt.NDArray[np.int32] | npt.NDArray[np.float32]
+    class_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +78,8 @@ class Dataset:
         value_range: lowest and highest raw value where the kind of data states them (pixels).
         held_out: the part the source itself sets aside for testing, if it does.
         notes: what the loader decided or skipped, one sentence each.
+        inputs: arrays by input name, x the first of them; empty where x goes to the only input.
+        targets: arrays by output name, y the first of them; empty where y goes to the only output.
 
     Raises:
         DataError: the parts do not fit together, named by the data set.
@@ -58,6 +96,8 @@ class Dataset:
     value_range: tuple[float, float] | None = None
     held_out: Dataset | None = None
     notes: tuple[str, ...] = field(default=())
+    inputs: tuple[InputArray, ...] = ()
+    targets: tuple[TargetArray, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
@@ -141,19 +181,36 @@ class Dataset:
     @property
     def sample_bytes(self) -> int:
         """Bytes of one sample and its label as stored."""
-        return (self.x.nbytes + self.y.nbytes) // len(self.x)
+        return sum(array.nbytes for array in self._arrays()) // len(self.x)
+
+    def all_inputs(self) -> tuple[InputArray, ...]:
+        """The inputs; x without a name where it is the only one."""
+        own = InputArray("", self.x, self.kind, self.value_range)
+        return self.inputs or (own,)
+
+    def all_targets(self) -> tuple[TargetArray, ...]:
+        """The targets; y without a name where it is the only one."""
+        return self.targets or (TargetArray("", self.y, self.class_names),)
+
+    def _arrays(self) -> tuple[Array, ...]:
+        inputs, targets = self.all_inputs(), self.all_targets()
+        return (*(each.values for each in inputs), *(each.y for each in targets))
 
     @cached_property
     def sha256(self) -> str:
         """Hex hash of the content: types, shapes, values, class and feature names of all parts."""
         digest = sha256()
-        for array in (self.x, self.y):
+        for array in self._arrays():
             digest.update(f"{array.dtype.name}{list(array.shape)}".encode())
             step = max(1, _HASH_BYTES * len(array) // max(1, array.nbytes))
             for begin in range(0, len(array), step):
                 block = np.ascontiguousarray(array[begin : begin + step])
                 digest.update(block.astype(block.dtype.newbyteorder("<"), copy=False).data)
         digest.update(repr((self.class_names, self.feature_names)).encode())
+        if self.inputs:
+            names = [each.name for each in self.inputs], [each.name for each in self.targets]
+            classes = [each.class_names for each in self.targets]
+            digest.update(repr((names, classes)).encode())
         if self.held_out is not None:
             digest.update(self.held_out.sha256.encode())
         return digest.hexdigest()
@@ -177,6 +234,13 @@ class Dataset:
             lines.append(f"{len(counts)} classes: {shown}{more}")
         else:
             lines.append(f"{self.y.shape[1]} regression target(s)")
+        for each in self.inputs[1:]:
+            sizes = "x".join(str(size) for size in each.values.shape[1:])
+            lines.append(f"input {each.name}: {sizes} {each.values.dtype}")
+        for target in self.targets[1:]:
+            count = len(target.class_names)
+            numbers = f"{target.y.shape[-1]} regression target(s)"
+            lines.append(f"output {target.name}: {f'{count} classes' if count else numbers}")
         if self.held_out is not None:
             lines.append(f"own test part: {len(self.held_out)}")
         lines.extend(self.notes)
@@ -185,12 +249,16 @@ class Dataset:
 
     def subset(self, indices: npt.NDArray[np.int32], name: str = "") -> Dataset:
         """The samples at ``indices``, copied in that order; the own test part is left off."""
+        inputs = tuple(replace(each, values=each.values[indices]) for each in self.inputs)
+        targets = tuple(replace(each, y=each.y[indices]) for each in self.targets)
         return replace(
             self,
-            x=self.x[indices],
-            y=self.y[indices],
+            x=inputs[0].values if inputs else self.x[indices],
+            y=targets[0].y if targets else self.y[indices],
             name=name or self.name,
             held_out=None,
+            inputs=inputs,
+            targets=targets,
         )
 
     def split(self, fraction: float, seed: int, stratify: bool = True) -> tuple[Dataset, Dataset]:

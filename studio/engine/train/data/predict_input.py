@@ -1,7 +1,7 @@
 """What a user hands to predict (arrays, images, tables) as one array of the model's input."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -92,6 +92,44 @@ def read_inputs(
     if not parts:
         raise DataError("there are no inputs", who="input")
     return RawInputs(np.concatenate(parts) if len(parts) > 1 else parts[0], tuple(names))
+
+
+def read_named_inputs(
+    paths: Sequence[Path], specs: Mapping[str, InputSpec], limits: DataLimits = DEFAULT_LIMITS
+) -> tuple[list[Array], tuple[str, ...]]:
+    """Rows for a network with several inputs, and a name for each row.
+
+    Args:
+        paths: one ``.npz`` archive with an array for each input, called as the input or as the key
+            of its form.
+        specs: the form of each input by name, in order.
+        limits: caps on sizes.
+
+    Raises:
+        DataError: not one archive, an array that is missing or does not fit, unequal lengths.
+    """
+    if len(paths) != 1 or paths[0].is_dir() or _sniff(paths[0], limits) != "archive":
+        raise DataError(
+            f"expected one .npz file with an array for each of {', '.join(specs)}", who="input"
+        )
+    (path,) = paths
+    with open_npz(path, limits) as archive:
+        keys = archive.keys
+    found = []
+    for name, spec in specs.items():
+        key = name if name in keys else spec.key
+        if key not in keys:
+            raise DataError(
+                f"there is no array for the input {quoted(name)}: the archive holds "
+                f"{', '.join(quoted(each) for each in keys[:12])}",
+                who=path.name,
+            )
+        found.append(read_inputs(paths, replace(spec, key=key), limits))
+    lengths = {name: len(each.names) for name, each in zip(specs, found, strict=True)}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{quoted(name)} has {count}" for name, count in lengths.items())
+        raise DataError(f"all inputs need the same number of rows: {shown}", who=path.name)
+    return [each.values for each in found], found[0].names
 
 
 def _expand(paths: Sequence[Path]) -> list[Path]:

@@ -1,12 +1,18 @@
 """The data reference of a project file: a mapping that names a source and its options."""
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias, cast, get_args
 
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.data.arrays.idx import load_idx
+from studio.engine.train.data.arrays.named_arrays import (
+    MAX_ARRAYS,
+    load_named_arrays,
+    named_array,
+)
 from studio.engine.train.data.arrays.numpy_files import ArrayOptions, load_npy_pair, load_npz
 from studio.engine.train.data.builtin import circles, load_digits, load_iris, moons, spirals
 from studio.engine.train.data.csv.rows import parse_delimiter
@@ -27,6 +33,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "circles": ("n", "classes", "factor", "noise", "seed"),
     "csv": ("path", "label", "header", "delimiter", "task", "class_names", "drop", "shape"),
     "npz": ("path", "x", "y", "task", "class_names", "x_key", "y_key", "range"),
+    "arrays": ("path", "inputs", "targets"),
     "images": ("path", "size", "color_mode", "class_names"),
     "idx": ("path", "images", "labels", "class_names"),
 }
@@ -123,6 +130,13 @@ class ReferenceOptions:
         if value is not None and not isinstance(value, bool):
             raise self.refuse(key, "true or false")
         return value
+
+    def table(self, key: str) -> list[tuple[str, object]]:
+        """The entries of an object, at least one, in the order that a project file has them in."""
+        value = self._spec.get(key)
+        if not isinstance(value, Mapping) or not 0 < len(value) <= MAX_ARRAYS:
+            raise self.refuse(key, f"an object of 1 to {MAX_ARRAYS} names")
+        return sorted(((str(name), given) for name, given in value.items()), key=itemgetter(0))
 
     def items(self, key: str) -> list[object]:
         """A list option, empty where it is not given."""
@@ -237,6 +251,12 @@ def _open_npz(options: ReferenceOptions) -> Dataset:
     return load_npy_pair(options.path("x"), options.path("y"), array_options)
 
 
+def _open_arrays(options: ReferenceOptions) -> Dataset:
+    inputs = [named_array(name, given, True) for name, given in options.table("inputs")]
+    targets = [named_array(name, given, False) for name, given in options.table("targets")]
+    return load_named_arrays(options.path("path"), inputs, targets)
+
+
 def _open_images(options: ReferenceOptions) -> Dataset:
     size = options.sizes("size")
     if size and len(size) != 2:
@@ -265,6 +285,7 @@ _OPENERS: dict[str, Callable[[ReferenceOptions], Dataset]] = {
     "circles": _open_circles,
     "csv": _open_csv,
     "npz": _open_npz,
+    "arrays": _open_arrays,
     "images": _open_images,
     "idx": _open_idx,
 }

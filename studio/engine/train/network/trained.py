@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -14,12 +14,12 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, FormatError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.data.predict_input import InputSpec
+from studio.engine.train.data.predict_input import InputSpec, read_inputs, read_named_inputs
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.network.evaluation import Evaluator
 from studio.engine.train.network.inference import Inference
 from studio.engine.train.network.network import Network
-from studio.engine.train.project.task import Task
+from studio.engine.train.project.task import InputFacts, Task
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.weights_origin import WeightsOrigin, origin_of_run
 
@@ -135,6 +135,22 @@ class Trained:
     def input_spec(self, key: str = "") -> InputSpec:
         """What `read_inputs` needs to turn a user's files into rows for `predict`."""
         return input_spec(self.task, key)
+
+    def read_files(self, paths: Sequence[Path]) -> tuple[list[Array], tuple[str, ...]]:
+        """One array per input for `predict_all` from a user's files, and a name for each row.
+
+        Raises what `read_inputs` and `read_named_inputs` raise.
+        """
+        names = [node.layer.name for node in self.task.graph.inputs]
+        if len(names) == 1 and not self.task.is_by_name:
+            read = read_inputs(paths, self.input_spec())
+            return [read.values], read.names
+        facts = self.task.inputs or (InputFacts(),) * len(names)
+        specs = {
+            name: InputSpec(source.shape, DType(source.dtype), each.value_range, (), each.array)
+            for name, source, each in zip(names, self.task.spec.inputs, facts, strict=True)
+        }
+        return read_named_inputs(paths, specs)
 
     def close(self) -> None:
         """Give back what this made."""

@@ -36,6 +36,11 @@ class DataSettings:
     split_seed: int = 0
     augment: tuple[Augmentation, ...] = field(default=())
 
+    @property
+    def is_by_name(self) -> bool:
+        """Whether arrays are mapped to inputs and outputs of the network by name."""
+        return self.reference.get("source") == "arrays"
+
     def open(self, base: Path) -> Dataset:
         """The data set; ``base`` is the project's folder. Raises what `open_dataset` raises."""
         return open_dataset(self.reference, base)

@@ -154,7 +154,8 @@ class Project:
     @property
     def version(self) -> int:
         """The lowest version of the format that can say this project."""
-        return 2 if self.training.is_by_output else 1
+        by_name = self.data is not None and self.data.is_by_name
+        return 2 if by_name or self.training.is_by_output else 1
 
     def text(self) -> str:
         """What `save` writes."""

@@ -11,14 +11,15 @@ import numpy as np
 from studio.engine.compiler.lower import Metrics
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.layer import Layer
 from studio.engine.optim.losses import Loss, OutputSpec
 from studio.engine.optim.metrics import Accuracy
 from studio.engine.train.data.batches import class_weights
-from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
 from studio.engine.train.data.normalization import Normalization, make_normalization
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.data.splitting import (
@@ -39,11 +40,28 @@ class InputFacts:
         kind: ``images``, ``table`` or ``points``; empty for arrays.
         value_range: lowest and highest raw value, where the data states them.
         feature_names: columns of a table, or empty.
+        name: the input of the network; empty where the data has only one, whatever its name.
+        array: name of its array in the data's file; empty where there is only one.
     """
 
     kind: str = ""
     value_range: tuple[float, float] | None = None
     feature_names: tuple[str, ...] = ()
+    name: str = ""
+    array: str = ""
+
+
+@dataclass(frozen=True)
+class OutputFacts:
+    """What is known of the targets of an output.
+
+    Attributes:
+        name: the output; empty where the data has only one, whatever its name.
+        class_names: names of the classes, empty for numbers.
+    """
+
+    name: str = ""
+    class_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +79,10 @@ class Task:
         training: samples to train on; None where there is no data.
         validation: samples measured after each epoch, if any.
         test: samples held out, if any.
-        class_names: names of the classes, empty for regression.
+        class_names: names of the classes, empty for regression and for several outputs.
         data_hash: SHA-256 of the data set, empty without.
+        inputs: facts of the data of each input, in the network's order; empty without data.
+        outputs: facts of the targets of each output, in the network's order; empty without data.
     """
 
     name: str
@@ -79,6 +99,8 @@ class Task:
     data_hash: str = ""
     input_facts: InputFacts = InputFacts()
     facts: Mapping[str, str] = field(default_factory=dict)
+    inputs: tuple[InputFacts, ...] = ()
+    outputs: tuple[OutputFacts, ...] = ()
 
     @classmethod
     def of_project(cls, project: Project, dataset: Dataset | None = None) -> Task:
@@ -95,23 +117,36 @@ class Task:
         check_complete(graph, settings)
         graph.check()
         if project.data is None:
-            inputs = _plain_sources(graph)
-            return cls(project.name, graph, settings, DataSpec(inputs))
+            return cls(project.name, graph, settings, DataSpec(_plain_sources(graph)))
         if dataset is None:
             dataset = project.data.open(project.folder)
-        _check_single(graph, project.name)
+        who, names = project.name, graph.output_names()
+        given = [each.name for each in dataset.all_inputs()]
+        places = _places(_input_names(graph), given, "input", who)
+        given = [each.name for each in dataset.all_targets()]
+        ends = _places(names, given, "output", who)
         kept, held = dataset.parts(project.data.test_fraction, project.data.split_seed)
         kept, validation = _validation_part(settings, project.data.split_seed, kept, held)
-        norm = make_normalization(project.data.normalization, kept.x, kept.value_range)
-        losses, metrics, loss_weights = _objective(graph, settings, (dataset.is_classification,))
-        facts, test = _facts(dataset, norm), samples_of(held)
+        inputs = [kept.all_inputs()[place] for place in places]
+        targets = [kept.all_targets()[place] for place in ends]
+        default = project.data.normalization
+        norms = [
+            make_normalization(each.normalization or default, each.values, each.value_range)
+            for each in inputs
+        ]
+        classes = tuple(each.class_names for each in targets)
+        losses, metrics, loss_weights = _objective(graph, settings, [bool(c) for c in classes])
+        facts, test = _facts(dataset, inputs, norms, targets), _samples(held, places, ends)
         spec = DataSpec(
-            (_input_source(kept, norm),),
-            (_target_source(kept),),
+            tuple(map(_input_source, inputs, norms)),
+            tuple(map(_target_source, targets)),
             augment=project.data.augment,
-            class_weights=_class_table(settings.class_weights, kept),
+            class_weights=_class_tables(settings, targets, names),
             meta=facts,
         )
+        measured: Samples | None = test
+        if validation is not held:
+            measured = None if validation is None else _samples(validation, places, ends)
         return cls(
             project.name,
             graph,
@@ -120,13 +155,15 @@ class Task:
             losses,
             metrics,
             loss_weights,
-            samples_of(kept),
-            test if validation is held else None if validation is None else samples_of(validation),
+            _samples(kept, places, ends),
+            measured,
             test,
-            dataset.class_names,
+            classes[0] if len(classes) == 1 else (),
             dataset.sha256,
-            InputFacts(dataset.kind, dataset.value_range, dataset.feature_names),
+            InputFacts(inputs[0].kind, inputs[0].value_range, dataset.feature_names),
             facts,
+            tuple(map(_input_facts, inputs)),
+            tuple(OutputFacts(each.name, each.class_names) for each in targets),
         )
 
     def with_network(self, project: Project) -> Task:
@@ -137,13 +174,49 @@ class Task:
         graph, settings = project.graph, project.training
         check_complete(graph, settings)
         graph.check()
-        changed = replace(self, name=project.name, graph=graph, settings=settings)
         if self.training is None:
-            inputs = _plain_sources(graph)
-            return replace(changed, spec=DataSpec(inputs))
-        _check_single(graph, project.name)
-        losses, metrics, factors = _objective(graph, settings, (bool(self.class_names),))
-        return replace(changed, losses=losses, metrics=metrics, loss_weights=factors)
+            spec = DataSpec(_plain_sources(graph))
+            return replace(self, name=project.name, graph=graph, settings=settings, spec=spec)
+        given = [each.name for each in self.inputs] or [""]
+        places = _places(_input_names(graph), given, "input", project.name)
+        given = [each.name for each in self.outputs] or [""]
+        ends = _places(graph.output_names(), given, "output", project.name)
+        changed = self._in_order(places, ends)
+        classes = [bool(each.class_names) for each in changed.outputs]
+        losses, metrics, factors = _objective(graph, settings, classes)
+        return replace(
+            changed, name=project.name, graph=graph, settings=settings, losses=losses,
+            metrics=metrics, loss_weights=factors,
+        )  # fmt: skip
+
+    def _in_order(self, places: tuple[int, ...], ends: tuple[int, ...]) -> Task:
+        """The same data with inputs and targets in another order."""
+        if places == tuple(range(len(places))) and ends == tuple(range(len(ends))):
+            return self
+        spec, weights = self.spec, self.spec.class_weights
+
+        def ordered(part: Samples | None) -> Samples | None:
+            if part is None:
+                return None
+            inputs = tuple(part.inputs[i] for i in places)
+            return Samples(inputs, tuple(part.targets[i] for i in ends), part.weights)
+
+        test = ordered(self.test)
+        return replace(
+            self,
+            spec=replace(
+                spec,
+                inputs=tuple(spec.inputs[i] for i in places),
+                targets=tuple(spec.targets[i] for i in ends),
+                class_weights=tuple(weights[i] for i in ends) if weights else (),
+            ),
+            training=ordered(self.training),
+            validation=test if self.validation is self.test else ordered(self.validation),
+            test=test,
+            input_facts=self.inputs[places[0]],
+            inputs=tuple(self.inputs[i] for i in places),
+            outputs=tuple(self.outputs[i] for i in ends),
+        )
 
     def with_settings(self, **changes: object) -> Task:
         """A copy with some training settings changed that do not move data (epochs, seed …)."""
@@ -183,6 +256,11 @@ class Task:
         return ", ".join(parts) or "no data"
 
     @property
+    def is_by_name(self) -> bool:
+        """Whether the data has arrays by the names of inputs and outputs."""
+        return any(each.name for each in self.inputs)
+
+    @property
     def has_objective(self) -> bool:
         """Whether there is a loss to train or evaluate by."""
         return bool(self.losses)
@@ -195,9 +273,10 @@ def _plain_sources(graph: LayerGraph) -> tuple[Source, ...]:
     return tuple(Source(each.sample, each.dtype) for each in found)
 
 
-def samples_of(dataset: Dataset) -> Samples:
-    """A data set as samples."""
-    return Samples((dataset.x,), (dataset.y,))
+def _samples(dataset: Dataset, places: Sequence[int], ends: Sequence[int]) -> Samples:
+    """A data set as samples, inputs and targets in the order of the network's."""
+    inputs, targets = dataset.all_inputs(), dataset.all_targets()
+    return Samples(tuple(inputs[i].values for i in places), tuple(targets[i].y for i in ends))
 
 
 def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:
@@ -235,15 +314,42 @@ def _objective(
     return tuple(losses), metrics if len(names) > 1 else metrics[names[0]], factors
 
 
-def _check_single(graph: LayerGraph, who: str) -> None:
-    counts = len(graph.inputs), len(graph.outputs)
-    if counts != (1, 1):
+def _places(wanted: Sequence[str], names: Sequence[str], side: str, who: str) -> tuple[int, ...]:
+    """Where the array of each input or output stands among those of the data.
+
+    Args:
+        wanted: names of the network's inputs or outputs.
+        names: names of the data's arrays; one empty name where there is only one of either.
+        side: ``input`` or ``output``, for errors.
+        who: the project.
+    """
+    if tuple(names) == ("",):
+        if len(wanted) == 1:
+            return (0,)
         raise DataError(
-            f"a data set feeds one input and one output, the network has {counts[0]} and "
-            f"{counts[1]}",
+            f"the data has arrays for one {side}, the network has {len(wanted)}: "
+            f"{', '.join(wanted)}",
             who=who,
-            hint="train networks with several from Python, with one array for each",
+            hint="give each an array of its own: source arrays, with inputs and targets by name",
         )
+    for name in names:
+        if name not in wanted:
+            raise DataError(
+                f"the data has an array for {quoted(name)}, which is no {side} of the network",
+                who=who,
+                hint=did_you_mean(name, wanted, f"the network has {', '.join(wanted)}"),
+            )
+    missing = next((name for name in wanted if name not in names), None)
+    if missing is not None:
+        raise DataError(
+            f"the data has no array for the {side} {quoted(missing)}", who=who,
+            hint=f"the data has arrays for {', '.join(names)}",
+        )  # fmt: skip
+    return tuple(list(names).index(name) for name in wanted)
+
+
+def _input_names(graph: LayerGraph) -> tuple[str, ...]:
+    return tuple(node.layer.name for node in graph.inputs)
 
 
 def _validation_part(
@@ -262,18 +368,21 @@ def _validation_part(
     return kept.subset(parts[0]), kept.subset(parts[1])
 
 
-def _input_source(dataset: Dataset, norm: Normalization) -> Source:
-    dtype = DType.of(dataset.x.dtype)
+def _input_facts(array: InputArray) -> InputFacts:
+    return InputFacts(array.kind, array.value_range, (), array.name, array.array)
+
+
+def _input_source(array: InputArray, norm: Normalization) -> Source:
+    dtype, shape = DType.of(array.values.dtype), tuple(array.values.shape[1:])
     if norm.kind == "none":
-        return Source(dataset.sample_shape, dtype)
+        return Source(shape, dtype)
     scale = tuple(float(v) for v in norm.scale)
-    return Source(dataset.sample_shape, dtype, scale, tuple(float(v) for v in norm.shift))
+    return Source(shape, dtype, scale, tuple(float(v) for v in norm.shift))
 
 
-def _target_source(dataset: Dataset) -> Source:
-    return Source(
-        tuple(dataset.y.shape[1:]), DType.of(dataset.y.dtype), classes=len(dataset.class_names)
-    )
+def _target_source(target: TargetArray) -> Source:
+    y = target.y
+    return Source(tuple(y.shape[1:]), DType.of(y.dtype), classes=len(target.class_names))
 
 
 def class_table(
@@ -301,29 +410,49 @@ def _by_name(choice: ClassWeights, names: tuple[str, ...]) -> Mapping[str | int,
     }
 
 
-def _class_table(choice: ClassWeights | None, dataset: Dataset) -> tuple[tuple[float, ...], ...]:
-    if choice is not None and not dataset.is_classification:
-        raise DataError("class weights need classes: the data has numbers as targets",
-                        who="class_weights")  # fmt: skip
-    if choice is None:
+def _class_tables(
+    settings: TrainingSettings, targets: Sequence[TargetArray], names: Sequence[str]
+) -> tuple[tuple[float, ...], ...]:
+    """For each output the weight of each class; empty where no class weights are wanted."""
+    if settings.class_weights is None:
         return ()
-    return (class_table(choice, dataset.y, dataset.class_names),)
+    tables = []
+    for target, name in zip(targets, names, strict=True):
+        choice = settings.class_weights_of(name)
+        several = len(targets) > 1
+        if several and isinstance(choice, Mapping) and choice is settings.class_weights:
+            raise DataError("class weights by class need the output they are for",
+                            who="class_weights", hint=f'write {{"{name}": {{…}}}}')  # fmt: skip
+        is_for_all = several and choice is settings.class_weights
+        if choice is not None and not target.class_names and not is_for_all:
+            raise DataError("class weights need classes: the data has numbers as targets",
+                            who="class_weights")  # fmt: skip
+        found = class_table(choice, target.y, target.class_names) if target.class_names else ()
+        tables.append(found)
+    return tuple(tables) if any(tables) else ()
 
 
-def _facts(dataset: Dataset, norm: Normalization) -> dict[str, str]:
+def _facts(
+    dataset: Dataset, inputs: Sequence[InputArray], norms: Sequence[Normalization],
+    targets: Sequence[TargetArray],
+) -> dict[str, str]:  # fmt: skip
     """What travels with exported programs, as text."""
+    kinds = {each.name: norm.kind for each, norm in zip(inputs, norms, strict=True)}
     facts = {
         "data_sha256": dataset.sha256,
         "data_name": dataset.name,
-        "input_kind": dataset.kind,
-        "normalization": norm.kind,
+        "input_kind": inputs[0].kind,
+        "normalization": norms[0].kind if len(norms) == 1 else json.dumps(kinds, sort_keys=True),
     }
-    if dataset.class_names:
-        facts["class_names"] = json.dumps(dataset.class_names, ensure_ascii=False)
+    classes = {each.name: each.class_names for each in targets}
+    if len(targets) > 1:
+        facts["output_class_names"] = json.dumps(classes, ensure_ascii=False, sort_keys=True)
+    elif targets[0].class_names:
+        facts["class_names"] = json.dumps(targets[0].class_names, ensure_ascii=False)
     if dataset.feature_names:
         facts["feature_names"] = json.dumps(dataset.feature_names, ensure_ascii=False)
-    if dataset.value_range is not None:
-        facts["value_range"] = json.dumps(dataset.value_range)
+    if len(inputs) == 1 and inputs[0].value_range is not None:
+        facts["value_range"] = json.dumps(inputs[0].value_range)
     if dataset.attribution:
         facts["attribution"] = dataset.attribution
     return facts

@@ -1,0 +1,154 @@
+"""Archives whose arrays are inputs and targets of a network, each named by the project."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from studio.engine.core.errors import DataError, quoted
+from studio.engine.core.near_names import did_you_mean
+from studio.engine.train.data.arrays.array_files import DataArchive, open_npz
+from studio.engine.train.data.arrays.numpy_files import as_samples
+from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
+from studio.engine.train.data.labels import Task, labels_from_array, parse_task
+from studio.engine.train.data.normalization import parse_kind
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
+
+MAX_ARRAYS = 64
+
+_INPUT_FIELDS = ("array", "normalization", "range")
+_TARGET_FIELDS = ("array", "task", "class_names")
+
+
+@dataclass(frozen=True)
+class NamedArray:
+    """Which array of the archive an input or output of the network takes.
+
+    Attributes:
+        name: the input or output.
+        array: name of the array.
+        normalization: of an input; empty for the project's.
+        value_range: of an input: lowest and highest raw value, None where they are not stated.
+        task: of a target: whether it holds classes or numbers.
+        class_names: of a target.
+    """
+
+    name: str
+    array: str
+    normalization: str = ""
+    value_range: tuple[float, float] | None = None
+    task: Task = "auto"
+    class_names: tuple[str, ...] = field(default=())
+
+
+def named_array(name: str, given: object, is_input: bool) -> NamedArray:
+    """One entry of the options ``inputs`` or ``targets``; DataError or ParameterError naming it.
+
+    Args:
+        name: the input or output.
+        given: the name of the array, or an object with ``array`` and options.
+        is_input: whether it is an input.
+    """
+    who = f"data: {'input' if is_input else 'target'} {quoted(name)}"
+    fields = {"array": given} if isinstance(given, str) else given
+    known = _INPUT_FIELDS if is_input else _TARGET_FIELDS
+    if not isinstance(fields, Mapping) or not isinstance(fields.get("array", name), str):
+        raise DataError(
+            f"expected the name of an array, or an object with array, got {quoted(given)}", who=who
+        )
+    unknown = next((str(key) for key in fields if key not in known), None)
+    if unknown is not None:
+        hint = did_you_mean(unknown, known, f"known: {', '.join(known)}")
+        raise DataError(f"unknown field {quoted(unknown)}", who=who, hint=hint)
+    names = fields.get("class_names", ())
+    if not isinstance(names, list | tuple) or not all(isinstance(each, str) for each in names):
+        raise DataError(f"class_names: expected a list of texts, got {quoted(names)}", who=who)
+    normalization = fields.get("normalization", "")
+    return NamedArray(
+        name,
+        str(fields.get("array", name)),
+        parse_kind(normalization) if normalization else "",
+        _range(fields.get("range"), who),
+        parse_task(fields.get("task", "auto")),
+        tuple(names),
+    )
+
+
+def _range(value: object, who: str) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    numbers = [
+        float(v)
+        for v in (value if isinstance(value, list | tuple) else ())
+        if isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < 1e30
+    ]
+    if len(numbers) != 2 or numbers[0] >= numbers[1]:
+        raise DataError(f"range: expected a lowest and a highest value, got {quoted(value)}",
+                        who=who)  # fmt: skip
+    return numbers[0], numbers[1]
+
+
+def load_named_arrays(
+    path: Path,
+    inputs: Sequence[NamedArray],
+    targets: Sequence[NamedArray],
+    limits: DataLimits = DEFAULT_LIMITS,
+) -> Dataset:
+    """An ``.npz`` archive as a data set of several inputs and targets.
+
+    Args:
+        path: the archive.
+        inputs: at least one.
+        targets: at least one.
+        limits: caps on sizes.
+
+    Raises:
+        DataError: an array is missing, makes no samples or labels, or has another length.
+        FormatError: the archive is damaged or hostile.
+    """
+    with open_npz(path, limits) as archive:
+        wanted = [*inputs, *targets]
+        missing = next((each for each in wanted if each.array not in archive.keys), None)
+        if missing is not None:
+            shown = ", ".join(quoted(key) for key in archive.keys[:12]) or "nothing"
+            raise DataError(
+                f"there is no array {quoted(missing.array)} for {quoted(missing.name)}: the "
+                f"archive holds {shown}",
+                who=path.name,
+                hint=did_you_mean(missing.array, archive.keys, ""),
+            )
+        samples = tuple(_input(archive, path, each) for each in inputs)
+        labels = tuple(_target(archive, path, each, limits) for each in targets)
+    lengths = {each.array: len(own.values) for each, own in zip(inputs, samples, strict=True)}
+    lengths |= {each.array: len(own.y) for each, own in zip(targets, labels, strict=True)}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{quoted(name)} has {count}" for name, count in lengths.items())
+        raise DataError(f"all arrays need the same number of samples: {shown}", who=path.name)
+    first, y = samples[0], labels[0]
+    return Dataset(
+        x=first.values,
+        y=y.y,
+        name=path.stem,
+        kind=first.kind,
+        class_names=y.class_names,
+        value_range=first.value_range,
+        inputs=samples,
+        targets=labels,
+    )
+
+
+def _input(archive: DataArchive, path: Path, wanted: NamedArray) -> InputArray:
+    values, kind = as_samples(archive.read(wanted.array), f"{path.name}/{wanted.array}")
+    pixels = (0.0, 255.0) if kind == "images" and values.dtype.name == "uint8" else None
+    normalization = parse_kind(wanted.normalization) if wanted.normalization else None
+    span = wanted.value_range or pixels
+    return InputArray(wanted.name, values, kind, span, normalization, wanted.array)
+
+
+def _target(
+    archive: DataArchive, path: Path, wanted: NamedArray, limits: DataLimits
+) -> TargetArray:
+    found = labels_from_array(
+        archive.read(wanted.array), f"{path.name}/{wanted.array}", wanted.task, wanted.class_names,
+        limits,
+    )  # fmt: skip
+    return TargetArray(wanted.name, found.y, found.class_names)
