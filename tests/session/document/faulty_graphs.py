@@ -6,8 +6,17 @@ from tests.session.document.faulty_endings import ENDINGS
 from tests.session.document.faulty_fits import DATA
 from tests.session.document.faulty_merges import LINK, MERGE
 from tests.session.document.faulty_parts import DIGITS, MOONS, Faulty
-from tests.session.document.faulty_shapes import AXIS_AND_SIZE, RANK, WINDOW
+from tests.session.document.faulty_shapes import AXIS_AND_SIZE, DTYPE, RANK, WINDOW
 
-FAULTY: tuple[Faulty, ...] = (*RANK, *WINDOW, *MERGE, *AXIS_AND_SIZE, *LINK, *DATA, *ENDINGS)
+FAULTY: tuple[Faulty, ...] = (
+    *RANK,
+    *DTYPE,
+    *WINDOW,
+    *MERGE,
+    *AXIS_AND_SIZE,
+    *LINK,
+    *DATA,
+    *ENDINGS,
+)
 
 __all__ = ["DIGITS", "FAULTY", "MOONS", "Faulty"]

@@ -199,3 +199,26 @@ AXIS_AND_SIZE: list[Faulty] = [
         port=None,
     ),
 ]
+
+_WHOLE = ("x", "Input", "", {"shape": [4], "dtype": "int32"})
+DTYPE: list[Faulty] = [
+    Faulty(
+        "whole numbers into dense",
+        graph(_WHOLE, plain("r", "Reshape", "x", target_shape=[2, 2]), dense("d", "r")),
+        "d",
+        "shape.dtype",
+        port=0,
+    ),
+    Faulty(
+        "whole numbers beside floats",
+        graph(
+            _WHOLE,
+            plain("r", "Rescaling", "x", scale=0.5),
+            plain("c", "Concatenate", "r", "x"),
+            dense("d", "c"),
+        ),
+        "c",
+        "shape.dtype",
+        port=1,
+    ),
+]

@@ -17,6 +17,7 @@ EQUAL = {*WIDTH, "padding", "strides", "Conv2D", "Dense", "Reshape", "Flatten"}
 
 NAMED = (
     (r"Flatten", {"Flatten"}),
+    (r"Rescaling", {"Rescaling"}),
     (r"pooling", {POOL}),
     (r"Reshape", {"Reshape"}),
     (r"'same'", {"padding"}),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import InternalError, StudioError
-from studio.engine.core.tensor import Shape
+from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.activation_catalog import absent_activation
 from studio.engine.layers.inputs import MAX_ELEMENTS
 from studio.engine.layers.layer import Layer
@@ -45,12 +45,16 @@ def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem
         return _missing(state, node)
     if found.error is None:
         return _absent_activation(node)
+    error = found.error
+    refused = refused_dtype(layer_at(node), flow.types(node.inputs), error)
+    if refused is not None:
+        return Problem("shape.dtype", "error", node.id, error.message, error.hint, refused)
     shapes = input_shapes(node, flow)
-    rule = rule_id(layer_at(node), shapes, found.error)
-    hint = found.error.hint or _HINTS.get(rule, "")
+    rule = rule_id(layer_at(node), shapes, error)
+    hint = error.hint or _HINTS.get(rule, "")
     if rule == "shape.size" and is_input(node):
         hint = "make its shape smaller"
-    return Problem(rule, "error", node.id, found.error.message, hint, offending_input(shapes))
+    return Problem(rule, "error", node.id, error.message, hint, offending_input(shapes))
 
 
 def _absent_activation(node: CanvasNode) -> Problem | None:
@@ -94,6 +98,20 @@ def shared_problems(state: DocumentState, flow: Flow) -> Iterator[Problem]:
 def input_shapes(node: CanvasNode, flow: Flow) -> tuple[Shape, ...]:
     """The known shapes that come into a layer, by slot."""
     return tuple(shape for s in node.inputs if (shape := flow.shape(s)) is not None)
+
+
+def refused_dtype(layer: Layer, types: Sequence[TensorType], error: StudioError) -> int | None:
+    """The input whose dtype an error is about; None where it is about something else."""
+    if isinstance(error, InternalError):
+        return None
+    try:
+        layer.check_dtypes(*types)
+    except StudioError as refusal:
+        if refusal.message == error.message:
+            # Where dtypes only differ from one another, the first that the layer names is meant.
+            wanted = layer.dtypes if len(types) == 1 else layer.dtypes[:1]
+            return next((i for i, given in enumerate(types) if given.dtype not in wanted), 0)
+    return None
 
 
 def rule_id(layer: Layer, shapes: Sequence[Shape], error: StudioError) -> str:

@@ -48,6 +48,7 @@ GENERATORS: Mapping[str, Generator] = {
     "network.no_layers": link_repairs.nothing_follows_repairs,
     "network.several_ends": link_repairs.several_ends_repairs,
     "shape.rank": shape_repairs.rank_repairs,
+    "shape.dtype": shape_repairs.dtype_repairs,
     "shape.window": shape_repairs.window_repairs,
     "shape.axis": shape_repairs.axis_repairs,
     "shape.reshape": shape_repairs.reshape_repairs,

@@ -44,6 +44,16 @@ def rank_repairs(broken: Broken) -> Iterator[Candidate]:
     yield remove(broken.node, GIVE_UP)
 
 
+def dtype_repairs(broken: Broken) -> Iterator[Candidate]:
+    """An input has another dtype than the layer takes."""
+    wire = broken.wires[broken.problem.port or 0]
+    yield insert(wire, [NewLayer("Rescaling", {"scale": 1.0})])
+    for upper in broken.path_up(wire.source):
+        if is_input(upper):
+            yield set_option(upper, {"dtype": "float32"})
+    yield remove(broken.node, GIVE_UP)
+
+
 def window_repairs(broken: Broken) -> Iterator[Candidate]:
     """The input is smaller than the window."""
     (shape,) = broken.shapes()
