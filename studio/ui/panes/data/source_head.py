@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
@@ -16,7 +15,7 @@ from studio.session.data.data import DataModel
 from studio.session.data.sources import OFFERED
 from studio.session.data.summary import DataSummary
 from studio.widgets import icons, menus, numbers, theme
-from studio.widgets.labels.elided_button import ElidedButton
+from studio.widgets.labels.banner import Banner
 from studio.widgets.labels.elided_label import ElidedLabel
 
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -60,9 +59,9 @@ class SourceHead(QWidget):
         self._line.setObjectName("data_line")
         self._line.setProperty("role", "soft")
         self._line.setWordWrap(True)
-        self.offer = Banner("warning", self)
+        self.offer = Banner("warning", "banner_text", self)
         self.offer.setObjectName("input_offer")
-        self.refusal = Banner("error", self)
+        self.refusal = Banner("error", "banner_text", self)
         self.refusal.setObjectName("data_refusal")
         top = QHBoxLayout()
         top.setSpacing(8)
@@ -119,66 +118,6 @@ class SourceHead(QWidget):
             # Left to itself the keyboard goes to the next field, and the pane scrolls there.
             self.choose.setFocus()
         banner.hide()
-
-
-class Banner(QWidget):
-    """A remark on a tinted ground, with one button.
-
-    Args:
-        role: ``warning`` or ``error``.
-        parent: the widget it stands in.
-    """
-
-    def __init__(self, role: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._role = role
-        self._act: Callable[[], object] | None = None
-        self._sign = QLabel(self)
-        self._sign.setFixedSize(QSize(16, 16))
-        self.text = QLabel(self)
-        self.text.setObjectName("banner_text")
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setWordWrap(True)
-        self._row = QVBoxLayout()
-        self.button: ElidedButton | None = None
-        top = QHBoxLayout()
-        top.setSpacing(8)
-        top.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
-        top.addWidget(self.text, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(8, 8, 8, 8)
-        column.setSpacing(8)
-        column.addLayout(top)
-        column.addLayout(self._row)
-        self.hide()
-
-    def say(self, text: str, action: str, act: Callable[[], object]) -> None:
-        """Show a remark and what can be done about it."""
-        self.text.setText(text)
-        self._sign.setPixmap(icons.icon(self._role, self._role).pixmap(QSize(16, 16)))
-        self._act = act
-        if self.button is None or self.button.whole != action:
-            if self.button is not None:
-                self._row.removeWidget(self.button)
-                self.button.deleteLater()
-            self.button = ElidedButton(action, "", self)
-            self.button.setObjectName("banner_action")
-            self.button.clicked.connect(self._clicked)
-            self._row.addWidget(self.button)
-        self.setAccessibleName(text)
-        self.show()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.mixed(self._role, "dock", 0.5), 1))
-        painter.setBrush(theme.mixed(self._role, "dock", 0.1))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
-        painter.end()
-
-    def _clicked(self) -> None:
-        if self._act is not None:
-            self._act()
 
 
 class Remarks(QWidget):

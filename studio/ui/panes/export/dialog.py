@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QImage, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
@@ -37,6 +37,7 @@ from studio.session.studio import Studio
 from studio.ui.panes.export.finding_view import FindingView
 from studio.widgets import binding, icons, theme
 from studio.widgets.forms.reverting_line import RevertingLine
+from studio.widgets.labels.banner import Banner
 from studio.widgets.labels.elided_label import ElidedLabel
 from studio.widgets.pixels import image_of
 
@@ -88,7 +89,8 @@ class ExportDialog(QDialog):
     # -- building -------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.band = _ChangedBand(self)
+        self.band = Banner("warning", "changed_text", self, (12, 8))
+        self.band.setObjectName("changed_band")
         self.forms = QListWidget(self)
         self.forms.setObjectName("export_forms")
         self.forms.setAccessibleName("What to export")
@@ -221,7 +223,7 @@ class ExportDialog(QDialog):
 
     def _document_changed(self) -> None:
         weights = not isinstance(self._form, PictureForm)
-        self.band.show_changes(self._exports.differences() if weights else ())
+        self.band.say(_changed_text(self._exports.differences()) if weights else "")
 
     def _show_possible(self) -> None:
         why = self._exports.why_not(self._form)
@@ -402,42 +404,13 @@ class _PreviewText(QPlainTextEdit):
         self.setTabChangesFocus(True)
 
 
-class _ChangedBand(QWidget):
-    """Names what was changed since the training; hidden while nothing was."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("changed_band")
-        self._sign = QLabel(self)
-        self._sign.setFixedSize(16, 16)
-        self.text = QLabel(self)
-        self.text.setObjectName("changed_text")
-        self.text.setWordWrap(True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 8, 12, 8)
-        row.setSpacing(8)
-        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.text, 1)
-        self.hide()
-
-    def show_changes(self, changes: Sequence[str]) -> None:
-        """Name these changes."""
-        self.setVisible(bool(changes))
-        if not changes:
-            return
-        named, unnamed = changes[:_MOST_CHANGES], len(changes) - _MOST_CHANGES
-        more = f" and {unnamed} more" if unnamed > 0 else ""
-        self.text.setText(
-            f"The project was changed since it was trained: {', '.join(named)}{more}. "
-            "What is exported is the network as it was trained."
-        )
-        self.setAccessibleName(self.text.text())
-        self._sign.setPixmap(icons.icon("warning", "warning").pixmap(QSize(16, 16)))
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.mixed("warning", "dock", 0.5), 1))
-        painter.setBrush(theme.mixed("warning", "dock", 0.12))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
-        painter.end()
+def _changed_text(changes: Sequence[str]) -> str:
+    """What was changed since the training; empty where nothing was."""
+    if not changes:
+        return ""
+    unnamed = len(changes) - _MOST_CHANGES
+    more = f" and {unnamed} more" if unnamed > 0 else ""
+    return (
+        f"The project was changed since it was trained: {', '.join(changes[:_MOST_CHANGES])}{more}."
+        " What is exported is the network as it was trained."
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolBar, QVBoxLayout, QWidget
 
 from studio.session.notices.notices import Notices
-from studio.widgets import binding, icons, theme
+from studio.widgets import binding
+from studio.widgets.labels.banner import Banner
 from studio.widgets.labels.notice_line import HEIGHT, LEAST, NoticeLine
 
 _AROUND = 4
@@ -29,7 +30,8 @@ class PathRow(QToolBar):
         self.setMovable(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.notice_line = NoticeLine(notices, self)
-        self.read_only = ReadOnlyBand(self)
+        self.read_only = Banner("warning", "read_only_text", self, (12, 6))
+        self.read_only.setObjectName("read_only_band")
         self._path: QWidget | None = None
         self._alone = False
         self._top = QWidget(self)
@@ -74,7 +76,7 @@ class PathRow(QToolBar):
 
     def set_read_only(self, why: str) -> None:
         """Show why the project is read-only; an empty text hides the band."""
-        self.read_only.say(why)
+        self.read_only.say(f"Read-only: {why}." if why else "")
         self._fit()
 
     def set_focus_mode(self, on: bool) -> None:
@@ -89,43 +91,3 @@ class PathRow(QToolBar):
         self._top.setVisible(is_told or not self._alone)
         if self._alone:
             self.setVisible(is_told or not self.read_only.isHidden())
-
-
-class ReadOnlyBand(QWidget):
-    """Says why the open project can only be looked at."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("read_only_band")
-        self._sign = QLabel(self)
-        self._sign.setFixedSize(16, 16)
-        self.text = QLabel(self)
-        self.text.setObjectName("read_only_text")
-        self.text.setTextFormat(Qt.TextFormat.PlainText)
-        self.text.setWordWrap(True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 12, 6)
-        row.setSpacing(8)
-        row.addWidget(self._sign, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.text, 1)
-        binding.connect(self, theme.changed, self._recolour)
-        self._recolour()
-        self.hide()
-
-    def say(self, why: str) -> None:
-        """Say why; an empty text takes the band away."""
-        self.text.setText(f"Read-only: {why}." if why else "")
-        self.setAccessibleName(self.text.text())
-        self.setVisible(bool(why))
-
-    def _recolour(self) -> None:
-        self._sign.setPixmap(icons.icon("warning", "warning").pixmap(QSize(16, 16)))
-        self.update()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(theme.mixed("warning", "dock", 0.5), 1))
-        painter.setBrush(theme.mixed("warning", "dock", 0.12))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -2.5), 4, 4)
-        painter.end()
