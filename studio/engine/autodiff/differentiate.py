@@ -32,7 +32,8 @@ def differentiate(
 
     Args:
         program: forward and loss sections, no backward section yet.
-        loss: the scalar differentiated; by default what the loss section writes last.
+        loss: the scalar differentiated; by default the first result of the last line that has any
+            in the loss section.
         wrt: tensors besides the trainable parameters whose gradients are wanted, such as inputs.
         prune: leave out gradients that no trainable parameter and no tensor in ``wrt`` needs.
             Without it every instruction that reaches the loss is differentiated in all its
@@ -181,14 +182,14 @@ def grad_of(ins: Instruction, skip: Iterable[str] = ()) -> GradInstruction:
 def _loss_of(program: Program, loss: Ref | None) -> Ref:
     """The tensor to differentiate, checked to be one number."""
     if loss is None:
-        written = [ref for ins in program.section("loss") for ref in _written(ins)]
-        if not written:
+        values = [results[0] for ins in program.section("loss") if (results := ins.results())]
+        if not values:
             raise GradientError(
                 "there is no loss to differentiate",
                 who=program.name,
                 hint="compile the model with a loss",
             )
-        loss = written[-1]
+        loss = values[-1]
     if program.type_of(loss).shape != () or not _differentiable(program, loss):
         raise GradientError(
             f"only a float scalar can be differentiated: got {program.type_of(loss)}",

@@ -8,6 +8,7 @@ from contextlib import suppress
 import pytest
 
 from studio.engine.autodiff.differentiate import differentiate
+from studio.engine.compiler.passes.remove_dead_code import remove_dead_code
 from studio.engine.compiler.passes.set_first_gradients import set_first_gradients
 from studio.engine.compiler.verify import verify
 from studio.engine.core.discovery import all_or_none
@@ -70,6 +71,22 @@ def made_sort() -> type[Instruction]:
             return (of(self.x), TensorType(of(self.x).shape, DType.int32))
 
     return Sort
+
+
+def made_loss() -> type[Instruction]:
+    class Both(Instruction, code=983, mnemonic="LOSS_TEST", category="loss", saves=("x",)):
+        """A loss that gives that of each row too, and keeps something."""
+
+        x = reads("Input.")
+        y = writes("The loss.")
+        rows = writes("Of each row.")
+        sums = writes("Kept.", kept=True)
+
+        def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+            rows = TensorType(of(self.x).shape[:1])
+            return (TensorType(()), rows, rows)
+
+    return Both
 
 
 def make_keep() -> None:
@@ -152,6 +169,21 @@ def test_a_kept_result_on_the_way_to_the_loss_is_refused(split: type[Instruction
         differentiate(build.finish((), ()))
     assert caught.value.who == "SPLIT_TEST"
     assert "layer 'layer'" in str(caught.value.origin)
+
+
+def test_the_loss_is_the_first_result_of_the_last_line(split: type[Instruction]) -> None:
+    """Not what it keeps, nor what it gives besides; no pass takes the line for dead code."""
+    with suppress(_TakenOutError), all_or_none():
+        loss = made_loss()
+        build = ProgramBuilder("case", "train")
+        w = build.tensor("w", (4, 3), role=Role.PARAM, trainable=True)
+        value, *_ = build.emit("loss", loss, x=build.emit("forward", split, x=w)[0])
+        found = remove_dead_code(build.finish((), ()))
+        assert [ins.mnemonic for ins in found] == ["SPLIT_TEST", "LOSS_TEST"]
+        lines = backward(differentiate(found))
+        assert lines[0].startswith(f"FILL {value}.grad 1")
+        assert [line for line in lines if line.startswith("GRADS_LOSS_TEST")]
+        _take_out()
 
 
 def test_whole_numbers_must_be_declared_kept() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from studio.engine.compiler.rewriting import with_lines, without_tensors
 from studio.engine.core.tensor import Ref, Role
-from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program, Storage
@@ -43,13 +42,8 @@ def _is_wanted(program: Program, section: str, ins: Instruction, wanted: set[Sto
 def _loss_to_come(program: Program) -> set[Storage]:
     if program.mode != "train" or program.section("backward"):
         return set()
-    results = [
-        program.storage(ref)
-        for ins in program.section("loss")
-        for spec, ref in ins.named_operands()
-        if spec.access is Access.WRITE and ref.present
-    ]
-    return set(results[-1:])
+    values = [results[0] for ins in program.section("loss") if (results := ins.results())]
+    return {program.storage(ref) for ref in values[-1:]}
 
 
 def _left_over(program: Program) -> Iterator[int]:
