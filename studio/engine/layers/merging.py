@@ -23,12 +23,29 @@ def any_of(context: LayerContext, masks: Sequence[Ref]) -> Ref:
     return found
 
 
-class Merge(Layer, abstract=True):
-    """Two or more inputs, joined element by element; lengths of 1 are repeated."""
+class Joining(Layer, abstract=True):
+    """What layers of several inputs share: all inputs have one dtype."""
 
     category = "merge"
     arity: ClassVar[tuple[int, int | None]] = (2, None)
     supports_masking = True
+
+    def check_dtypes(self, *types: TensorType) -> None:
+        """Inputs of one dtype."""
+        super().check_dtypes(*types)
+        names = list(dict.fromkeys(each.dtype.name for each in types))
+        if len(names) > 1:
+            raise ShapeError(
+                f"expected inputs of one dtype, got {' and '.join(names)}",
+                who=self.who,
+                hint="put Rescaling(1.0) after the integers to convert them to float32",
+            )
+
+
+class Merge(Joining, abstract=True):
+    """Two or more inputs, joined element by element; lengths of 1 are repeated."""
+
+    dtypes: ClassVar[tuple[DType, ...]] = (DType.float32, DType.int32)
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The shape all inputs broadcast to."""
@@ -101,29 +118,15 @@ class Multiply(Merge):
         return product
 
 
-class Concatenate(Layer):
+class Concatenate(Joining):
     """Concatenates its inputs along one dimension."""
 
-    category = "merge"
-    supports_masking = True
     dtypes: ClassVar[tuple[DType, ...]] = MOVED
     words = ("concat", "cat", "join", "merge")
     followers = ("Conv2D", "Dense", "BatchNormalization")
-    arity: ClassVar[tuple[int, int | None]] = (2, None)
     positional = ("axis",)
 
     axis = integer("The joined dimension, counted with the batch; -1 is the last.", -1)
-
-    def check_dtypes(self, *types: TensorType) -> None:
-        """Inputs of one dtype."""
-        super().check_dtypes(*types)
-        names = list(dict.fromkeys(each.dtype.name for each in types))
-        if len(names) > 1:
-            raise ShapeError(
-                f"expected inputs of one dtype, got {' and '.join(names)}",
-                who=self.who,
-                hint="put Rescaling(1.0) after the integers to convert them to float32",
-            )
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The common shape with the joined dimension summed."""

@@ -7,11 +7,13 @@ import pytest
 
 from studio.engine import (
     SGD,
+    Add,
     Concatenate,
     Dense,
     Flatten,
     Input,
     Model,
+    Multiply,
     Rescaling,
     Reshape,
     ZeroPadding2D,
@@ -90,6 +92,18 @@ def test_whole_numbers_are_moved_without_a_float_on_the_way(backend: str) -> Non
     padded = np.pad(values, ((0, 0), (1, 1), (1, 1), (0, 0))).reshape(1, 20)
     assert found.dtype == np.int32
     np.testing.assert_array_equal(found, np.concatenate([padded, values.reshape(1, 6)], 1))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_whole_numbers_are_added_and_multiplied_exactly(backend: str) -> None:
+    left, right = (Input((3,), name=name, dtype="int32") for name in ("left", "right"))
+    a, b = (np.array([row], np.int32) for row in ([LARGE, -LARGE, 46341], [2, 3, -46340]))
+    outputs = [Add()([left, right]), Multiply()([left, right])]
+    assert [each.dtype for each in outputs] == [DType.int32] * 2
+    with Model([left, right], outputs, backend=backend) as model:
+        total, product = model.predict([a, b])
+    np.testing.assert_array_equal(total, a + b)
+    np.testing.assert_array_equal(product, a * b)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
