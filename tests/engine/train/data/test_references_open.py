@@ -40,6 +40,10 @@ def folder(tmp_path: Path) -> Path:
         ({"source": "csv", "path": "./t.csv", "delimiter": "semicolon", "header": True}, (2, 2)),
         ({"source": "npz", "path": "d.npz", "range": [0, 16]}, (2, 3, 3, 1)),
         ({"source": "npz", "x": "x.npy", "y": "y.npy", "class_names": ["n", "y"]}, (2, 3)),
+        (
+            {"source": "arrays", "path": "d.npz", "inputs": {"a": "x"}, "targets": {"b": "y"}},
+            (2, 3, 3, 1),
+        ),
         ({"source": "images", "path": "pets", "size": [2, 3]}, (2, 2, 3, 1)),
         ({"source": "images", "path": "pets", "color_mode": "rgb"}, (2, 4, 4, 3)),
         ({"source": "idx", "path": "."}, (2, 2, 2, 1)),
@@ -58,6 +62,7 @@ def test_every_source_is_tested_above() -> None:
         "moons",
         "circles",
         "csv",
+        "arrays",
         "npz",
         "images",
         "idx",
