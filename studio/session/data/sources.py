@@ -196,6 +196,10 @@ FORMS: dict[str, SourceForm] = {
             ),
         ),
         SourceForm(
+            "arrays", "Named arrays", "file",
+            "An archive with an array for each input and output of the network.",
+        ),
+        SourceForm(
             "images", "Folder of images", "file", "One folder of images per class.",
             named(
                 size=integers("Height and width of every sample; by default the most "

@@ -52,7 +52,7 @@ NAMED = (
 """Words of a hint, and the kinds of repair of which one does what they say."""
 
 NO_REMEDY = (
-    "train networks with several from Python, with one array for each",
+    "train networks with several with glassbox train, or from Python",
     "its outputs are d",
 )
 """Hints that name nothing that can be done to the network."""

@@ -189,6 +189,27 @@ def test_training_settings_by_output_are_edited_around_and_saved_unharmed(tmp_pa
     assert json.loads((tmp_path / "plain.glassbox").read_text("utf-8"))["version"] == 1
 
 
+def test_data_by_name_is_edited_around_and_saved_unharmed(tmp_path):
+    data = {
+        "source": "arrays",
+        "path": "none.npz",
+        "inputs": {"input": {"array": "x", "normalization": "unit"}},
+        "targets": {"digit": "y"},
+        "test_fraction": 0.25,
+    }
+
+    def change(found):
+        found.update(data=data, version=2)
+
+    document = Document.open(altered(tmp_path, change))
+    changed = {**document.state.data.plain(), "split_seed": 4}
+    document.apply("Edit", sections.set_data(document.state, changed))
+    document.save(tmp_path / "again.glassbox")
+    written = json.loads((tmp_path / "again.glassbox").read_text("utf-8"))
+    assert written["version"] == 2
+    assert written["data"] == {**data, "split_seed": 4}
+
+
 def test_a_newer_file_is_opened_for_looking_only(tmp_path):
     path = altered(tmp_path, lambda d: d.update(version=3, colours={"a": 1}))
     document = Document.open(path)

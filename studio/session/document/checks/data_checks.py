@@ -53,7 +53,7 @@ def input_problems(
         yield Problem(
             "data.several_inputs", "error", node_id,
             f"a data set feeds one input, the network has {len(entries)}",
-            "train networks with several from Python, with one array for each",
+            "train networks with several with glassbox train, or from Python",
         )  # fmt: skip
     for node_id in resolved.outputs[1:]:
         yield Problem(
