@@ -182,6 +182,7 @@ class _Lowering:
         self.values: dict[Port, Ref] = {}
         self.masks: dict[Port, Ref] = {}
         self.mask_weights: dict[int, Ref] = {}
+        self.mask_counts: dict[int, Ref] = {}
         self.labels: list[str] = []
         self.counted: list[dict[str, object]] = []
 
@@ -310,7 +311,7 @@ class _Lowering:
         share = emit(reduce.ReduceMean, "share", x=counts)
         share = emit(arithmetic.AddScalar, "divisor", x=share, beta=_SMALLEST_SHARE)
         found = emit(arithmetic.Div, "weights", a=counts, b=share)
-        self.mask_weights[index] = found
+        self.mask_weights[index], self.mask_counts[index] = found, counts
         if not weights.present:
             return found
         ranks = [len(self.builder.type_of(ref).shape) for ref in (found, weights)]
@@ -378,9 +379,9 @@ class _Lowering:
                 for metric in objective.metrics[index]:
                     label = f"{name}_{metric.label}" if several else metric.label
                     weights = self.mask_weights.get(index)
-                    if isinstance(metric, CountedMetric) and weights is None:
-                        place = len(self.labels) + len(self.counted)
-                        self.counted.append(self._emit_counts(metric, p, t, label, place))
+                    if isinstance(metric, CountedMetric):
+                        counts = self.mask_counts.get(index, ABSENT)
+                        self.counted.append(self._emit_counts(metric, p, t, counts, label))
                         continue
                     values.append(
                         metric.emit(self.builder, p, t, f"metrics/{label}")
@@ -391,9 +392,10 @@ class _Lowering:
             self._emit_record(values)
 
     def _emit_counts(
-        self, metric: CountedMetric, p: Ref, t: Ref, label: str, place: int
+        self, metric: CountedMetric, p: Ref, t: Ref, weights: Ref, label: str
     ) -> dict[str, object]:
         """Count for a metric; what the program says of it."""
+        place = len(self.labels) + len(self.counted)
         group, names = "train" if self.mode == "train" else "eval", dict[str, str]()
 
         def keep(port: str, shape: Shape, dtype: DType) -> Ref:
@@ -403,7 +405,7 @@ class _Lowering:
             names[port] = self.builder.peek(ref).name
             return ref
 
-        metric.count(self.builder, p, t, keep)
+        metric.count(self.builder, p, t, keep, weights)
         return {"label": label, "metric": metric.to_json(), "counts": names, "place": place}
 
     def _emit_record(self, values: list[Ref]) -> None:

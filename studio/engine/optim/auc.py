@@ -50,11 +50,13 @@ class AUC(CountedMetric, aliases=("auc",)):
             return f"takes one probability of yes, the output has {p[-1]} numbers"
         return super().misfit(p, t)
 
-    def emit_counts(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+    def emit_counts(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, weights: Ref
+    ) -> None:
         """THRESHOLD_COUNTS of probabilities."""
         if self.from_logits:
             p = builder.emit("metrics", activation.Sigmoid, name="metrics/probability", x=p)[0]
-        emit_thresholds(builder, p, t, keep, self._bounds(), by_class=self.multi_label)
+        emit_thresholds(builder, p, t, keep, weights, self._bounds(), by_class=self.multi_label)
 
     def _bounds(self) -> tuple[float, ...]:
         count = self.num_thresholds

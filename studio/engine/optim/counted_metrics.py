@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError
-from studio.engine.core.tensor import Ref, Role, Shape, Tensor, shape_text
+from studio.engine.core.tensor import ABSENT, Ref, Role, Shape, Tensor, shape_text
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops import metric
 from studio.engine.isa.program import Program
@@ -26,7 +26,8 @@ Keep: TypeAlias = Callable[[str, Shape, DType], Ref]
 class CountedMetric(Metric, abstract=True):
     """A number over all rows of an epoch; instructions count on the device, the host divides.
 
-    As `Metric` in Keras' ``metrics``, it leaves sample weights and class weights out.
+    As `Metric` in Keras' ``metrics``, it leaves sample weights and class weights out, and what a
+    mask leaves out.
     """
 
     more_is_better = True
@@ -51,8 +52,17 @@ class CountedMetric(Metric, abstract=True):
         """TypeError: there is no number of a batch."""
         raise TypeError(f"{type(self).__name__} has no number of a batch; see `count`")
 
-    def count(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+    def count(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, weights: Ref = ABSENT
+    ) -> None:
         """Append the instructions that count a batch, after a check of the shapes.
+
+        Args:
+            builder: takes them.
+            p: predictions.
+            t: targets.
+            keep: makes the counts.
+            weights: of entries or positions; with them counts are sums of float32.
 
         Raises:
             ParameterError: the metric does not fit the output.
@@ -60,21 +70,47 @@ class CountedMetric(Metric, abstract=True):
         reason = self.misfit(builder.type_of(p).shape, builder.type_of(t).shape)
         if reason:
             raise ParameterError(f"{self.label} {reason}", who="metrics", hint=self.hint)
-        self.emit_counts(builder, p, t, keep)
+        self.emit_counts(builder, p, t, keep, weights)
 
     hint: ClassVar[str] = "use 'accuracy', or a loss that takes rows"
 
-    def emit_counts(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+    def emit_counts(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, weights: Ref
+    ) -> None:
         """The instructions of `count`."""
         raise TypeError(f"{type(self).__name__} counts nothing")
 
     def value(self, counts: Mapping[str, Counts]) -> float:
-        """The number that follows from the counts, by port, in float64."""
+        """The number that follows from the counts, by port, as `totals` has them."""
         raise TypeError(f"{type(self).__name__} makes nothing of its counts")
 
 
+def totals(stored: Counts) -> Counts:
+    """Counts as they are stored, or the sums that are stored as pairs of float32."""
+    if stored.dtype == np.int32:
+        return stored.view(np.uint32).astype(np.int64)
+    # The parts are added in float64: one float32 is too short for both.
+    found: Counts = stored.astype(np.float64).sum(axis=0)
+    return found
+
+
+def kept_counts(keep: Keep, shape: Shape, weights: Ref) -> Ref:
+    """The tensor of the port ``counts``: whole numbers, or pairs where weights are summed."""
+    return (
+        keep("counts", (2, *shape), DType.float32)
+        if weights.present
+        else (keep("counts", shape, DType.int32))
+    )
+
+
 def emit_thresholds(
-    builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, thresholds: tuple[float, ...], **how: Any
+    builder: ProgramBuilder,
+    p: Ref,
+    t: Ref,
+    keep: Keep,
+    weights: Ref,
+    thresholds: tuple[float, ...],
+    **how: Any,
 ) -> None:
     """THRESHOLD_COUNTS into the port ``counts``.
 
@@ -83,6 +119,7 @@ def emit_thresholds(
         p: predictions.
         t: targets of their shape.
         keep: makes the counts.
+        weights: of entries or positions, where there are any.
         thresholds: ascending.
         how: attributes of the instruction.
     """
@@ -90,10 +127,10 @@ def emit_thresholds(
         "metrics/thresholds", (len(thresholds),), role=Role.CONST, late=True, value=thresholds
     )
     classes = builder.type_of(p).shape[-1] if how.get("by_class") else 1
-    counts = keep("counts", (classes, 2, len(thresholds) + 1), DType.int32)
+    counts = kept_counts(keep, (classes, 2, len(thresholds) + 1), weights)
     builder.append(
         "metrics",
-        metric.ThresholdCounts(p=p, t=t, thresholds=bounds, counts=counts, **how),
+        metric.ThresholdCounts(p=p, t=t, thresholds=bounds, counts=counts, weights=weights, **how),
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from studio.engine.core.dtypes import DType
 from studio.engine.core.options import integers, number, optional_integer
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.isa.builder import ProgramBuilder
@@ -17,6 +16,7 @@ from studio.engine.optim.counted_metrics import (
     Counts,
     Keep,
     emit_thresholds,
+    kept_counts,
 )
 
 _EPSILON = 1e-7
@@ -39,10 +39,12 @@ class BinaryIoU(CountedMetric, aliases=("binary_iou", "binary_io_u")):
             return "has the classes 0 and 1"
         return super().misfit(p, t)
 
-    def emit_counts(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+    def emit_counts(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, weights: Ref
+    ) -> None:
         """THRESHOLD_COUNTS above the float before the threshold."""
         before = float(np.nextafter(np.float32(self.threshold), np.float32(-np.inf)))
-        emit_thresholds(builder, p, t, keep, (before,))
+        emit_thresholds(builder, p, t, keep, weights, (before,))
 
     def value(self, counts: Mapping[str, Counts]) -> float:
         """The mean over the classes that occur."""
@@ -67,12 +69,16 @@ class MeanIoU(CountedMetric, aliases=("mean_iou", "mean_io_u")):
             return f"takes a number for each of {wanted} classes, the output has {p[-1]}"
         return "" if t in (p, p[:-1]) else "takes class indices or rows"
 
-    def emit_counts(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+    def emit_counts(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, weights: Ref
+    ) -> None:
         """CONFUSION."""
         classes = builder.type_of(p).shape[-1]
-        counts = keep("counts", (classes, classes), DType.int32)
+        counts = kept_counts(keep, (classes, classes), weights)
         ignore = -1 if self.ignore_class is None else self.ignore_class
-        builder.append("metrics", metric.Confusion(p=p, t=t, counts=counts, ignore=ignore))
+        builder.append(
+            "metrics", metric.Confusion(p=p, t=t, counts=counts, weights=weights, ignore=ignore)
+        )
 
     def value(self, counts: Mapping[str, Counts]) -> float:
         """The mean over the classes that occur."""

@@ -38,13 +38,17 @@ class RateMetric(CountedMetric, abstract=True):
         """Rows, which have the class."""
         return super().misfit(p, t) or class_misfit(self.class_id, p)
 
-    def emit_counts(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+    def emit_counts(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, weights: Ref
+    ) -> None:
         """THRESHOLD_COUNTS of one threshold."""
         bound = self.thresholds
         if bound is None:
             bound = 0.5 if self.top_k is None else _BELOW_ALL
         only = -1 if self.class_id is None else self.class_id
-        emit_thresholds(builder, p, t, keep, (bound,), class_id=only, top_k=self.top_k or 0)
+        emit_thresholds(
+            builder, p, t, keep, weights, (bound,), class_id=only, top_k=self.top_k or 0
+        )
 
 
 class Precision(RateMetric, aliases=("precision",)):
@@ -89,11 +93,13 @@ class F1Score(CountedMetric, aliases=("f1_score", "f1")):
             return "needs a threshold for one output, such as 0.5"
         return super().misfit(p, t)
 
-    def emit_counts(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+    def emit_counts(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, weights: Ref
+    ) -> None:
         """THRESHOLD_COUNTS of one threshold, by class."""
         largest = self.threshold is None
         bound = _BELOW_ALL if self.threshold is None else self.threshold
-        emit_thresholds(builder, p, t, keep, (bound,), by_class=True, top_k=int(largest))
+        emit_thresholds(builder, p, t, keep, weights, (bound,), by_class=True, top_k=int(largest))
 
     def value(self, counts: Mapping[str, Counts]) -> float:
         """Twice the true positives by predicted ones and positives; 0 where there are none."""

@@ -37,7 +37,9 @@ class R2Score(CountedMetric, aliases=("r2_score", "r2")):
         """Rows of numbers."""
         return "" if p == t else "compares numbers, the loss takes class indices"
 
-    def emit_counts(self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep) -> None:
+    def emit_counts(
+        self, builder: ProgramBuilder, p: Ref, t: Ref, keep: Keep, weights: Ref
+    ) -> None:
         """ACCUMULATE of targets, their squares, and squared errors."""
         error = builder.emit(
             "metrics", arithmetic.Add, name="metrics/error", x1=t, x2=p, beta=-1.0
@@ -45,14 +47,14 @@ class R2Score(CountedMetric, aliases=("r2_score", "r2")):
         shape = (2, builder.type_of(p).shape[-1] + 1)
         for port, x, square in (("sum", t, False), ("squares", t, True), ("errors", error, True)):
             sums = keep(port, shape, DType.float32)
-            builder.append("metrics", metric.Accumulate(x=x, sums=sums, square=square))
+            builder.append(
+                "metrics", metric.Accumulate(x=x, sums=sums, square=square, weights=weights)
+            )
 
     def value(self, counts: Mapping[str, Counts]) -> float:
         """As Keras; 0 where targets do not vary and predictions are not they."""
-        # The two parts of a sum are added in float64: one float32 is too short for both.
-        found = {port: pair.astype(np.float64).sum(axis=0) for port, pair in counts.items()}
-        total, squares, errors = (found[port][:-1] for port in ("sum", "squares", "errors"))
-        rows = found["sum"][-1]
+        total, squares, errors = (counts[port][:-1] for port in ("sum", "squares", "errors"))
+        rows = float(counts["sum"][-1])
         with np.errstate(all="ignore"):
             around = squares - total * (total / rows)
             scores = 1.0 - errors / around

@@ -181,3 +181,23 @@ def test_a_listing_without_masks_has_no_trace_of_them() -> None:
     assert named["m/mask"] == "mask"
     plain = lower(Model(x, Dense(2)(x)).graph, "train", loss="mse")
     assert [i.mnemonic for i in plain.section("loss")] == ["LOSS_MSE"]
+
+
+def test_metrics_that_count_leave_masked_positions_out() -> None:
+    """Rows of -1 are masked: they are of the first class, and predicted so."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(6, 5, 2)).astype(np.float32)
+    lengths = np.array([5, 1, 3, 2, 4, 3])
+    kept = np.arange(5) < lengths[:, None]
+    x[~kept] = -1.0
+    start = Input((5, 2))
+    model = Model(start, Dense(1, "sigmoid")(Masking(-1.0)(start)), backend="cpu")
+    model.compile(SGD(0.0), "binary_crossentropy", metrics=["precision", "recall"])
+    y = np.ones((6, 5, 1), np.float32)
+    y[kept] = rng.integers(0, 2, (kept.sum(), 1))
+    found = model.evaluate(x, y, batch_size=4, return_dict=True)
+    guess, true = model.predict(x)[kept] > 0.5, y[kept] > 0
+    hits = (guess & true).sum()
+    assert found["precision"] == pytest.approx(hits / max(guess.sum(), 1), abs=1e-6)
+    assert found["recall"] == pytest.approx(hits / true.sum(), abs=1e-6)
+    model.close()

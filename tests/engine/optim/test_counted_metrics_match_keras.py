@@ -11,14 +11,15 @@ import pytest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError
-from studio.engine.core.tensor import BATCH, Ref, Role, Shape
+from studio.engine.core.tensor import ABSENT, BATCH, Ref, Role, Shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.program import Program
-from studio.engine.optim.counted_metrics import CountedMetric
+from studio.engine.optim.counted_metrics import CountedMetric, totals
 from studio.engine.optim.metrics import Metric, metric_logged_as
 from studio.engine.runtime.backend import Backend
 from tests.engine.conformance.backends import BACKENDS, opened
-from tests.recorded.metrics.cases import CASES, MetricCase, batches, data
+from tests.recorded.metrics.cases import BATCH as BATCH_ROWS
+from tests.recorded.metrics.cases import CASES, MetricCase, data
 
 RECORDED = json.loads(
     (Path(__file__).parents[2] / "recorded" / "metrics" / "keras.json").read_text(encoding="utf-8")
@@ -30,7 +31,9 @@ def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
     yield from opened(str(request.param))
 
 
-def counting(metric: CountedMetric, p: Shape, t: Shape, dtype: DType) -> tuple[Program, list[str]]:
+def counting(
+    metric: CountedMetric, p: Shape, t: Shape, dtype: DType, *, weighted: bool = False
+) -> tuple[Program, list[str]]:
     """A program that counts a fed batch, and the names of its counts by port."""
     builder, names = ProgramBuilder("metric", "evaluate"), []
     refs = [
@@ -38,27 +41,41 @@ def counting(metric: CountedMetric, p: Shape, t: Shape, dtype: DType) -> tuple[P
         builder.tensor("t", (BATCH, *t[1:]), dtype, Role.INPUT),
     ]
 
+    weights = ABSENT
+    if weighted:
+        weights = builder.tensor("w", (BATCH,), role=Role.INPUT)
+        refs.append(weights)
+
     def keep(port: str, shape: Shape, dtype: DType) -> Ref:
         names.append(port)
         return builder.tensor(port, shape, dtype, Role.METRIC, late=True)
 
-    metric.count(builder, *refs, keep)
+    metric.count(builder, *refs[:2], keep, weights)
     return builder.finish(tuple(refs), ()), names
 
 
-def measured(backend: Backend, metric: CountedMetric, p: np.ndarray, t: np.ndarray) -> float:
+def measured(
+    backend: Backend,
+    metric: CountedMetric,
+    p: np.ndarray,
+    t: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> float:
     """The metric after all batches, the last one shorter."""
-    program, names = counting(metric, p.shape, t.shape, DType.of(t.dtype))
+    weighted = weights is not None
+    program, names = counting(metric, p.shape, t.shape, DType.of(t.dtype), weighted=weighted)
+    fed = (p, t) if weights is None else (p, t, weights)
     session = backend.open_session()
     try:
-        for rows, targets in batches(p, t):
-            executable = backend.compile(program, session, len(rows))
-            executable.feed(0, rows)
-            executable.feed(1, targets)
+        for first in range(0, len(p), BATCH_ROWS):
+            batch = [array[first : first + BATCH_ROWS] for array in fed]
+            executable = backend.compile(program, session, len(batch[0]))
+            for number, array in enumerate(batch):
+                executable.feed(number, array)
             executable.run(1)
             executable.finish()
             executable.close()
-        return metric.value({name: session.read(name).result(60) for name in names})
+        return metric.value({name: totals(session.read(name).result(60)) for name in names})
     finally:
         session.close()
 
@@ -112,3 +129,17 @@ def test_targets_far_from_zero_keep_their_digits(backend: Backend) -> None:
     errors, around = ((true - wide) ** 2).sum(0), ((true - true.mean(0)) ** 2).sum(0)
     found = measured(backend, metric, p, t)
     assert found == pytest.approx((1 - errors / around).mean(), abs=1e-7)
+
+
+@pytest.mark.parametrize("given", ["precision", "f1_score", "mean_iou", "r2_score"])
+def test_weights_of_0_leave_entries_out_and_whole_ones_repeat_them(
+    backend: Backend, given: str
+) -> None:
+    metric = Metric.resolve(given)
+    assert isinstance(metric, CountedMetric)
+    p, t = data("numbers" if given == "r2_score" else "rows")
+    times = np.random.default_rng(2).integers(0, 3, len(p))
+    repeated = np.repeat(p, times, axis=0), np.repeat(t, times, axis=0)
+    wanted = measured(backend, metric, *repeated)
+    found = measured(backend, metric, p, t, times.astype(np.float32))
+    assert found == pytest.approx(wanted, rel=1e-6)

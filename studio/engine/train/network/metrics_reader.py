@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.isa.program import Program
-from studio.engine.optim.counted_metrics import counted_labels, counts_of
+from studio.engine.optim.counted_metrics import counted_labels, counts_of, totals
 from studio.engine.runtime.backend import BackendSession
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -81,10 +81,10 @@ class EpochCounts:
     def take(self, arrays: Sequence[Array]) -> None:
         """What a reading has brought."""
         for name, array in zip(self._tensors, arrays, strict=True):
+            now = totals(array)
             if array.dtype != np.int32:
-                self._totals[name] = np.array(array, np.float64)
+                self._totals[name] = now
                 continue
-            now = array.view(np.uint32).astype(np.int64)
             before = self._last.get(name, np.zeros_like(now))
             self._totals[name] = self._totals.get(name, 0) + (now - before) % _WRAP
             self._last[name] = now
