@@ -1,4 +1,4 @@
-"""The layers there are: what a project file may name and a palette shows."""
+"""Look-ups over all layer classes. A layer registers itself; nothing is added here."""
 
 from __future__ import annotations
 

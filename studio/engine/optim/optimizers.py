@@ -1,4 +1,4 @@
-"""Optimisers with Keras' names, options and numerics, as options of the update instructions."""
+"""Optimisers with Keras' names and options; their maths is the rules of ``isa/ops/update.py``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Curves of a training: series, axes, scales, smoothing, thinning."""
+"""One curve of a training: series, axes, scales, smoothing; see ``runs/curves_display.py`` too."""

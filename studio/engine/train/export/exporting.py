@@ -1,6 +1,6 @@
 """Writes trained models to files, and puts each in its place once it was found to be the same.
 
-A file is written beside its place and checked there by a new process (`export_check`). One that is
+A file is written beside its place and checked there by a new process (`check`). One that is
 another model never takes its place, so that a good file of before is kept. Of several files each
 stands for itself: what is wrong with one keeps none of the others back.
 """

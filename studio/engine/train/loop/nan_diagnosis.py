@@ -1,4 +1,4 @@
-"""Finds the instruction that made a loss NaN or infinite: repeats the epoch in check mode."""
+"""Finds the instruction that made a loss NaN or infinite, by repeating the epoch up to it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Recorded runs: a folder for each training, beside the project.
 
 ``<name>.runs/<time>/`` holds ``settings.json`` (the project as trained), ``metrics.jsonl`` (one
-object per epoch, only ever appended to), ``checkpoints/`` and ``summary.json``. A training that is
+object per epoch, only ever appended to), ``checkpoints/`` and ``summary.json``; docs/projects.md
+lists all files. A training that is
 killed leaves a readable folder: all files but the metrics are replaced in one step, and a torn last
 line of the metrics is left out.
 """
