@@ -7,6 +7,8 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -95,6 +97,13 @@ def test_engine_imports_where_a_graphics_package_is_not_installed(hidden: str) -
     assert answer.returncode == 0, answer.stderr
 
 
+@cache
+def distributions() -> Mapping[str, list[str]]:
+    """What is installed, by the packages each distribution holds."""
+    return packages_distributions()
+
+
+@cache
 def packages_imported_by(path: Path) -> set[str]:
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -109,7 +118,7 @@ def packages_imported_by(path: Path) -> set[str]:
 def test_everything_imported_is_installed_without_the_test_packages() -> None:
     lock = (ROOT / "requirements" / "run.lock").read_text(encoding="utf-8")
     pinned = {canonicalize_name(line.partition("==")[0]) for line in lock.splitlines()}
-    holders = packages_distributions()
+    holders = distributions()
     foreign = [
         f"{path.relative_to(ROOT).as_posix()} imports {name}"
         for path in sorted((ROOT / "studio").rglob("*.py"))
@@ -123,7 +132,7 @@ def test_everything_imported_is_installed_without_the_test_packages() -> None:
 def test_every_run_time_dependency_is_imported_and_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {canonicalize_name(Requirement(text).name) for text in project["dependencies"]}
-    holders = packages_distributions()
+    holders = distributions()
     imported = {
         canonicalize_name(held)
         for path in (ROOT / "studio").rglob("*.py")

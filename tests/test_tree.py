@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -40,6 +41,16 @@ def files(
         for path in found
         if path.suffix in suffixes and not {"golden", "__pycache__"} & set(path.parts)
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_collections() -> Iterator[None]:
+    """Looking for garbage among all syntax trees takes longer than making them."""
+    gc.disable()
+    yield
+    tree_of.cache_clear()
+    nodes_of.cache_clear()
+    gc.enable()
 
 
 @cache
