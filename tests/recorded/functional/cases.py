@@ -34,6 +34,7 @@ class Functional:
         batch: rows of a step.
         fit: further arguments of fit, arrays made by `weights`.
         weights: sample weights from a generator, if any.
+        positions: shape of the classes of one sample; a single class unless given.
     """
 
     build: Callable[[Any], Any]
@@ -44,6 +45,7 @@ class Functional:
     batch: int = SAMPLES
     fit: Mapping[str, Any] = field(default_factory=dict)
     weights: Callable[[np.random.Generator], Any] | None = None
+    positions: tuple[int, ...] = ()
 
     def samples(self) -> tuple[Named, Named]:
         """The same inputs and targets on every call."""
@@ -52,7 +54,7 @@ class Functional:
         y: dict[str, Array] = {}
         for name, target in self.targets.items():
             if isinstance(target, int):
-                y[name] = rng.integers(0, target, SAMPLES).astype(np.int32)
+                y[name] = rng.integers(0, target, (SAMPLES, *self.positions)).astype(np.int32)
             else:
                 y[name] = rng.normal(size=(SAMPLES, *target))
         return {n: a.astype(np.float32) for n, a in x.items()}, {
@@ -150,6 +152,13 @@ def frozen_parts(k: Any) -> Any:
     return k.Model(x, [k.Dense(1, name="a")(at), k.Dense(2, name="b", trainable=False)(at)])
 
 
+def by_position(k: Any) -> Any:
+    """A class and two numbers for each of five positions."""
+    x = k.Input((5, 4), name="x")
+    trunk = k.Dense(6, "tanh", name="trunk")(x)
+    return k.Model(x, [k.Dense(3, "softmax", name="kind")(trunk), k.Dense(2, name="place")(trunk)])
+
+
 SPARSE, CROSS, MSE, MAE, BCE = (
     "sparse_categorical_crossentropy", "categorical_crossentropy", "mse", "mae",
     "binary_crossentropy",
@@ -194,6 +203,16 @@ NETWORKS: dict[str, Functional] = {
         optimizer=lambda k: k.Adam(0.02),
         batch=16,
         weights=_by_output,
+    ),
+    "weights of positions": Functional(
+        by_position, {"x": (5, 4)}, {"kind": 3, "place": (5, 2)},
+        {"loss": HEADS, "loss_weights": [1.0, 0.5]},
+        batch=16,
+        weights=lambda rng: {
+            "kind": rng.uniform(0, 2, (SAMPLES, 5)).astype(np.float32),
+            "place": rng.uniform(0, 1, (SAMPLES, 5)).astype(np.float32),
+        },
+        positions=(5,),
     ),
     "class weights": Functional(
         classifier, {"x": (4,)}, {"kind": 3},

@@ -121,14 +121,22 @@ def weight_arrays(values: object, graph: LayerGraph, rows: int) -> tuple[Floats 
             f"sample_weight: expected an array for each of {', '.join(names)}, got {len(listed)}",
             who="data",
         )
-    return tuple(None if each is None else _weight_array(each, rows) for each in listed)
+    shapes = [graph.types()[port].sample for port in graph.outputs]
+    wanted = [shapes] if len(listed) == 1 else [[shape] for shape in shapes]
+    pairs = zip(listed, wanted, strict=True)
+    return tuple(None if each is None else _weight_array(each, rows, own) for each, own in pairs)
 
 
-def _weight_array(values: object, rows: int) -> Floats:
+def _weight_array(values: object, rows: int, outputs: Sequence[Shape]) -> Floats:
+    """One weight per sample, or per position of a sample where all ``outputs`` have these."""
     found = np.asarray(values, np.float32)
-    if found.shape != (rows,) or not np.isfinite(found).all() or (found < 0).any():
+    positions = found.shape[1:]
+    fits = found.ndim > 0 and len(found) == rows
+    fits &= all(positions == shape[:-1][: len(positions)] for shape in outputs)
+    if not fits or not np.isfinite(found).all() or (found < 0).any():
+        more = "".join(f", or [{rows}, {', '.join(map(str, s[:-1]))}]" for s in outputs if s[:-1])
         raise DataError(
-            f"sample_weight: expected {rows} numbers of at least 0, got an array "
+            f"sample_weight: expected {rows} numbers of at least 0{more}, got an array "
             f"{list(found.shape)}",
             who="data",
         )

@@ -24,7 +24,7 @@ RECORDED = json.loads(
 LABELS = {"mae": "mean_absolute_error", "mse": "mean_squared_error"}
 """Metrics that logs name in full here, and as they were given in Keras."""
 
-BACKENDS = ("cpu", pytest.param("gl", marks=pytest.mark.gl))
+BACKENDS = ("cpu", pytest.param("gl", marks=(pytest.mark.gl, pytest.mark.slow)))
 
 
 def label(name: str) -> str:

@@ -275,6 +275,8 @@ def test_what_does_not_fit_the_outputs_is_named(arguments: dict[str, object], wo
         ({"sample_weight": [np.ones(6)] * 3}, "an array for each of which, size, got 3"),
         ({"sample_weight": [np.ones(6), np.ones(5)]}, "sample_weight: expected 6 numbers"),
         ({"sample_weight": [np.ones(6), -np.ones(6)]}, "numbers of at least 0"),
+        ({"sample_weight": np.ones((6, 3))}, "expected 6 numbers of at least 0, got an array [6"),
+        ({"sample_weight": {"size": np.float32(1)}}, "expected 6 numbers of at least 0, got"),
         ({"class_weight": {0: 1.0}}, "class_weight: only for a network with one output"),
         ({"batch_size": 0}, "batch_size: expected a whole number from 1"),
         ({"verbose": 7}, "verbose: expected 0, 1, 2"),
