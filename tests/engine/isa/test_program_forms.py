@@ -280,7 +280,7 @@ def test_damaged_programs_give_format_errors_only_at_full_size():
         (".glassbox 3\n", "version 3 of the format, this reads up to 2"),
         (".glassbox 0\n", "no version 0"),
         (".glassbox two\n", "a version number is expected"),
-        (".glassbox 1\nRELU 0x0 0x1\n", "before the first .section"),
+        (".glassbox 1\nRELU 0x0 0x1\n", "precedes the first .section"),
         ('.glassbox 1\n.program "a" train\n.section forward\nRELU 0x0 0x1\n', "not declared"),
         ('.glassbox 1\n.program "a" dance\n', "train|evaluate|infer"),
         (".glassbox 1\n.tensor 0x0 input float32 [N] input\n", "is expected"),

@@ -156,7 +156,7 @@ def test_facts_name_what_feeds_a_layer_and_what_is_wrong(desk: InspectorDesk) ->
     assert facts is not None
     assert facts.inputs[0][0] == picture
     assert facts.is_stale or facts.condition in ("ok", "error", "unreached", "waiting")
-    assert facts.about.startswith("Every output is a weighted sum")
+    assert facts.about.startswith("Fully connected: each output is a weighted sum")
 
 
 def test_instructions_and_tensors_show_their_layer_and_a_pin_keeps_it(desk: InspectorDesk) -> None:

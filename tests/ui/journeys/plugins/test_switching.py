@@ -58,7 +58,7 @@ def test_one_is_switched_on_and_off_by_mouse(
     assert "run with your permissions" in person.see(QLabel, "plugins_remark", dialog).text()
     assert not box_of(person, dialog, "example").isChecked()
     assert box_of(person, dialog, "example").text() == "example 1.0"
-    assert state_of(person, dialog, "example").startswith("Switched off.\n")
+    assert state_of(person, dialog, "example").startswith("Turned off.\n")
     assert not dialog.findChild(QPushButton, "restart").isVisible()
     switch(person, dialog, "example")
     assert enabled(dirs) == {"example": "1.0"}
@@ -147,4 +147,4 @@ def test_the_variable_decides_where_it_is_set(
     dialog = opened(person)
     assert VARIABLE in person.see(QLabel, "plugins_remark", dialog).text()
     assert not box_of(person, dialog, "example").isEnabled()
-    assert plugin_list.listed_plugins(dirs.config)[0].state == "Switched off."
+    assert plugin_list.listed_plugins(dirs.config)[0].state == "Turned off."
