@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.core.errors import DataError, quoted
-from studio.engine.core.tensor import Ref, Tensor, shape_text
+from studio.engine.core.tensor import BATCH, Ref, Tensor, shape_text
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend, BackendSession, Executable
 from studio.engine.runtime.free_memory import require_memory
@@ -32,7 +32,8 @@ class Inference:
     """A program that is fed rows and gives outputs; a context manager.
 
     Rows run in batches whose lengths are powers of two, the last filled up with zeros that are
-    dropped again: rows do not touch one another, and few lengths have to be compiled.
+    dropped again: rows do not touch one another, and few lengths have to be compiled. A program
+    with an input or output that has no batch dimension runs once, on whole arrays.
 
     Args:
         backend: where it runs.
@@ -74,6 +75,8 @@ class Inference:
         """
         most = most_rows or LARGEST_BATCH
         tensors = [self.program.tensors[i] for i in self.program.inputs]
+        if self._is_whole:
+            return self._run_whole(tensors, inputs)
         if len(inputs) == len(tensors):
             inputs = [_fitted(t, each) for t, each in zip(tensors, inputs, strict=True)]
         count = self._checked_count(tensors, inputs)
@@ -97,6 +100,34 @@ class Inference:
         for executable in self._executables.values():
             executable.close()
         self._executables.clear()
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether rows cannot be run in batches: an input or output has no batch dimension."""
+        ids = (*self.program.inputs, *self.program.outputs)
+        return any(self.program.tensors[i].shape[:1] != (BATCH,) for i in ids)
+
+    def _run_whole(self, tensors: list[Tensor], inputs: list[Array]) -> list[Array]:
+        """Outputs of one run on whole arrays, none of them filled up or cut."""
+        counted = [len(v) for t, v in zip(tensors, inputs, strict=False)
+                   if t.shape[:1] == (BATCH,) and v.ndim]  # fmt: skip
+        rows = counted[0] if counted else 1
+        shapes = [tuple(rows if n == BATCH else n for n in t.shape) for t in tensors]
+        wanted = [(shape, t.dtype.np) for shape, t in zip(shapes, tensors, strict=True)]
+        given = [(values.shape, values.dtype) for values in inputs]
+        if given != wanted or not rows:
+            shown = (
+                ", ".join(f"{dtype.name}{shape_text(shape)}" for shape, dtype in given) or "none"
+            )
+            named = ", ".join(f"{t.dtype.name}{shape_text(t.shape)}" for t in tensors)
+            raise DataError(f"expected input arrays {named}, got {shown}", who=self.program.name)
+        self._require_room(rows, rows)
+        executable = self._executable(rows)
+        for tensor, values in zip(tensors, inputs, strict=True):
+            executable.feed(tensor.id, np.ascontiguousarray(values))
+        executable.run()
+        futures = [executable.fetch(Ref(i)) for i in self.program.outputs]
+        return [_widened(np.array(future.result())) for future in futures]
 
     def _require_room(self, count: int, most_rows: int) -> None:
         """BackendError, before anything is allocated, where step and results need too much."""
