@@ -6,6 +6,7 @@ import gc
 import shutil
 import weakref
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -45,7 +46,11 @@ BLOCKING = {
 
 Widget = TypeVar("Widget", bound=QWidget)
 
+COLLECT_EVERY = 10
+"""Tests with Qt between two collections of garbage."""
+
 _started: weakref.WeakSet[QThread] = weakref.WeakSet()
+_with_qt = count(1)
 
 
 @pytest.fixture(scope="session")
@@ -78,7 +83,8 @@ def nothing_left_behind(
     """Windows are closed and threads of Qt ended when a test is over.
 
     Python collects no garbage by itself meanwhile: an object of Qt that is destroyed while Qt
-    destroys another waits for a lock that is held until then.
+    destroys another waits for a lock that is held until then. It is collected here every few tests,
+    since what was left of windows before still hears of the theme.
     """
     with_qt = "qapp" in request.fixturenames
     collects = gc.isenabled()
@@ -105,6 +111,8 @@ def nothing_left_behind(
     for thread in running:
         thread.quit()
         thread.wait(2000)
+    if next(_with_qt) % COLLECT_EVERY == 0:
+        gc.collect()
     if collects:
         gc.enable()
     if windows or running:

@@ -55,9 +55,12 @@ class Signal(Generic[P]):
         if self._blocked:
             return
         first: Exception | None = None
-        for each in self._listeners:
+        listeners = self._listeners
+        for each in listeners:
             listener = each()
-            if listener is None or each not in self._listeners:
+            # The tuple is replaced by each change: only then is it searched.
+            gone = self._listeners is not listeners and each not in self._listeners
+            if listener is None or gone:
                 continue
             try:
                 listener(*args, **kwargs)

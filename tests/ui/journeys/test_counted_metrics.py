@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtWidgets import QComboBox, QScrollArea, QWidget
 
@@ -15,19 +16,22 @@ from tests.ui.journeys.person import Person, in_sight
 WAIT = 60_000
 
 
-def scroll_to(widget: QWidget) -> None:
-    area = widget
-    while not isinstance(area, QScrollArea):
-        area = area.parentWidget()
-    area.ensureWidgetVisible(widget)
+W = TypeVar("W", bound=QWidget)
 
 
-def choose(person: Person, pane: InspectorPane, metric: str) -> None:
-    """Add a metric in the inspector."""
-    adder = person.until(lambda: pane.findChild(QComboBox, "add_metrics"), WAIT)
-    scroll_to(adder)
-    person.until(lambda: in_sight(adder), WAIT)
-    person.pick(adder, metric)
+def reach(person: Person, pane: QWidget, kind: type[W], name: str) -> W:
+    """A widget of the pane by its object name, scrolled into sight."""
+
+    def look() -> W | None:
+        widget = area = pane.findChild(kind, name)
+        if widget is None:
+            return None
+        while not isinstance(area, QScrollArea):
+            area = area.parentWidget()
+        area.ensureWidgetVisible(widget)
+        return widget if in_sight(widget) else None
+
+    return person.until(look, WAIT)
 
 
 def test_metrics_that_count_are_chosen_trained_and_seen(person: Person, tmp_path: Path) -> None:
@@ -40,30 +44,27 @@ def test_metrics_that_count_are_chosen_trained_and_seen(person: Person, tmp_path
     person.point_at_canvas()
     person.press("Escape")
     pane = person.until(lambda: person.sees(InspectorPane), WAIT)
-    fold = pane.findChild(QWidget, "section_loss_and_metrics").findChild(QWidget, "fold")
-    scroll_to(fold)
-    person.click(fold)
+    section = reach(person, pane, QWidget, "section_loss_and_metrics")
+    person.click(reach(person, section, QWidget, "fold"))
     for metric in ("F1 score", "Mean IoU", "AUC"):
-        choose(person, pane, metric)
+        person.pick(reach(person, pane, QComboBox, "add_metrics"), metric)
     chosen = ["F1Score", "MeanIoU", "AUC"]
     person.until(lambda: document.state.training["metrics"] == chosen, WAIT)
 
     # One yes-or-no curve does not fit three classes: the window says so before it trains.
     found = person.until(lambda: [p for p in studio.problems.items if "auc" in p.text], WAIT)
     assert "auc takes one probability of yes, the output has 3 numbers" in found[0].text
-    remove = person.until(lambda: pane.findChild(QWidget, "remove_metrics_2"), WAIT)
-    scroll_to(remove)
-    person.until(lambda: in_sight(remove), WAIT)
-    person.click(remove)
+    person.click(reach(person, pane, QWidget, "remove_metrics_2"))
     person.until(lambda: document.state.training["metrics"] == chosen[:2], WAIT)
     person.until(lambda: not studio.problems.errors, WAIT)
 
     person.press("F5")
     person.until(lambda: studio.training.state == "finished", WAIT)
-    run = person.until(lambda: studio.runs.runs and studio.runs.runs[0], WAIT)
-    assert {"f1_score", "val_f1_score", "mean_iou", "val_mean_iou"} <= run.metrics.keys()
+    told = {"f1_score", "val_f1_score", "mean_iou", "val_mean_iou"}
+    person.until(lambda: any(told <= run.metrics.keys() for run in studio.runs.runs), WAIT)
     person.click(*person.until(lambda: person.tab("Plots"), WAIT))
     plots = person.until(lambda: person.sees(PlotsPane), WAIT)
-    names = [each.accessibleName() for each in plots.findChildren(QWidget)]
-    assert "Plot of F1 score" in names
-    assert "Plot of Mean IoU" in names
+    drawn = {"Plot of F1 score", "Plot of Mean IoU"}
+    person.until(
+        lambda: drawn <= {each.accessibleName() for each in plots.findChildren(QWidget)}, WAIT
+    )
