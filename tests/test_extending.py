@@ -124,6 +124,7 @@ def copy(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(tmp_path / "tree", ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_each_example_takes_as_many_places_as_the_page_says(copy: Path) -> None:
     before, found = files(copy), {}
     for title, changes in EXAMPLES.items():

@@ -35,6 +35,7 @@ def test_plain_listing_is_the_network_line_by_line(glassbox: Callable[..., Answe
     assert re.search(r"^0x1 +flatten/output +\[N,64\] +float32 +activation$", out, re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["train", "evaluate", "infer"])
 @pytest.mark.parametrize("name", sample_names())
 def test_every_sample_compiles_for_both_devices_and_says_the_same_in_json(

@@ -68,6 +68,7 @@ def test_kernels_in_program_order_are_the_golden_ones(
     golden("kernels/iris-in-order.txt", glassbox(*words, "--in-order").out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("mode", ["train", "evaluate", "infer"])
 @pytest.mark.parametrize("name", sample_names())

@@ -69,6 +69,7 @@ OF_SEVERAL = ("graph.align", "graph.distribute", "graph.freeze")
 IDS = [f"{action}-{key.name}-{keys.value}" for key, keys, action in TABLE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "keys", "action"), TABLE, ids=IDS)
 def test_key_carries_out_its_action(
     hands: Hands, key: Qt.Key, keys: Qt.KeyboardModifier, action: str

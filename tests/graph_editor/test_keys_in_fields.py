@@ -18,6 +18,7 @@ LETTERS = [K.Key_C, K.Key_M, K.Key_H, K.Key_L, K.Key_Q, K.Key_F, K.Key_S, K.Key_
            K.Key_T, K.Key_Space, K.Key_Delete, K.Key_Backspace, K.Key_Home, K.Key_Left]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", [open_search, open_find, open_rename, beside])
 @pytest.mark.parametrize("key", LETTERS, ids=[key.name for key in LETTERS])
 def test_key_does_nothing_to_the_graph_in_a_text_field(

@@ -61,6 +61,7 @@ def begin(hands: Hands, start: str) -> QPointF:
     return hands.input("conv2d_1" if start == "in" else "flatten")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shift", [False, True], ids=["plain", "shift"])
 @pytest.mark.parametrize(("start", "end", "after", "searches"), TABLE)
 def test_released_wire_connects_springs_back_or_asks(

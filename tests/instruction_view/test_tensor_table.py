@@ -311,6 +311,7 @@ def test_what_is_seen_of_tensors_is_in_sight_in_a_pane_of_usual_width(
             assert end <= table.viewport().width()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wide", range(300, 900, 75))
 def test_the_last_number_in_sight_is_whole(pane: TensorMapPane, qtbot: QtBot, wide: int) -> None:
     settle(qtbot, pane, wide)

@@ -48,6 +48,7 @@ def test_the_pattern_finds_the_other_spelling_and_leaves_names() -> None:
     assert not AMERICAN.search(NAMES.sub("", kept))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", WINDOW)
 def test_the_window_and_the_terminal_keep_to_one_spelling(package: str) -> None:
     found = [

@@ -337,6 +337,7 @@ def test_the_poisoned_tensor_is_shown_with_its_step(
     view.close()
 
 
+@pytest.mark.slow
 def test_the_layer_at_fault_is_marked_until_the_network_or_the_training_is_another(
     bench: Bench, tmp_path: Path
 ) -> None:

@@ -192,6 +192,7 @@ def test_what_is_stopped_hears_nothing_and_is_kept_no_longer(qtbot: QtBot) -> No
     assert [value for value, _ in widget.heard] == [3, 0]
 
 
+@pytest.mark.slow
 def test_bindings_to_models_that_are_gone_do_not_gather(qtbot: QtBot) -> None:
     widget, lasting = Follower(), Signal[[]]()
     qtbot.addWidget(widget)

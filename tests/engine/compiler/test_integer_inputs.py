@@ -106,6 +106,7 @@ def test_whole_numbers_are_added_and_multiplied_exactly(backend: str) -> None:
     np.testing.assert_array_equal(product, a * b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("stored", [np.int32, np.uint8, np.int64, np.bool_, np.float64])
 def test_a_network_learns_from_whole_numbers(

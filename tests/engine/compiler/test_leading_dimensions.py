@@ -116,6 +116,7 @@ def outcome(
         session.close()
 
 
+@pytest.mark.slow
 def test_loss_and_gradients_are_those_of_single_pictures(device: tuple[Backend, Target]) -> None:
     """On the CPU for two batch lengths and for several leading dimensions."""
     plain, (_, target) = network(), device

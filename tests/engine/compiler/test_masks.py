@@ -59,6 +59,7 @@ def recorded() -> dict[str, np.ndarray]:
         return dict(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("case", [*CASES, *(f"{name}:weighted" for name in WEIGHTED)])
 def test_losses_and_weights_over_steps_are_those_of_keras(case: str, backend: str) -> None:

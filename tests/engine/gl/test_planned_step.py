@@ -124,6 +124,7 @@ def described(one: PlannedDispatch) -> tuple[object, ...]:
     return one.source, one.groups, one.launch, one.variant, one.slack
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 @pytest.mark.parametrize("work", SAMPLES, ids=str)
 def test_plan_of_a_sample_is_what_a_device_records(device: GlBackend, work: Work) -> None:
@@ -153,6 +154,7 @@ def step_of(work: Work, target_name: str, *, in_order: bool = False) -> tuple[Pr
     return program, step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [*SAMPLES, *MEASURED], ids=str)
 @pytest.mark.parametrize("target", TARGET_NAMES)
 def test_every_line_has_dispatches_that_do_its_work_alone(work: Work, target: str) -> None:
@@ -178,6 +180,7 @@ def test_every_line_has_dispatches_that_do_its_work_alone(work: Work, target: st
         assert not missing, f"line {entry.index}: {entry.mnemonic} does not write its results"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", [*SAMPLES, *MEASURED], ids=str)
 @pytest.mark.parametrize("target", TARGET_NAMES)
 def test_order_says_of_every_dispatch_when_it_runs(work: Work, target: str) -> None:

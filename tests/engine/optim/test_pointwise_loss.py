@@ -73,6 +73,7 @@ def value_and_gradient(
     return value, p.astype(np.float32).astype(np.float64) - after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choice", BACKENDS)
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("shape", [(5, 1), (4, 3), (3, 2, 4)], ids=str)

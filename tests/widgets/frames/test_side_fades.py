@@ -35,6 +35,7 @@ def with_room(qtbot: QtBot, table: QTableWidget, room: int) -> None:
     qtbot.waitUntil(lambda: table.viewport().width() == room)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("room", "name", "whole"),
     [

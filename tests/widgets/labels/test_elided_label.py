@@ -51,6 +51,7 @@ TEXT = "kernels of fifteen steps by wall clock"
 TIP = "What the kernels take together."
 
 
+@pytest.mark.slow
 def test_a_tip_stays_while_its_place_becomes_narrow_and_wide_again(qtbot: QtBot) -> None:
     window = QWidget()
     qtbot.addWidget(window)

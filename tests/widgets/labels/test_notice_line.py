@@ -175,6 +175,7 @@ def test_the_action_runs_once_and_the_notice_is_seen(
     assert notices.unseen == 0
 
 
+@pytest.mark.slow
 def test_what_an_action_says_is_shown_after_it(
     qtbot: QtBot, notices: Notices, line: NoticeLine
 ) -> None:

@@ -177,6 +177,7 @@ def table(qtbot: QtBot, dark: Theme) -> RecordTable:
     return made
 
 
+@pytest.mark.slow
 def test_only_rows_in_sight_are_asked_for(qtbot: QtBot, dark: Theme) -> None:
     made = RecordTable(RecordModel(columns()), "planets", "Planets")
     qtbot.addWidget(made)

@@ -57,6 +57,7 @@ def assert_same(found: Results, wanted: Results) -> None:
         np.testing.assert_allclose(value, wanted[name], rtol=1e-6, atol=1e-9, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["train", "infer"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_levels_compute_the_same(name: str, mode: str, rng: np.random.Generator) -> None:
@@ -108,6 +109,7 @@ def test_each_step_by_itself_keeps_gradients_and_updates(
         assert_same(results(make(), values), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NETWORKS)
 def test_passes_keep_results_where_sections_alternate(name: str, rng: np.random.Generator) -> None:
     joint = [step.name for step in JOINT]

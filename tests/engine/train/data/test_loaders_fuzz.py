@@ -169,6 +169,7 @@ def fuzz(folder: Path, name: str, count: int) -> tuple[int, int]:
     return count - len(refusals), peak
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(SEEDS))
 def test_mutants_are_loaded_or_refused_by_name(tmp_path: Path, name: str) -> None:
     loaded, peak = fuzz(tmp_path, name, 120)

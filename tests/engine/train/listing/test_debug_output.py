@@ -103,6 +103,7 @@ def test_kernels_are_told_in_the_order_of_the_program(
     assert "numpy: softmax" in table[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [1, 2, 4])
 @pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
 def test_the_weights_have_the_same_bits_at_every_level(

@@ -181,6 +181,7 @@ def test_start_and_end_are_of_so_many_rows() -> None:
 # -- what is recognised -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [1e3, 1e6])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_an_absurd_rate_is_recognised(name: str, rate: float, cpu: Backend) -> None:
@@ -201,6 +202,7 @@ def test_an_absurd_rate_is_recognised(name: str, rate: float, cpu: Backend) -> N
         assert verdict.loss >= 0.98 * verdict.guess
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_a_rate_that_moves_nothing_is_recognised(name: str, cpu: Backend) -> None:
     for kind, made in networks({"optimizer": optimizer(name, 1e-9)}).items():

@@ -362,6 +362,7 @@ def test_a_table_that_cannot_be_read_is_attached_without_a_success(
     assert studio.notices.all[-1].text == "Attached table.csv as table"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["digits", "iris", "spirals"])
 def test_nothing_is_wider_than_a_narrow_pane(
     studio: Studio, pane: DataPane, qtbot: QtBot, name: str
@@ -431,6 +432,7 @@ def write_empty_source(folder: Path, kind: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "words"),
     [

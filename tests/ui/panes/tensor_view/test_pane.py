@@ -68,6 +68,7 @@ def test_nothing_chosen_says_what_to_do(pane: TensorViewPane) -> None:
     assert pane.is_empty
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape", [(), (9,), (5, 6), (3, 4, 5), (2, 3, 4, 5), (2, 2, 3, 4, 3), (2, 1, 2, 3, 2, 3),
               (0,), (0, 3)],

@@ -328,6 +328,7 @@ def test_a_tensor_revealed_after_a_layer_was_selected_stays_when_that_is_compile
     studio.close()
 
 
+@pytest.mark.slow
 def test_a_layer_selected_before_it_is_compiled_is_shown_where_a_training_was_faster(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -133,6 +133,7 @@ def test_pyarrow_is_here_to_be_compared() -> None:
     assert csv_pieces.arrow() is not None
 
 
+@pytest.mark.slow
 @settings(
     max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
