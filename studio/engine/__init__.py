@@ -31,7 +31,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     f"{_TRAIN}.loop.trainer": ("Trainer",),
     f"{_TRAIN}.model.model": ("Model",),
     f"{_TRAIN}.model.sequential": ("Sequential",),
-    f"{_TRAIN}.network.execute": ("execute",),
+    f"{_TRAIN}.network.execute": ("execute", "execute_all"),
     f"{_TRAIN}.network.trained": ("Trained",),
     f"{_TRAIN}.project.project": ("Project",),
     f"{_TRAIN}.project.task": ("Task",),

@@ -77,6 +77,7 @@ from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.model.model import Model
 from studio.engine.train.model.sequential import Sequential
 from studio.engine.train.network.execute import execute
+from studio.engine.train.network.execute import execute_all
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
@@ -158,6 +159,7 @@ __all__ = [
     "ZeroPadding2D",
     "circles",
     "execute",
+    "execute_all",
     "export_all",
     "export_file",
     "load_digits",

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studio.engine import Concatenate, Dense, Input, Model, Project
+from studio.engine import Concatenate, Dense, Input, Model, Project, execute_all
 from tests.cli.conftest import Answer
 
 DATA = {
@@ -82,3 +82,85 @@ def test_files_that_do_not_fit_the_inputs_are_refused(
     ):
         answer = glassbox("predict", "two.glassbox", *files, *CPU, code=2)
         assert words in answer.err
+
+
+@pytest.mark.slow
+def test_exec_takes_every_input_by_name_and_writes_every_output(
+    two: Path, glassbox: Callable[..., Answer]
+) -> None:
+    glassbox("train", "two.glassbox", "--epochs", "1", *CPU)
+    glassbox("export", "two.glassbox", "--format", "gbi", "-o", "two.gbi")
+    with np.load("data.npz") as stored:
+        left, right = stored["l"].astype(np.float32), stored["r"].astype(np.float32)
+    # In another order, and with an array that is no input.
+    np.savez("rows.npz", right=right, other=right, left=left)
+    expected = glassbox("predict", "two.glassbox", "rows.npz", "--json", *CPU).json["outputs"]
+    words = ("exec", "two.gbi", "--input", "rows.npz")
+    said = glassbox(*words, "--output", "o.npz", *CPU).out
+    assert said == "o.npz: which float32[40, 2], size float32[40, 1]\n"
+    with np.load("o.npz") as found:
+        assert list(found) == ["which", "size"]
+        for name, values in expected.items():
+            np.testing.assert_allclose(found[name], values, atol=1e-5)
+    answer = glassbox(*words, "--json", *CPU).json
+    assert answer["shape"] == {"which": [40, 2], "size": [40, 1]}
+    np.testing.assert_allclose(answer["outputs"]["size"], expected["size"], atol=1e-5)
+
+
+def test_exec_refuses_by_name_what_does_not_fit(two: Path, glassbox: Callable[..., Answer]) -> None:
+    listing = """.glassbox 1
+.program "two" infer
+.tensor 0x0 "left/output" float32 [N,1] input
+.tensor 0x1 "right/output" float32 [N,1] input
+.tensor 0x2 "sum/output" float32 [N,1] activation
+.tensor 0x3 "sum/output_2" float32 [N,1] activation
+.input 0x0
+.input 0x1
+.output 0x2
+.output 0x3
+.section forward
+ADD 0x0 0x1 0x2 1 1
+ADD 0x2 0x1 0x3 1 1
+.end
+"""
+    (two / "sum.gbasm").write_text(listing, encoding="utf-8")
+    rows = np.ones((2, 1), np.float32)
+    np.savez("one.npz", left=rows)
+    np.savez("short.npz", left=rows, right=rows[:1])
+    np.savez("rows.npz", left=rows, right=rows)
+    np.save("plain.npy", rows)
+    for name, output, said in (
+        ("one.npz", "o.npz", "there is no array for the input 'right': the arrays are 'left'"),
+        ("short.npz", "o.npz", "all inputs need the same number of rows"),
+        ("plain.npy", "o.npz", "expected an .npz file with an array for each of left, right"),
+        ("rows.npz", "o.npy", "several outputs (sum, sum_1), which are written to .npz"),
+    ):
+        words = ("exec", "sum.gbasm", "--input", name, "--output", output, *CPU)
+        assert said in " ".join(glassbox(*words, code=2).err.split())
+        assert not Path(output).exists()
+    answer = glassbox("exec", "sum.gbasm", "--input", "rows.npz", "--json", *CPU).json
+    assert answer["outputs"] == {"sum": [[2.0], [2.0]], "sum_1": [[3.0], [3.0]]}
+    assert list(execute_all("sum.gbasm", [rows, rows], "cpu")) == ["sum", "sum_1"]
+
+
+def test_exec_writes_a_single_output_as_npy_or_by_name_as_npz(
+    two: Path, glassbox: Callable[..., Answer]
+) -> None:
+    listing = """.glassbox 1
+.program "one" infer
+.tensor 0x0 "left/output" float32 [N,1] input
+.tensor 0x1 "sum/output" float32 [N,1] activation
+.input 0x0
+.output 0x1
+.section forward
+ADD 0x0 0x0 0x1 1 1
+.end
+"""
+    (two / "one.gbasm").write_text(listing, encoding="utf-8")
+    np.savez("rows.npz", left=np.ones((2, 1), np.float32), other=np.zeros(3))
+    words = ("exec", "one.gbasm", "--input", "rows.npz", *CPU)
+    assert glassbox(*words, "--output", "o.npy").out == "o.npy: float32[2, 1]\n"
+    assert np.load("o.npy").tolist() == [[2.0], [2.0]]
+    glassbox(*words, "--output", "o.npz")
+    with np.load("o.npz") as found:
+        assert {name: values.tolist() for name, values in found.items()} == {"sum": [[2.0], [2.0]]}

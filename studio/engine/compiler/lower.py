@@ -202,6 +202,9 @@ class _Lowering:
         if self.objective is not None:
             outputs.append(self._emit_objective(context, self.objective, predictions))
         meta = dict(self.spec.meta)
+        if any(port.output for port in self.graph.outputs):
+            # Names of tensors do not tell them: they have the name of the layer's result.
+            meta["output_names"] = json.dumps(self.names, ensure_ascii=False)
         if self.labels:
             meta["metrics"] = json.dumps(self.labels)
         if self.counted:

@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 from studio.engine import SGD, Dense, Input, Model
+from studio.engine.compiler.lower import lower
+from studio.engine.compiler.pipeline import compile_program
+from studio.engine.compiler.target import CPU
+from studio.engine.train.network.execute import input_names, output_names
 from tests.engine.layers.several_outputs import split_layer
 
 BACKENDS = ("cpu", pytest.param("gl", marks=pytest.mark.gl))
@@ -51,3 +55,15 @@ def trained(
         w, b = w - 0.1 * x.T @ below, b - 0.1 * below.sum(0)
         v, c = v - 0.1 * mixed[:, :2].T @ slope, c - 0.1 * slope.sum(0)
     return losses, [w, b, v, c]
+
+
+def test_an_inference_program_tells_the_names_of_its_outputs() -> None:
+    with split_layer() as split:
+        start = Input((5,), name="start")
+        first, rest = split(2, name="cut")(start)
+        end = Dense(1, name="end")(rest)
+        for outputs in ([rest, end], [end, rest], [first, rest], [end, end]):
+            graph = Model(start, outputs).graph
+            program = compile_program(lower(graph, "infer"), CPU, 2)
+            assert output_names(program) == graph.output_names()
+            assert input_names(program) == ("start",)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,7 +15,9 @@ from studio.engine.compiler.verify import verify
 from studio.engine.core.errors import DataError, FormatError, quoted
 from studio.engine.core.tensor import Role
 from studio.engine.formats.gbasm import load_program_file
+from studio.engine.formats.gbi import ProgramFile
 from studio.engine.isa.program import Program
+from studio.engine.layers.graph import free_name
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network.inference import Inference
@@ -29,7 +33,7 @@ def execute(
     backend: Backend | str = "auto",
     progress: Callable[[int, int], None] | None = None,
 ) -> Array:
-    """The first output of an instruction file for raw rows.
+    """The first output of an instruction file for raw rows; `execute_all` gives every output.
 
     Args:
         path: a ``.gbi`` (or a ``.gbasm`` without parameters) of an inference program.
@@ -42,14 +46,78 @@ def execute(
         VerifyError: its program breaks a rule.
         DataError: the rows do not fit.
     """
+    return next(iter(execute_all(path, rows, backend, progress).values()))
+
+
+def execute_all(
+    path: Path | str | ProgramFile,
+    rows: Array | Sequence[Array] | Mapping[str, Array],
+    backend: Backend | str = "auto",
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Array]:
+    """Every output of an instruction file by name, for raw rows; raises what `execute` raises.
+
+    Args:
+        path: as for `execute`, or what `runnable_file` gave.
+        rows: [rows, …] in the input's own type: one array, a list with one for each input in the
+            program's order, or arrays by the names of inputs.
+        backend: as for `execute`.
+        progress: as for `execute`.
+    """
+    found = path if isinstance(path, ProgramFile) else runnable_file(path)
+    inputs = _in_order(found.program, rows)
+    with ExitStack() as stack:
+        if isinstance(backend, str):
+            backend = stack.enter_context(open_backend(backend)).backend
+        outputs = run_program(backend, found.program, found.weights, inputs, progress)
+    return dict(zip(output_names(found.program), outputs, strict=True))
+
+
+def runnable_file(path: Path | str) -> ProgramFile:
+    """An inference program with its weights from a file, verified; raises as `execute`."""
     found = load_program_file(path)
     verify(found.program, after=f"reading {Path(path).name}")
     _check_runnable(found.program, found.weights, str(path))
-    inputs = list(rows) if isinstance(rows, list) else [rows]
-    if isinstance(backend, str):
-        with open_backend(backend) as opened:
-            return run_program(opened.backend, found.program, found.weights, inputs, progress)[0]
-    return run_program(backend, found.program, found.weights, inputs, progress)[0]
+    return found
+
+
+def input_names(program: Program) -> tuple[str, ...]:
+    """Names of a program's inputs: those of their layers."""
+    return _names_of(program, program.inputs)
+
+
+def output_names(program: Program) -> tuple[str, ...]:
+    """Names of a program's outputs, as `LayerGraph.output_names` has them."""
+    try:
+        stated = json.loads(program.meta.get("output_names", "null"))
+    except ValueError:
+        stated = None
+    found = [each for each in stated if isinstance(each, str)] if isinstance(stated, list) else []
+    is_whole = len(found) == len(set(found)) == len(program.outputs)
+    return tuple(found) if is_whole else _names_of(program, program.outputs)
+
+
+def _names_of(program: Program, ids: Sequence[int]) -> tuple[str, ...]:
+    names: list[str] = []
+    for tensor in (program.tensors[i] for i in ids):
+        layer = tensor.name.rpartition("/")[0]
+        names.append(free_name(layer or tensor.name, names))
+    return tuple(names)
+
+
+def _in_order(program: Program, rows: Array | Sequence[Array] | Mapping[str, Array]) -> list[Array]:
+    """One array for each input, in the program's order."""
+    if not isinstance(rows, Mapping):
+        return [rows] if isinstance(rows, np.ndarray) else list(rows)
+    names = input_names(program)
+    missing = next((name for name in names if name not in rows), None)
+    if missing is not None:
+        held = ", ".join(quoted(name) for name in list(rows)[:12]) or "none"
+        raise DataError(
+            f"there is no array for the input {quoted(missing)}: the arrays are {held}",
+            who=program.name,
+        )
+    return [rows[name] for name in names]
 
 
 def run_program(
