@@ -35,8 +35,6 @@ RECORDED = json.loads(
 )["networks"]
 LABELS = {"mae": "mean_absolute_error", "mse": "mean_squared_error"}
 HELD_OUT = 0.04
-TRAINED = [name for name, case in NETWORKS.items() if case.weights is None]
-"""Those that a project can state."""
 BACKENDS = ("cpu", pytest.param("gl", marks=(pytest.mark.gl, pytest.mark.slow)))
 
 
@@ -123,7 +121,7 @@ def label(name: str) -> str:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_a_project_trains_in_the_window_as_keras_recorded(
     name: str, backend: str, benches: list[TrainingBench], tmp_path: Path
 ) -> None:

@@ -63,6 +63,19 @@ class TargetArray:
 
 
 @dataclass(frozen=True, eq=False)
+class WeightArray:
+    """How much the samples count in the loss of an output.
+
+    Attributes:
+        name: the output; empty for all outputs.
+        values: float32[n], or float32[n, …] with a weight for each position; none is negative.
+    """
+
+    name: str
+    values: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """Samples with class indices or regression targets; arrays are read-only views.
 
@@ -80,6 +93,8 @@ class Dataset:
         notes: what the loader decided or skipped, one sentence each.
         inputs: arrays by input name, x the first of them; empty where x goes to the only input.
         targets: arrays by output name, y the first of them; empty where y goes to the only output.
+        weights: one for all outputs, or one for each of some outputs; empty where all samples
+            count the same.
 
     Raises:
         DataError: the parts do not fit together, named by the data set.
@@ -98,6 +113,7 @@ class Dataset:
     notes: tuple[str, ...] = field(default=())
     inputs: tuple[InputArray, ...] = ()
     targets: tuple[TargetArray, ...] = ()
+    weights: tuple[WeightArray, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
@@ -194,7 +210,8 @@ class Dataset:
 
     def _arrays(self) -> tuple[Array, ...]:
         inputs, targets = self.all_inputs(), self.all_targets()
-        return (*(each.values for each in inputs), *(each.y for each in targets))
+        values = [each.values for each in inputs], [each.values for each in self.weights]
+        return (*values[0], *(each.y for each in targets), *values[1])
 
     @cached_property
     def sha256(self) -> str:
@@ -211,6 +228,8 @@ class Dataset:
             names = [each.name for each in self.inputs], [each.name for each in self.targets]
             classes = [each.class_names for each in self.targets]
             digest.update(repr((names, classes)).encode())
+        if self.weights:
+            digest.update(repr([each.name for each in self.weights]).encode())
         if self.held_out is not None:
             digest.update(self.held_out.sha256.encode())
         return digest.hexdigest()
@@ -241,6 +260,8 @@ class Dataset:
             count = len(target.class_names)
             numbers = f"{target.y.shape[-1]} regression target(s)"
             lines.append(f"output {target.name}: {f'{count} classes' if count else numbers}")
+        weighed = ", ".join(each.name or "all outputs" for each in self.weights)
+        lines.extend([f"sample weights: {weighed}"] if weighed else [])
         if self.held_out is not None:
             lines.append(f"own test part: {len(self.held_out)}")
         lines.extend(self.notes)
@@ -259,6 +280,7 @@ class Dataset:
             held_out=None,
             inputs=inputs,
             targets=targets,
+            weights=tuple(replace(each, values=each.values[indices]) for each in self.weights),
         )
 
     def split(self, fraction: float, seed: int, stratify: bool = True) -> tuple[Dataset, Dataset]:

@@ -12,6 +12,7 @@ from studio.engine.train.data.arrays.named_arrays import (
     MAX_ARRAYS,
     load_named_arrays,
     named_array,
+    weights_by_output,
 )
 from studio.engine.train.data.arrays.numpy_files import ArrayOptions, load_npy_pair, load_npz
 from studio.engine.train.data.builtin import circles, load_digits, load_iris, moons, spirals
@@ -33,7 +34,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "circles": ("n", "classes", "factor", "noise", "seed"),
     "csv": ("path", "label", "header", "delimiter", "task", "class_names", "drop", "shape"),
     "npz": ("path", "x", "y", "task", "class_names", "x_key", "y_key", "range"),
-    "arrays": ("path", "inputs", "targets"),
+    "arrays": ("path", "inputs", "targets", "weights"),
     "images": ("path", "size", "color_mode", "class_names"),
     "idx": ("path", "images", "labels", "class_names"),
 }
@@ -87,6 +88,10 @@ class ReferenceOptions:
     def has(self, key: str) -> bool:
         """Whether the option is given and not null."""
         return self._spec.get(key) is not None
+
+    def value(self, key: str) -> object:
+        """An option as it is given; None where it is not."""
+        return self._spec.get(key)
 
     def text(self, key: str, default: str = "") -> str:
         """A text option."""
@@ -254,7 +259,10 @@ def _open_npz(options: ReferenceOptions) -> Dataset:
 def _open_arrays(options: ReferenceOptions) -> Dataset:
     inputs = [named_array(name, given, True) for name, given in options.table("inputs")]
     targets = [named_array(name, given, False) for name, given in options.table("targets")]
-    return load_named_arrays(options.path("path"), inputs, targets)
+    weights = {}
+    if options.has("weights"):
+        weights = weights_by_output(options.value("weights"), [each.name for each in targets])
+    return load_named_arrays(options.path("path"), inputs, targets, weights)
 
 
 def _open_images(options: ReferenceOptions) -> Dataset:

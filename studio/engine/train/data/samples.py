@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
+from studio.engine.core.tensor import Shape
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
@@ -59,6 +60,13 @@ class Samples:
             tuple(array[indices] for array in self.targets),
             tuple(None if array is None else array[indices] for array in self.weights),
         )
+
+
+def weight_shapes(*parts: Samples | None) -> tuple[Shape | None, ...]:
+    """What a program sees of the weights that at least one part has; the others weigh 1."""
+    given = [part.weights for part in parts if part is not None and part.weights]
+    columns = zip(*given, strict=True)
+    return tuple(next((w.shape[1:] for w in own if w is not None), None) for own in columns)
 
 
 def stored_array(values: object, who: str) -> Array:

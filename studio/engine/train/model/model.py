@@ -29,7 +29,7 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.epoch_lines import EpochLines
 from studio.engine.train.callbacks.history import History
-from studio.engine.train.data.samples import Samples
+from studio.engine.train.data.samples import Samples, weight_shapes
 from studio.engine.train.devices import Opened, open_backend
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.model.keras_arguments import (
@@ -51,7 +51,6 @@ from studio.engine.train.model.model_data import (
     tail_split,
     target_arrays,
     weight_arrays,
-    weight_shapes,
 )
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project

@@ -143,13 +143,6 @@ def _weight_array(values: object, rows: int, outputs: Sequence[Shape]) -> Floats
     return np.ascontiguousarray(found)
 
 
-def weight_shapes(*parts: Samples | None) -> tuple[Shape | None, ...]:
-    """What a program sees of the weights that at least one part has; the others weigh 1."""
-    given = [part.weights for part in parts if part is not None and part.weights]
-    columns = zip(*given, strict=True)
-    return tuple(next((w.shape[1:] for w in own if w is not None), None) for own in columns)
-
-
 def tail_split(samples: Samples, fraction: float) -> tuple[Samples, Samples]:
     """The first part and the last ``fraction`` of the samples, as they are given (Keras)."""
     kept, held = tail_split_indices(len(samples), fraction)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,13 +16,13 @@ from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph, Port
-from studio.engine.layers.layer import Layer
+from studio.engine.layers.layer import Layer, shape_text
 from studio.engine.optim.losses import Loss, OutputSpec
 from studio.engine.optim.metrics import Accuracy
 from studio.engine.train.data.batches import class_weights
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
 from studio.engine.train.data.normalization import Normalization, make_normalization
-from studio.engine.train.data.samples import Samples
+from studio.engine.train.data.samples import Samples, weight_shapes
 from studio.engine.train.data.splitting import (
     random_split_indices,
     stratified_split_indices,
@@ -30,6 +31,8 @@ from studio.engine.train.data.splitting import (
 from studio.engine.train.project.plugin_use import check_complete
 from studio.engine.train.project.project import Project
 from studio.engine.train.settings import ClassWeights, TrainingSettings
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -137,11 +140,14 @@ class Task:
         classes = tuple(each.class_names for each in targets)
         losses, metrics, loss_weights = _objective(graph, settings, [bool(c) for c in classes])
         facts, test = _facts(dataset, inputs, norms, targets), _samples(held, places, ends)
+        training = _samples(kept, places, ends)
+        _check_weights(graph, training)
         spec = DataSpec(
             tuple(map(_input_source, inputs, norms)),
             tuple(map(_target_source, targets)),
             augment=project.data.augment,
             class_weights=_class_tables(settings, targets, names),
+            sample_weights=weight_shapes(training),
             meta=facts,
         )
         measured: Samples | None = test
@@ -155,7 +161,7 @@ class Task:
             losses,
             metrics,
             loss_weights,
-            _samples(kept, places, ends),
+            training,
             measured,
             test,
             classes[0] if len(classes) == 1 else (),
@@ -182,6 +188,7 @@ class Task:
         given = [each.name for each in self.outputs] or [""]
         ends = _places(graph.output_names(), given, "output", project.name)
         changed = self._in_order(places, ends)
+        _check_weights(graph, changed.training_samples())
         classes = [bool(each.class_names) for each in changed.outputs]
         losses, metrics, factors = _objective(graph, settings, classes)
         return replace(
@@ -199,7 +206,8 @@ class Task:
             if part is None:
                 return None
             inputs = tuple(part.inputs[i] for i in places)
-            return Samples(inputs, tuple(part.targets[i] for i in ends), part.weights)
+            targets = tuple(part.targets[i] for i in ends)
+            return Samples(inputs, targets, _in_order_of(part.weights, ends))
 
         test = ordered(self.test)
         return replace(
@@ -209,6 +217,7 @@ class Task:
                 inputs=tuple(spec.inputs[i] for i in places),
                 targets=tuple(spec.targets[i] for i in ends),
                 class_weights=tuple(weights[i] for i in ends) if weights else (),
+                sample_weights=_in_order_of(spec.sample_weights, ends),
             ),
             training=ordered(self.training),
             validation=test if self.validation is self.test else ordered(self.validation),
@@ -276,7 +285,37 @@ def _plain_sources(graph: LayerGraph) -> tuple[Source, ...]:
 def _samples(dataset: Dataset, places: Sequence[int], ends: Sequence[int]) -> Samples:
     """A data set as samples, inputs and targets in the order of the network's."""
     inputs, targets = dataset.all_inputs(), dataset.all_targets()
-    return Samples(tuple(inputs[i].values for i in places), tuple(targets[i].y for i in ends))
+    by_name = {each.name: each.values for each in dataset.weights}
+    weights = tuple(by_name.get(targets[i].name) for i in ends) if by_name else ()
+    return Samples(
+        tuple(inputs[i].values for i in places),
+        tuple(targets[i].y for i in ends),
+        (by_name[""],) if "" in by_name else weights,
+    )
+
+
+def _in_order_of(each: tuple[T, ...], ends: Sequence[int]) -> tuple[T, ...]:
+    """What there is for each output, in another order; what is for all of them stays."""
+    return tuple(each[i] for i in ends) if len(each) == len(ends) else each
+
+
+def _check_weights(graph: LayerGraph, samples: Samples) -> None:
+    """DataError where sample weights have positions that the output they are for has not."""
+    types = graph.types()
+    for index, weights in enumerate(samples.weights):
+        if weights is None:
+            continue
+        of_one = slice(index, index + 1) if len(samples.weights) > 1 else slice(None)
+        names = graph.output_names()[of_one]
+        for name, port in zip(names, graph.outputs[of_one], strict=True):
+            shape = types[port].sample[:-1]
+            if weights.shape[1:] != shape[: weights.ndim - 1]:
+                raise DataError(
+                    f"expected a weight for each sample{' or position' if shape else ''} of the "
+                    f"output {quoted(name)} {shape_text(types[port].sample)}, got an array "
+                    f"{list(weights.shape)}",
+                    who="sample weights",
+                )
 
 
 def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:

@@ -73,6 +73,46 @@ def test_arrays_go_to_inputs_and_outputs_by_name(folder: Path) -> None:
     assert [each.class_names for each in task.outputs] == [("no", "yes"), ()]
 
 
+def weighed(folder: Path, order: str, weights: object, positions: int = 0) -> Task:
+    """The task with sample weights from the archive; with ``positions``, weights of these."""
+    with np.load(folder / "data.npz") as found:
+        arrays = dict(found)
+    shape = (ROWS, positions) if positions else (ROWS,)
+    np.savez(folder / "data.npz", **{**arrays, "w": np.full(shape, 2.0), "v": np.arange(ROWS)})
+    data = {**DATA, "weights": weights}
+    made = Project.new("two", graph(*order.split()), data, {"epochs": 1, "batch_size": 16})
+    made.save(folder / "two.glassbox")
+    return Task.of_project(Project.load(folder / "two.glassbox"))
+
+
+@pytest.mark.parametrize(
+    ("weights", "kept"),
+    [("w", [2]), ({"which": "v"}, [None, 0]), ({"which": "w", "size": "v"}, [0, 2])],
+)
+def test_sample_weights_are_in_the_order_of_the_outputs(
+    folder: Path, weights: object, kept: list[float | None]
+) -> None:
+    task = weighed(folder, "size which", weights)
+    assert task.training is not None
+    assert task.test is not None
+    firsts = [None if w is None else w.min() for w in task.training.weights]
+    assert [w is None for w in firsts] == [w is None for w in kept]
+    assert task.spec.sample_weights == tuple(None if w is None else () for w in kept)
+    assert len(task.test.weights) == len(kept)
+    other = weighed(folder, "which size", weights)
+    made = task.with_network(Project.load(folder / "two.glassbox"))
+    assert made.spec == other.spec
+    assert made.training is not None
+    assert other.training is not None
+    for mine, theirs in zip(made.training.weights, other.training.weights, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_sample_weights_of_positions_an_output_has_not_are_refused(folder: Path) -> None:
+    with pytest.raises(StudioError, match=r"each sample of the output 'size' \[1\], got an array"):
+        weighed(folder, "size which", {"size": "w"}, positions=3)
+
+
 def test_an_edited_network_takes_the_same_data_in_its_own_order(folder: Path) -> None:
     task = Task.of_project(project(folder, class_weights="balanced"))
     other = project(folder, "size which", class_weights="balanced")

@@ -4,11 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
+from studio.engine.train.data.array_storage import to_float32
 from studio.engine.train.data.arrays.array_files import DataArchive, open_npz
 from studio.engine.train.data.arrays.numpy_files import as_samples
-from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
+from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray, WeightArray
 from studio.engine.train.data.labels import Task, labels_from_array, parse_task
 from studio.engine.train.data.normalization import parse_kind
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
@@ -73,6 +76,33 @@ def named_array(name: str, given: object, is_input: bool) -> NamedArray:
     )
 
 
+def weights_by_output(given: object, outputs: Sequence[str]) -> dict[str, str]:
+    """The option ``weights``: by output the name of the array, by an empty name that for all.
+
+    Args:
+        given: the name of an array, or an object of such names by output.
+        outputs: the outputs that have targets.
+
+    Raises:
+        DataError: it has another form, or names an output without targets.
+    """
+    if isinstance(given, str):
+        return {"": given}
+    named = given if isinstance(given, Mapping) else {}
+    if not 0 < len(named) <= MAX_ARRAYS or not all(isinstance(v, str) for v in named.values()):
+        raise DataError(
+            f"expected the name of an array, or an object of names by output, got {quoted(given)}",
+            who="data: weights",
+        )
+    for name in named:
+        if name not in outputs:
+            raise DataError(
+                f"there are no targets for the output {quoted(name)}", who="data: weights",
+                hint=did_you_mean(name, outputs, f"known: {', '.join(outputs)}"),
+            )  # fmt: skip
+    return {name: named[name] for name in sorted(named)}
+
+
 def _range(value: object, who: str) -> tuple[float, float] | None:
     if value is None:
         return None
@@ -91,6 +121,7 @@ def load_named_arrays(
     path: Path,
     inputs: Sequence[NamedArray],
     targets: Sequence[NamedArray],
+    weights: Mapping[str, str] | None = None,
     limits: DataLimits = DEFAULT_LIMITS,
 ) -> Dataset:
     """An ``.npz`` archive as a data set of several inputs and targets.
@@ -99,6 +130,7 @@ def load_named_arrays(
         path: the archive.
         inputs: at least one.
         targets: at least one.
+        weights: array of the sample weights by output, by an empty name that for all.
         limits: caps on sizes.
 
     Raises:
@@ -106,20 +138,24 @@ def load_named_arrays(
         FormatError: the archive is damaged or hostile.
     """
     with open_npz(path, limits) as archive:
-        wanted = [*inputs, *targets]
+        weighed = [NamedArray(name, array) for name, array in (weights or {}).items()]
+        wanted = [*inputs, *targets, *weighed]
         missing = next((each for each in wanted if each.array not in archive.keys), None)
         if missing is not None:
             shown = ", ".join(quoted(key) for key in archive.keys[:12]) or "nothing"
             raise DataError(
-                f"there is no array {quoted(missing.array)} for {quoted(missing.name)}: the "
-                f"archive holds {shown}",
+                f"there is no array {quoted(missing.array)} for "
+                f"{quoted(missing.name) if missing.name else 'the sample weights'}: the archive "
+                f"holds {shown}",
                 who=path.name,
                 hint=did_you_mean(missing.array, archive.keys, ""),
             )
         samples = tuple(_input(archive, path, each) for each in inputs)
         labels = tuple(_target(archive, path, each, limits) for each in targets)
+        factors = tuple(_weight(archive, path, each) for each in weighed)
     lengths = {each.array: len(own.values) for each, own in zip(inputs, samples, strict=True)}
     lengths |= {each.array: len(own.y) for each, own in zip(targets, labels, strict=True)}
+    lengths |= {each.array: len(own.values) for each, own in zip(weighed, factors, strict=True)}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{quoted(name)} has {count}" for name, count in lengths.items())
         raise DataError(f"all arrays need the same number of samples: {shown}", who=path.name)
@@ -133,6 +169,7 @@ def load_named_arrays(
         value_range=first.value_range,
         inputs=samples,
         targets=labels,
+        weights=factors,
     )
 
 
@@ -152,3 +189,18 @@ def _target(
         limits,
     )  # fmt: skip
     return TargetArray(wanted.name, found.y, found.class_names)
+
+
+def _weight(archive: DataArchive, path: Path, wanted: NamedArray) -> WeightArray:
+    who = f"{path.name}/{wanted.array}"
+    array = archive.read(wanted.array)
+    if array.ndim == 0 or not array.size or array.dtype.kind not in "buif":
+        raise DataError(
+            f"expected numbers [n] or [n, …] as weights, got {array.dtype} {list(array.shape)}",
+            who=who,
+        )
+    values = to_float32(array, who)
+    if values.min() < 0:
+        row = int(np.argmax((values < 0).reshape(len(values), -1).any(axis=1)))
+        raise DataError(f"expected weights of at least 0, got less in sample {row}", who=who)
+    return WeightArray(wanted.name, values)

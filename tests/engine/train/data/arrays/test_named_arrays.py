@@ -74,6 +74,25 @@ def test_the_hash_covers_every_array(tmp_path: Path, array: str, value: np.ndarr
     assert opened(tmp_path).sha256 != opened(tmp_path, None, **{array: value}).sha256
 
 
+def test_sample_weights_go_with_their_samples(tmp_path: Path) -> None:
+    plain, w = opened(tmp_path), np.arange(ROWS, dtype=np.int64)
+    found = opened(tmp_path, {"weights": "w"}, w=w)
+    assert [each.name for each in found.weights] == [""]
+    assert found.weights[0].values.dtype == np.float32
+    for part in found.parts(0.25, 3):
+        rows = part.inputs[0].values[:, 0] / 3
+        np.testing.assert_array_equal(part.weights[0].values, rows)
+    assert "sample weights: all outputs" in found.summary()
+    by_output = opened(
+        tmp_path, {"weights": {"which": "w", "size": "v"}}, w=w, v=np.ones((ROWS, 2))
+    )
+    assert [(each.name, each.values.shape) for each in by_output.weights] == [
+        ("size", (ROWS, 2)), ("which", (ROWS,))
+    ]  # fmt: skip
+    hashes = {plain.sha256, found.sha256, by_output.sha256}
+    assert len(hashes) == 3
+
+
 @pytest.mark.parametrize(
     ("changes", "arrays", "words"),
     [
@@ -94,6 +113,17 @@ def test_the_hash_covers_every_array(tmp_path: Path, array: str, value: np.ndarr
             {},
             "none of the 1 stated",
         ),
+        ({"weights": 3}, {}, "expected the name of an array, or an object of names by output"),
+        ({"weights": {}}, {}, "expected the name of an array, or an object of names by output"),
+        ({"weights": {"size": 3}}, {}, "expected the name of an array, or an object of names"),
+        ({"weights": {"sizes": "sizes"}}, {}, "no targets for the output 'sizes'"),
+        ({"weights": "heavy"}, {}, "no array 'heavy' for the sample weights"),
+        ({"weights": {"size": "heavy"}}, {}, "no array 'heavy' for 'size'"),
+        ({"weights": "words"}, {}, "expected numbers [n] or [n, …] as weights, got <U3"),
+        ({"weights": "w"}, {"w": np.float32(1)}, "expected numbers [n] or [n, …] as weights"),
+        ({"weights": "w"}, {"w": np.ones(ROWS - 1)}, "the same number of samples"),
+        ({"weights": "w"}, {"w": -np.arange(ROWS)}, "at least 0, got less in sample 1"),
+        ({"weights": "w"}, {"w": np.full(ROWS, np.inf)}, "must be a finite number"),
         ({"colour": 1}, {}, "unknown option 'colour' of source arrays"),
         ({}, {"sizes": np.zeros(ROWS + 1)}, "the same number of samples: 'numbers' has 20"),
         ({}, {"numbers": np.array([{}] * ROWS, dtype=object)}, "object"),
