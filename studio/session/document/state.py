@@ -17,13 +17,15 @@ from studio.engine.core.errors import GraphError
 from studio.engine.core.options import Plain
 from studio.session.document.frozen_config import EMPTY, FrozenConfig
 
-NodeKind: TypeAlias = Literal["layer", "dot", "note", "frame"]
+NodeKind: TypeAlias = Literal["layer", "dot", "note", "frame", "block"]
+PortSide: TypeAlias = Literal["", "in", "out"]
 PreviewMode: TypeAlias = Literal["off", "shape", "thumbnail", "full"]
 
 NODE_KINDS: tuple[NodeKind, ...] = get_args(NodeKind)
 PREVIEW_MODES: tuple[PreviewMode, ...] = get_args(PreviewMode)
+PORT_SIDES: tuple[PortSide, ...] = get_args(PortSide)
 FLOWING: frozenset[str] = frozenset({"layer", "dot"})
-"""Kinds that wires lead through; the others are comments."""
+"""Kinds that wires lead through; the others are comments and blocks."""
 UNTITLED = "untitled"
 """The name of a project that was given none."""
 
@@ -42,7 +44,7 @@ class CanvasNode:
 
     Attributes:
         id: stable, unique in the document; renaming a layer does not change it.
-        kind: a layer, a dot a wire is bent at, a note, or a frame behind other things.
+        kind: a layer, a dot a wire is bent at, a note, a frame behind other things, or a block.
         type_name: class of the layer; empty for anything else.
         config: the layer's name and those options that are not default, checked.
         inputs: ids of the layers and dots that feed it; the slot of a wire is its position here.
@@ -52,10 +54,15 @@ class CanvasNode:
         collapsed: only its title is drawn.
         preview: what of its output is drawn in it.
         shares: id of the node whose layer this is another use of, or empty.
-        text: what a note or frame says.
-        width: width of a note or frame.
-        height: height of a note or frame.
+        text: what a note or frame says; the name of a block or of its port.
+        width: width of a note, frame or block.
+        height: height of a note, frame or block.
         pinned: automatic layout leaves it where it is.
+        parent: id of the block it stands in; empty at the top.
+        port: of a dot, whether it is an input or an output of its ``parent``.
+        definition: of a block, what it has in common with its linked copies; empty without any.
+        origin: in a linked copy, what it has in common with its counterparts in the others.
+        model: of a block, whether it is a model of its own that is used as one layer.
     """
 
     id: str
@@ -73,10 +80,17 @@ class CanvasNode:
     width: float = 0.0
     height: float = 0.0
     pinned: bool = False
+    parent: str = ""
+    port: PortSide = ""
+    definition: str = ""
+    origin: str = ""
+    model: bool = False
 
     @property
     def name(self) -> str:
-        """What to call it: the layer's name, for anything else the id."""
+        """What to call it: the name of a layer, block or port, for anything else the id."""
+        if self.is_block or self.port:
+            return self.text or self.id
         found = self.config.get("name")
         return found if isinstance(found, str) else self.id
 
@@ -84,6 +98,11 @@ class CanvasNode:
     def is_layer(self) -> bool:
         """Whether it is a layer."""
         return self.kind == "layer"
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it is a block."""
+        return self.kind == "block"
 
     @property
     def flows(self) -> bool:
@@ -103,7 +122,8 @@ class CanvasNode:
             float(self.y), self.bypassed, self.collapsed, self.preview, self.shares, self.text,
             float(self.width), float(self.height), self.pinned,
         )  # fmt: skip
-        return repr(fields)
+        of_blocks = self.parent, self.port, self.definition, self.origin, self.model
+        return repr(fields + of_blocks if any(of_blocks) else fields)
 
 
 @dataclass(frozen=True)
@@ -154,6 +174,14 @@ class DocumentState:
         for wire in self.wires():
             found.setdefault(wire.source, []).append(wire)
         return {source: tuple(wires) for source, wires in found.items()}
+
+    @cached_property
+    def children(self) -> Mapping[str, tuple[CanvasNode, ...]]:
+        """What stands in each block, its ports included; under the empty id, what is at the top."""
+        found: dict[str, list[CanvasNode]] = {}
+        for node in self.nodes.values():
+            found.setdefault(node.parent, []).append(node)
+        return {parent: tuple(nodes) for parent, nodes in found.items()}
 
     def wires_from(self, node_id: str) -> tuple[Wire, ...]:
         """The wires that leave a node."""

@@ -79,7 +79,7 @@ def node_size(node: CanvasNode) -> Size:
     """Width and height of a thing on the canvas."""
     if node.kind == "dot":
         return DOT_SIZE, DOT_SIZE
-    if node.kind in ("note", "frame"):
+    if node.kind in ("note", "frame") or (node.is_block and not node.collapsed):
         return node.width, node.height
     if node.collapsed:
         return NODE_WIDTH, COLLAPSED_HEIGHT

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from studio.engine.core.errors import GraphError, StudioError
 from studio.session.document.flow import running_order
 from studio.session.document.layer_types import arity, checked_config, is_known
+from studio.session.document.levels import all_blocks, level_of_input, level_of_output, members
 from studio.session.document.state import CanvasNode, DocumentState
 
 
@@ -17,6 +18,9 @@ def broken_rules(state: DocumentState) -> tuple[str, ...]:
     if len(set(state.outputs)) < len(state.outputs):
         found.append("an output is marked twice")
     found += _name_rules(state)
+    found += _block_rules(state)
+    if not found:
+        found += _level_rules(state)
     if not found:
         try:
             running_order(state.nodes)
@@ -66,6 +70,40 @@ def _name_rules(state: DocumentState) -> Iterator[str]:
         owner = node.shares or node.id
         if holders.setdefault(node.name, owner) != owner:
             yield f"two layers are called {node.name!r}"
+
+
+def _block_rules(state: DocumentState) -> Iterator[str]:
+    """Blocks stand in blocks without a loop; ports belong to a block; names differ beside."""
+    for node in state.nodes.values():
+        around, at = set[str](), node
+        while at.parent:
+            block = state.nodes.get(at.parent)
+            if block is None or not block.is_block:
+                yield f"{node.id!r} stands in a block that is not there"
+                break
+            if block.id in around:
+                yield f"the block {block.id!r} stands in itself"
+                break
+            around.add(block.id)
+            at = block
+        if node.port and (node.kind != "dot" or not node.parent):
+            yield f"{node.id!r} is a port of no block"
+        if not node.is_block and (node.definition or node.model):
+            yield f"{node.id!r} is marked as a block and is none"
+    for level in ("", *(block.id for block in all_blocks(state))):
+        for kind, port, what in (("block", "", "blocks"), ("dot", "in", "inputs"),
+                                 ("dot", "out", "outputs")):  # fmt: skip
+            names = [n.name for n in members(state, level) if (n.kind, n.port) == (kind, port)]
+            if len(set(names)) < len(names):
+                yield f"two {what} in {level!r} have one name"
+
+
+def _level_rules(state: DocumentState) -> Iterator[str]:
+    """Both ends of a wire are at the same level."""
+    for wire in state.wires():
+        if level_of_output(state, wire.source) != level_of_input(state, wire.target):
+            ends = f"{wire.source!r} to {wire.target!r}"
+            yield f"the wire from {ends} crosses a border without a port"
 
 
 def _is_layer(state: DocumentState, node_id: str) -> bool:

@@ -1,0 +1,248 @@
+"""Blocks: things drawn as one, with ports where wires cross the border.
+
+Blocks change the drawing only. Layers keep their ids, names and places in the order, so the
+network, its random streams and its program stay the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from studio.engine.core.errors import GraphError, ParameterError
+from studio.engine.layers.graph import free_name
+from studio.session.document.cards.geometry import (
+    COLUMN,
+    NODE_WIDTH,
+    TITLE_HEIGHT,
+    bounds,
+    node_size,
+)
+from studio.session.document.cards.ports import PORT_STEP, input_place, output_place
+from studio.session.document.levels import (
+    card_of_input,
+    card_of_output,
+    contents,
+    descendants,
+    members,
+    ports_in,
+    ports_out,
+    wires_at,
+)
+from studio.session.document.naming import new_id
+from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire
+
+MAX_BLOCK_NAME = 60
+PORT_ROOM = COLUMN - NODE_WIDTH
+"""Space between the ports of a block and what is in it."""
+PORT_GAP = 40.0
+"""Distance between the ports of one side, inside the block."""
+
+
+def group(state: DocumentState, node_ids: Iterable[str], name: str = "") -> DocumentState:
+    """Make things of one level a block; wires across its border pass a port each.
+
+    There is one input for each output outside that feeds something inside, and one output for each
+    output inside that feeds something outside. Ports are named after what is inside. Blocks among
+    the things stay whole. The block stands in the middle of where the things were.
+
+    Raises:
+        GraphError: there is nothing to group, the things are of several levels, or a block of that
+            name stands beside it.
+        ParameterError: the name is none a block can have.
+    """
+    chosen = _movable(state, node_ids)
+    if not any(state.nodes[i].flows or state.nodes[i].is_block for i in chosen):
+        raise GraphError("choose at least one layer", who="block")
+    level = state.nodes[chosen[0]].parent
+    block = CanvasNode(new_id(state, "block"), "block", parent=level)
+    block = replace(block, text=_block_name(state, block, name))
+    inside = set(chosen)
+    within = [
+        wire for wire in wires_at(state, level) if card_of_input(state, wire.target) in inside
+    ]
+    leaving = [
+        wire for wire in wires_at(state, level)
+        if card_of_output(state, wire.source) in inside
+        and card_of_input(state, wire.target) not in inside
+    ]  # fmt: skip
+    entering = [w for w in within if card_of_output(state, w.source) not in inside]
+    moved = [replace(state.nodes[i], parent=block.id) for i in chosen]
+    made = state.with_nodes([block, *moved])
+    made = _with_ports(made, block.id, "in", _by_source(state, entering))
+    made = _with_ports(made, block.id, "out", _by_source(state, leaving))
+    around = bounds(contents(made, block.id))
+    made = sized(made, block.id)
+    if around is None:
+        return made
+    width, height = node_size(made.nodes[block.id])
+    x, y = around.x + (around.width - width) / 2, around.y + (around.height - height) / 2
+    return made.with_nodes([replace(made.nodes[block.id], x=x, y=y)])
+
+
+def ungroup(state: DocumentState, block_id: str) -> DocumentState:
+    """Dissolve a block: what is in it stands where the block stood, and wires pass no port.
+
+    Raises:
+        GraphError: there is no such block.
+    """
+    block = checked_block(state, block_id)
+    ports = {node.id for node in members(state, block_id) if node.port}
+    inner = contents(state, block_id)
+    around = bounds(inner)
+    dx = dy = 0.0
+    if around is not None:
+        width, height = node_size(block)
+        dx = block.x + width / 2 - (around.x + around.width / 2)
+        dy = block.y + height / 2 - (around.y + around.height / 2)
+        dx, dy = (0.0 if abs(step) < 0.5 else step for step in (dx, dy))
+    made = without_ports(state, ports)
+    freed = [
+        replace(made.nodes[n.id], parent=block.parent, origin="", x=n.x + dx, y=n.y + dy)
+        for n in inner
+    ]
+    made = made.with_nodes(freed, [block_id])
+    taken: set[str] = {n.name for n in members(made, block.parent) if n.is_block}
+    for node in inner:
+        # A block that comes out may meet one of its name.
+        if node.is_block and sum(n.name == node.name for n in members(made, block.parent)) > 1:
+            renamed = replace(made.nodes[node.id], text=free_name(node.name, taken))
+            taken.add(renamed.text)
+            made = made.with_nodes([renamed])
+    return made
+
+
+def rename_block(state: DocumentState, node_id: str, name: str) -> DocumentState:
+    """Give a block, or a port of a block, another name.
+
+    Raises:
+        GraphError: it is no block or port, or the name is taken beside it.
+        ParameterError: the name is none a block can have.
+    """
+    node = state.node(node_id)
+    if not (node.is_block or node.port):
+        raise GraphError(f"a {node.kind} is neither a block nor a port", who=node.name)
+    text = _block_name(state, node, name, exact=True)
+    return state if text == node.text else state.with_nodes([replace(node, text=text)])
+
+
+def checked_block(state: DocumentState, block_id: str) -> CanvasNode:
+    """The block of an id; GraphError when it is none."""
+    node = state.node(block_id)
+    if not node.is_block:
+        raise GraphError("it is not a block", who=node.name)
+    return node
+
+
+def sized(state: DocumentState, block_id: str) -> DocumentState:
+    """A block as high as its ports need."""
+    block = state.nodes.get(block_id)
+    if block is None or not block.is_block:
+        return state
+    rows = max(len(ports_in(state, block_id)), len(ports_out(state, block_id)), 1)
+    size = NODE_WIDTH, TITLE_HEIGHT + rows * PORT_STEP
+    if size == (block.width, block.height):
+        return state
+    return state.with_nodes([replace(block, width=size[0], height=size[1])])
+
+
+def without_ports(state: DocumentState, ports: Iterable[str]) -> DocumentState:
+    """Ports or other dots taken out of their wires, which run on; open ends go."""
+    gone = set(ports)
+
+    def behind(link: str) -> str | None:
+        while link in gone:
+            inputs = state.nodes[link].inputs
+            if not inputs:
+                return None
+            link = inputs[0]
+        return link
+
+    changed = []
+    for node in state.nodes.values():
+        if node.id not in gone and any(link in gone for link in node.inputs):
+            links = tuple(found for link in node.inputs if (found := behind(link)) is not None)
+            changed.append(replace(node, inputs=links))
+    return state.with_nodes(changed, gone)
+
+
+def _movable(state: DocumentState, node_ids: Iterable[str]) -> list[str]:
+    """The things among some that stand at one level and are in no block among them."""
+    known = [i for i in dict.fromkeys(node_ids) if i in state.nodes and not state.nodes[i].port]
+    covered = {node.id for i in known if state.nodes[i].is_block for node in descendants(state, i)}
+    chosen = [i for i in known if i not in covered]
+    if len({state.nodes[i].parent for i in chosen}) > 1:
+        raise GraphError(
+            "they are not at the same level", who="block",
+            hint="choose things that stand in the same block",
+        )  # fmt: skip
+    return chosen
+
+
+def _by_source(state: DocumentState, wires: Iterable[Wire]) -> Mapping[str, list[Wire]]:
+    """Wires by what they leave, those that end further up first."""
+    found: dict[str, list[Wire]] = {}
+    for wire in sorted(wires, key=lambda w: (state.nodes[w.target].y, w.slot)):
+        found.setdefault(state.nodes[wire.target].inputs[wire.slot], []).append(wire)
+    return found
+
+
+def _with_ports(
+    state: DocumentState, block: str, side: PortSide, wires: Mapping[str, list[Wire]]
+) -> DocumentState:
+    """Ports on one side of a block, each in the wires that leave one output."""
+    around = bounds(contents(state, block))
+    lowest = 0.0 if around is None else around.y - PORT_GAP
+    for link, group_of in wires.items():
+        inner = group_of[0].source if side == "out" else group_of[0].target
+        height = _height(state, inner, group_of[0].slot, side)
+        lowest = max(lowest + PORT_GAP, height)
+        x = 0.0
+        if around is not None:
+            x = around.x - PORT_ROOM if side == "in" else around.right + PORT_ROOM
+        dot = CanvasNode(
+            new_id(state, "port"), "dot", inputs=(link,), x=x, y=lowest, parent=block, port=side
+        )
+        dot = replace(dot, text=free_port_name(state, block, side, state.nodes[inner].name))
+        state = state.with_nodes([dot])
+        for wire in group_of:
+            target = state.nodes[wire.target]
+            links = list(target.inputs)
+            links[wire.slot] = dot.id
+            state = state.with_nodes([replace(target, inputs=tuple(links))])
+    return state
+
+
+def _height(state: DocumentState, node_id: str, slot: int, side: PortSide) -> float:
+    node = state.nodes[node_id]
+    if node.port:
+        return state.nodes[node.parent].y + TITLE_HEIGHT
+    return output_place(node)[1] if side == "out" else input_place(node, slot)[1]
+
+
+def free_port_name(state: DocumentState, block: str, side: PortSide, stem: str) -> str:
+    """The name, or with the first free number, that no port on that side of a block has."""
+    taken = {node.text for node in members(state, block) if node.port == side}
+    return free_name(stem, taken)
+
+
+def _block_name(state: DocumentState, node: CanvasNode, name: str, *, exact: bool = False) -> str:
+    """A name for a block or port: checked, and no other's beside it."""
+    wanted = name.strip()
+    beside = {
+        other.name
+        for other in members(state, node.parent)
+        if other.id != node.id and (other.kind, other.port) == (node.kind, node.port)
+    }
+    if not wanted and not exact:
+        return free_name("block", beside)
+    if not 0 < len(wanted) <= MAX_BLOCK_NAME or not wanted.isprintable() or "/" in wanted:
+        raise ParameterError(
+            f"expected a name of 1 to {MAX_BLOCK_NAME} characters without a slash", who="name"
+        )
+    if wanted in beside:
+        raise GraphError(
+            f"the name {wanted!r} is taken", who=node.name,
+            hint=f"free: {free_name(wanted, beside)}",
+        )  # fmt: skip
+    return wanted
