@@ -26,6 +26,7 @@ from studio.engine.train.project.annotations import (
     Annotations,
     annotations_from_json,
 )
+from studio.engine.train.project.blocks import Block, blocks_from_json, blocks_to_json
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.plugin_use import Drawn, plugins_used, prepare_stand_ins
 from studio.engine.train.project.project_text import project_text
@@ -37,7 +38,7 @@ VERSION = 2
 SUFFIX = ".glassbox"
 FIELDS = (
     "format", "version", "name", "data", "graph", "training", "layout", "canvas", "notes",
-    "annotations", "plugins",
+    "annotations", "blocks", "plugins",
 )  # fmt: skip
 LIMITS = Limits(file_bytes=16 * MIB, json_bytes=16 * MIB, json_depth=24, json_values=500_000)
 
@@ -66,6 +67,7 @@ class Project:
         notes: the user's own text.
         path: the file it was read from or written to last, if any.
         annotations: names and comments the user gave the listing of its program.
+        blocks: layers that are drawn as one, by path.
     """
 
     name: str
@@ -77,6 +79,7 @@ class Project:
     path: Path | None = None
     canvas: Mapping[str, Plain] | None = None
     annotations: Annotations = NO_ANNOTATIONS
+    blocks: Mapping[str, Block] = field(default_factory=dict)
 
     @classmethod
     def new(
@@ -128,7 +131,11 @@ class Project:
         said = _section(
             who, "annotations", lambda: annotations_from_json(fields.get("annotations", {}))
         )
-        return cls(name, graph, found, training, layout, notes, canvas=canvas, annotations=said)
+        blocks = _section(who, "blocks", lambda: blocks_from_json(fields.get("blocks", {}), graph))
+        return cls(
+            name, graph, found, training, layout, notes,
+            canvas=canvas, annotations=said, blocks=blocks,
+        )  # fmt: skip
 
     def to_json(self) -> dict[str, Plain]:
         """The whole document as plain data."""
@@ -146,6 +153,8 @@ class Project:
             made["canvas"] = _canvas(self.canvas)
         if self.annotations.to_json():
             made["annotations"] = self.annotations.to_json()
+        if self.blocks:
+            made["blocks"] = blocks_to_json(self.blocks)
         uses = plugins_used(self.graph, self.training, _drawn(self.canvas))
         if uses:
             made["plugins"] = {use.plugin.name: use.to_json() for use in uses}
@@ -155,7 +164,7 @@ class Project:
     def version(self) -> int:
         """The lowest version of the format that can say this project."""
         by_name = self.data is not None and self.data.is_by_name
-        return 2 if by_name or self.training.is_by_output else 1
+        return 2 if by_name or self.training.is_by_output or self.blocks else 1
 
     def text(self) -> str:
         """What `save` writes."""
