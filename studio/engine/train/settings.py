@@ -288,10 +288,10 @@ class TrainingSettings(Configured, family="training settings"):
     def is_by_output(self) -> bool:
         """Whether loss, metrics or loss weights are given by output name."""
         given = (self.loss, self.metrics, self.loss_weights)
-        return self._has_class_tables or any(isinstance(each, Mapping) for each in given)
+        return self.has_class_tables or any(isinstance(each, Mapping) for each in given)
 
     @property
-    def _has_class_tables(self) -> bool:
+    def has_class_tables(self) -> bool:
         """Whether class weights are given by output name."""
         table = self.class_weights
         values = table.values() if isinstance(table, Mapping) else ()
@@ -300,7 +300,7 @@ class TrainingSettings(Configured, family="training settings"):
     def class_weights_of(self, output: str) -> ClassWeights | None:
         """The class weights of an output; those given for all are the same object."""
         table = self.class_weights
-        if self._has_class_tables and isinstance(table, Mapping):
+        if self.has_class_tables and isinstance(table, Mapping):
             return cast("ClassWeights | None", table.get(output))
         return cast("ClassWeights | None", table)
 
@@ -318,7 +318,7 @@ class TrainingSettings(Configured, family="training settings"):
             given = self.option_values[what]
             if isinstance(given, Mapping):
                 require_outputs(given, outputs, what)
-        if self._has_class_tables and isinstance(self.class_weights, Mapping):
+        if self.has_class_tables and isinstance(self.class_weights, Mapping):
             table = {str(name): each for name, each in self.class_weights.items()}
             require_outputs(table, outputs, "class_weights")
 

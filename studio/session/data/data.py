@@ -47,7 +47,7 @@ from studio.session.document.edits.layers import add_layer, set_option
 from studio.session.document.edits.sections import data_of, set_data
 from studio.session.document.edits.wires import connect
 from studio.session.document.layer_types import is_input, layer_at
-from studio.session.document.report import DataFacts
+from studio.session.document.report import DataFacts, InputFacts, TargetFacts, array_keys
 from studio.session.document.resolve import resolve
 from studio.session.document.state import DocumentState
 
@@ -126,8 +126,7 @@ class DataModel:
         dataset = self.dataset
         if dataset is None:
             return None
-        targets = 1 if dataset.is_classification else int(dataset.y.shape[1])
-        return DataFacts(dataset.sample_shape, dataset.kind, len(dataset.class_names), targets)
+        return _facts(dataset, {} if self._wanted is None else self._wanted.data.reference)
 
     @property
     def offer(self) -> InputOffer | None:
@@ -498,3 +497,26 @@ def _left_of(state: DocumentState) -> tuple[float, float]:
     if not layers:
         return 0.0, 0.0
     return min(node.x for node in layers) - 240.0, min(node.y for node in layers)
+
+
+def _facts(dataset: Dataset, reference: Mapping[str, object]) -> DataFacts:
+    """What checks need to know of a data set that a reference names."""
+    targets = 1 if dataset.is_classification else int(dataset.y.shape[1])
+    inputs, ends = array_keys(reference, "inputs"), array_keys(reference, "targets")
+    return DataFacts(
+        dataset.sample_shape,
+        dataset.kind,
+        len(dataset.class_names),
+        targets,
+        tuple(
+            InputFacts(each.name, tuple(each.values.shape[1:]), inputs.get(each.name, ""))
+            for each in dataset.inputs
+        ),
+        tuple(
+            TargetFacts(
+                each.name, tuple(each.y.shape[1:]), len(each.class_names), each.class_names,
+                ends.get(each.name, ""),
+            )
+            for each in dataset.targets
+        ),
+    )  # fmt: skip

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -16,20 +17,121 @@ Severity: TypeAlias = Literal["error", "warning"]
 
 
 @dataclass(frozen=True)
+class InputFacts:
+    """What checks need to know of the samples of one input.
+
+    Attributes:
+        name: the input's name.
+        shape: shape of one sample, without the batch; None until the data is read.
+        array: where the data section takes it from, see `array_keys`.
+    """
+
+    name: str
+    shape: Shape | None
+    array: str = ""
+
+
+@dataclass(frozen=True)
+class TargetFacts:
+    """What checks need to know of the targets of one output.
+
+    Attributes:
+        name: the output's name; empty for the only one.
+        shape: shape of one target, without the batch; empty for one class a sample, None until the
+            data is read.
+        classes: number of classes; 0 where targets are numbers.
+        class_names: their names.
+        array: where the data section takes it from, see `array_keys`.
+    """
+
+    name: str
+    shape: Shape | None
+    classes: int = 0
+    class_names: tuple[str, ...] = ()
+    array: str = ""
+
+    @property
+    def width(self) -> int:
+        """How long the last dimension of predictions is."""
+        return self.classes or (self.shape[-1] if self.shape else 1)
+
+
+_NO_INPUT, _NO_TARGET = InputFacts("", None), TargetFacts("", None)
+
+
+def array_keys(data: Mapping[str, object] | None, side: str) -> dict[str, str]:
+    """For each name in the data section, the array it is mapped to.
+
+    Args:
+        data: the section as a project file holds it.
+        side: ``inputs`` or ``targets``.
+    """
+    table = None if data is None else data.get(side)
+    found: dict[str, str] = {}
+    for name, given in table.items() if isinstance(table, Mapping) else ():
+        if isinstance(given, Mapping) and "array" in given:
+            found[name] = str(given["array"])
+        elif isinstance(given, Mapping) and data is not None and data.get("source") == "arrays":
+            found[name] = name
+        else:
+            found[name] = (
+                given if isinstance(given, str) else json.dumps(given, sort_keys=True, default=dict)
+            )
+    return found
+
+
+@dataclass(frozen=True)
 class DataFacts:
     """What checks need to know of the data set.
 
     Attributes:
-        sample_shape: shape of one sample, without the batch.
+        sample_shape: shape of one sample of the first input, without the batch.
         kind: ``images``, ``table`` or ``points``; empty for arrays.
-        classes: number of classes; 0 where targets are numbers.
+        classes: number of classes of the first output; 0 where targets are numbers.
         targets: numbers to be predicted for each sample; 1 where there are classes.
+        inputs: the arrays by input; empty where the data feeds one input, whatever its name.
+        outputs: the targets by output; empty where the data is for one output.
     """
 
     sample_shape: Shape
     kind: str = ""
     classes: int = 0
     targets: int = 1
+    inputs: tuple[InputFacts, ...] = ()
+    outputs: tuple[TargetFacts, ...] = ()
+
+    def under(self, data: Mapping[str, object] | None) -> DataFacts:
+        """The same with the names that a data section gives now, which may be read again soon."""
+        if not self.inputs or not self.outputs:
+            return self
+        inputs, targets = array_keys(data, "inputs"), array_keys(data, "targets")
+        return replace(
+            self,
+            inputs=tuple(
+                replace(self._input(name, key), name=name, array=key)
+                for name, key in inputs.items()
+            )
+            or self.inputs,
+            outputs=tuple(
+                replace(self._target(name, key), name=name, array=key)
+                for name, key in targets.items()
+            )
+            or self.outputs,
+        )
+
+    def _input(self, name: str, key: str) -> InputFacts:
+        found = [each for each in self.inputs if each.array == key]
+        return next((e for e in found if e.name == name), found[0] if found else _NO_INPUT)
+
+    def _target(self, name: str, key: str) -> TargetFacts:
+        found = [each for each in self.outputs if each.array == key]
+        return next((e for e in found if e.name == name), found[0] if found else _NO_TARGET)
+
+    def target_of(self, output: str) -> TargetFacts | None:
+        """The targets of an output; None where the data has none for it."""
+        if not self.outputs:
+            return TargetFacts("", () if self.classes else (self.targets,), self.classes)
+        return next((each for each in self.outputs if each.name == output), None)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.layers.graph import LayerGraph, Port, free_name
 from studio.engine.layers.layer import Layer
 from studio.session.document.flow import running_order
 from studio.session.document.layer_types import is_input, new_layer
@@ -39,6 +39,14 @@ def resolve(state: DocumentState) -> Resolved:
     made = _resolve(state)
     state.__dict__["_resolved"] = made
     return made
+
+
+def output_names(state: DocumentState) -> tuple[str, ...]:
+    """What the network's outputs are called, in their order, as the engine names them."""
+    names: list[str] = []
+    for node_id in resolve(state).outputs:
+        names.append(free_name(state.nodes[node_id].name, names))
+    return tuple(names)
 
 
 def layer_graph(state: DocumentState) -> LayerGraph:

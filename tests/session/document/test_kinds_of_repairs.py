@@ -33,6 +33,10 @@ NAMED = (
     (r"^connect (them|the output)", {"connect"}),
     (r"delete them", {"delete"}),
     (r"mark one (as )?output", {"mark"}),
+    (r"remove an input", {"delete"}),
+    (r"^map an array", {"map", "unmark"}),
+    (r"the class weights of each output", {"use"}),
+    (r"^the (in|out)puts are", {"leave out"}),
     (r"merge them", {"Add", "Concatenate"}),
     (r"stop sharing parameters", {"own layer"}),
     (r"add an Input", {"Input"}),
@@ -51,10 +55,7 @@ NAMED = (
 )
 """Words of a hint, and the kinds of repair of which one does what they say."""
 
-NO_REMEDY = (
-    "train networks with several with glassbox train, or from Python",
-    "its outputs are d",
-)
+NO_REMEDY = ("its outputs are d",)
 """Hints that name nothing that can be done to the network."""
 
 FIRST = {

@@ -126,7 +126,8 @@ def of_add(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
         assert shown(new[0].config["shape"]) == shape[1]
     if found["where"] == "after":
         assert new[0].inputs == (named(fault.state, found["node"]).id,)
-        assert resolve(after).outputs == (new[-1].id,)
+        assert new[-1].id in resolve(after).outputs
+        assert len(resolve(after).outputs) == max(1, len(resolve(fault.state).outputs))
     elif found["where"]:
         assert new[-1].id in named(after, found["node"]).inputs
 
@@ -152,23 +153,25 @@ def of_train(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
 
 def of_setting(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
     settings = training_of(after)
+    output = after.nodes[fault.node].name if fault.node else ""
     expected = {
         "Set from_logits of the loss to false": lambda: not settings.loss.from_logits,
         "Set from_logits of the loss to true": lambda: settings.loss.from_logits,
-        "Choose the loss by the data": lambda: settings.loss is None,
+        "Choose the loss by the data": lambda: settings.loss_of(output) is None,
         "Set the loss to MeanAbsoluteError": lambda: (
-            type(settings.loss).__name__ == "MeanAbsoluteError"
+            type(settings.loss_of(output)).__name__ == "MeanAbsoluteError"
         ),
-        "Choose the metrics by the data": lambda: settings.metrics is None,
-        "Remove the metrics": lambda: settings.metrics == (),
+        "Choose the metrics by the data": lambda: settings.metrics_of(output) is None,
+        "Remove the metrics": lambda: settings.metrics_of(output) == (),
         "Choose loss and metrics by the data": lambda: (
-            (settings.loss, settings.metrics) == (None, None)
+            (settings.loss_of(output), settings.metrics_of(output)) == (None, None)
         ),
         "Remove the class weights": lambda: settings.class_weights is None,
         "Remove the settings of missing outputs": lambda: not settings.is_by_output,
         "Remove the augmentation": lambda: "augment" not in after.data,
     }
-    assert expected[found[0]]()
+    several = len(resolve(after).outputs) > 1 and output
+    assert expected[found[0].replace(f" of {output}", "") if several else found[0]]()
     assert dict(after.nodes) == dict(fault.state.nodes)
 
 
@@ -176,6 +179,30 @@ def of_input_and_reshape(found: re.Match[str], fault: Faulty, after: DocumentSta
     assert option(named(after, found["node"]), "shape") == found["shape"]
     (reshape,) = added(fault, after)
     assert option(reshape, "target_shape") == found["target"]
+
+
+def of_map(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
+    before, data = fault.state.data, after.data
+    side = "inputs" if found["array"] in before["inputs"] else "targets"
+    assert data[side][found["name"]] == before[side][found["array"]]
+    assert found["array"] not in data[side]
+
+
+def of_leaving_out(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
+    gone = found["names"].split(", ")
+    kept = [
+        {n for s in ("inputs", "targets") for n in d[s]} for d in (fault.state.data, after.data)
+    ]
+    assert kept[0] - kept[1] == set(gone)
+
+
+def of_unmark(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
+    assert set(fault.state.outputs) - set(after.outputs) == {named(after, found["node"]).id}
+
+
+def of_use(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
+    before = training_of(fault.state).class_weights
+    assert training_of(after).class_weights == {found["name"]: before}
 
 
 def of_own(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
@@ -199,6 +226,10 @@ VERBS = (
     (r"Mark (?:only )?(?P<node>\S+) as output", of_mark),
     (r"Join (?P<nodes>.+) with (?P<flat>Flatten and )?(?P<type>\w+)", of_join),
     (r"Train (?P<nodes>.+) again", of_train),
+    (r"Use the array of (?P<array>\w+) for (?P<name>\w+)", of_map),
+    (r"Leave out the arrays? of (?P<names>.+)", of_leaving_out),
+    (r"Stop (?P<node>\w+) being an output", of_unmark),
+    (r"Use the class weights for (?P<name>\w+)", of_use),
     (r"Stop sharing parameters of \S+", of_own),
 )  # fmt: skip
 

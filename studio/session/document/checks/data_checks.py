@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from studio.engine.core.errors import CompileError
 from studio.engine.core.tensor import Shape
@@ -13,25 +13,27 @@ from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
 from studio.engine.train.project.plugin_use import missing_settings
 from studio.engine.train.project.task import fitting_loss
+from studio.engine.train.settings import TrainingSettings
 from studio.session.document.edits.sections import training_of
 from studio.session.document.flow import Flow
 from studio.session.document.layer_types import is_input, layer_at
-from studio.session.document.report import DataFacts, Problem
-from studio.session.document.resolve import Resolved
+from studio.session.document.report import DataFacts, Problem, TargetFacts
+from studio.session.document.resolve import Resolved, output_names
 from studio.session.document.state import DocumentState
 
 
 @dataclass(frozen=True)
 class _TrainedOutput:
-    """The network's output and what it is trained with."""
+    """An output of the network and what it is trained with."""
 
     node: str
     layer: Layer
     shape: Shape
     loss: Loss
     chosen: bool
-    metrics: tuple[Metric, ...]
-    facts: DataFacts
+    metrics: tuple[Metric, ...] | None
+    target: TargetFacts
+    wanted: Shape
 
     @property
     def width(self) -> int:
@@ -47,28 +49,20 @@ class _TrainedOutput:
 def input_problems(
     state: DocumentState, resolved: Resolved, flow: Flow, facts: DataFacts
 ) -> Iterator[Problem]:
-    """Whether samples fit the network's input, and there is one of each."""
+    """Whether the data has samples for each input and targets for each output, and they fit."""
     entries = [i for i in flow.order if i in resolved.reached and is_input(state.nodes[i])]
-    for node_id in entries[1:]:
-        yield Problem(
-            "data.several_inputs", "error", node_id,
-            f"a data set feeds one input, the network has {len(entries)}",
-            "train networks with several with glassbox train, or from Python",
-        )  # fmt: skip
-    for node_id in resolved.outputs[1:]:
-        yield Problem(
-            "data.several_outputs", "error", node_id,
-            f"a data set has one target, the network has {len(resolved.outputs)} outputs",
-            "mark one output only",
-        )  # fmt: skip
-    for node_id in entries[:1]:
-        shape = flow.shape(node_id)
-        if shape is not None and shape != facts.sample_shape:
+    if facts.inputs:
+        yield from _named_inputs(state, flow, facts, entries)
+    else:
+        yield from _only_input(flow, facts, entries)
+    if facts.outputs:
+        yield from _named_outputs(state, resolved, facts)
+    else:
+        for node_id in resolved.outputs[1:]:
             yield Problem(
-                "data.input_shape", "error", node_id,
-                f"the data has samples {shape_text(facts.sample_shape)}, the input takes "
-                f"{shape_text(shape)}",
-                "give the Input layer the shape of the data",
+                "data.several_outputs", "error", node_id,
+                f"the data has one target, the network has {len(resolved.outputs)} outputs",
+                "choose data with named arrays, or mark one output only",
             )  # fmt: skip
     if state.data is not None and state.data.get("augment") and len(facts.sample_shape) != 3:
         yield Problem(
@@ -79,52 +73,158 @@ def input_problems(
         )  # fmt: skip
 
 
+def _only_input(flow: Flow, facts: DataFacts, entries: Sequence[str]) -> Iterator[Problem]:
+    for node_id in entries[1:]:
+        yield Problem(
+            "data.several_inputs", "error", node_id,
+            f"the data feeds one input, the network has {len(entries)}",
+            "choose data with named arrays, or remove an input",
+        )  # fmt: skip
+    for node_id in entries[:1]:
+        yield from _input_shape(node_id, flow, facts.sample_shape)
+
+
+def _named_inputs(
+    state: DocumentState, flow: Flow, facts: DataFacts, entries: Sequence[str]
+) -> Iterator[Problem]:
+    known = {each.name: each.shape for each in facts.inputs}
+    named = {i: state.nodes[i].name for i in entries}
+    for node_id, name in named.items():
+        if name in known:
+            yield from _input_shape(node_id, flow, known[name])
+    missing = [i for i, name in named.items() if name not in known]
+    yield from _by_name("input", named, missing, list(known))
+
+
+def _input_shape(node_id: str, flow: Flow, given: Shape | None) -> Iterator[Problem]:
+    shape = flow.shape(node_id)
+    if shape is not None and given is not None and shape != given:
+        yield Problem(
+            "data.input_shape", "error", node_id,
+            f"the data has samples {shape_text(given)}, the input takes {shape_text(shape)}",
+            "give the Input layer the shape of the data",
+        )  # fmt: skip
+
+
+def _named_outputs(state: DocumentState, resolved: Resolved, facts: DataFacts) -> Iterator[Problem]:
+    named = dict(zip(resolved.outputs, output_names(state), strict=True))
+    missing = [i for i, name in named.items() if facts.target_of(name) is None]
+    yield from _by_name("output", named, missing, [each.name for each in facts.outputs])
+
+
+def _by_name(
+    side: str, named: Mapping[str, str], missing: Sequence[str], known: Sequence[str]
+) -> Iterator[Problem]:
+    """Inputs or outputs without an array; where each has one, arrays that none of them takes.
+
+    Args:
+        side: ``input`` or ``output``.
+        named: name of each by id of its layer.
+        missing: ids of those without an array.
+        known: names the data has arrays for.
+    """
+    array = "array" if side == "input" else "targets"
+    for node_id in missing:
+        yield Problem(
+            f"data.no_{'input' if side == 'input' else 'target'}_array", "error", node_id,
+            f"the data has no {array} for the {side} {named[node_id]}",
+            f"map an array to {named[node_id]} in the data pane",
+        )  # fmt: skip
+    names = list(named.values())
+    unknown = [name for name in known if name not in names]
+    if unknown and names and not missing:
+        yield Problem(
+            f"data.unknown_{side}", "error", "",
+            f"the data has {array} for {unknown[0]}, which is no {side} of the network",
+            f"the {side}s are {', '.join(names)}",
+        )  # fmt: skip
+
+
 def output_problems(
     state: DocumentState, resolved: Resolved, flow: Flow, facts: DataFacts
 ) -> Iterator[Problem]:
-    """Whether output, loss and metrics fit the targets and each other."""
+    """Whether each output, its loss and its metrics fit the targets and each other."""
+    names, settings = output_names(state), training_of(state)
     try:
-        training_of(state).require_outputs([state.nodes[i].name for i in resolved.outputs])
+        settings.require_outputs(names)
     except CompileError as error:
         yield Problem(
             "training.outputs", "error", "", error.message,
             error.hint or "name an output of the network",
         )  # fmt: skip
         return
-    if len(resolved.outputs) != 1:
+    if missing_settings(settings) or (len(names) > 1 and not facts.outputs):
         return
-    node_id = resolved.outputs[0]
-    shape = flow.shape(node_id)
-    if shape is None:
-        return
-    layer, settings = layer_at(state.nodes[node_id]), training_of(state)
-    if missing_settings(settings):
-        return
-    name = state.nodes[node_id].name
-    chosen, metrics = settings.loss_of(name), settings.metrics_of(name)
-    loss = chosen or fitting_loss(layer, shape, facts.classes > 0)
-    ending = _TrainedOutput(node_id, layer, shape, loss, chosen is not None, metrics or (), facts)
-    sized = list(_class_sizes(ending) if facts.classes else _target_sizes(ending))
+    for node_id, name in zip(resolved.outputs, names, strict=True):
+        target, shape = facts.target_of(name), flow.shape(node_id)
+        if target is None or target.shape is None or shape is None:
+            continue
+        layer, chosen = layer_at(state.nodes[node_id]), settings.loss_of(name)
+        loss = chosen or fitting_loss(layer, shape, target.classes > 0)
+        metrics = settings.metrics_of(name)
+        end = _TrainedOutput(
+            node_id, layer, shape, loss, chosen is not None, metrics, target, target.shape
+        )
+        for problem in _of_output(end):
+            said = problem.message
+            yield replace(problem, message=f"output {name}: {said}") if len(names) > 1 else problem
+    yield from _class_weight_problems(settings, resolved, names, facts)
+
+
+def _of_output(end: _TrainedOutput) -> Iterator[Problem]:
+    sized = list(_class_sizes(end) if end.target.classes else _target_sizes(end))
     yield from sized
     if any(problem.severity == "error" for problem in sized):
         return
-    yield from _loss_problems(ending)
-    yield from _metric_problems(ending)
-    if settings.class_weights is not None and not facts.classes:
-        yield Problem(
-            "training.class_weights", "error", "",
-            "class weights need classes, the data has numbers as targets",
-            "remove the class weights",
-        )  # fmt: skip
+    yield from _loss_problems(end)
+    yield from _metric_problems(end)
+
+
+def _class_weight_problems(
+    settings: TrainingSettings, resolved: Resolved, names: Sequence[str], facts: DataFacts
+) -> Iterator[Problem]:
+    """Whether class weights are for outputs with classes, and say which where there are several."""
+    if settings.class_weights is None:
+        return
+    several, targets = len(names) > 1, [facts.target_of(name) for name in names]
+    if several and not settings.has_class_tables:
+        if settings.class_weights != "balanced":
+            yield Problem(
+                "training.class_weights_for", "error", "",
+                "class weights by class need the output they are for",
+                "set the class weights of each output",
+            )  # fmt: skip
+        elif not any(each is not None and each.classes for each in targets):
+            yield _no_classes("", "the data has numbers as targets")
+        return
+    for node_id, name, target in zip(resolved.outputs, names, targets, strict=True):
+        if settings.class_weights_of(name) is None or target is None or target.classes:
+            continue
+        if several:
+            yield _no_classes(node_id, f"the output {name} has numbers as targets")
+        else:
+            yield _no_classes("", "the data has numbers as targets")
+
+
+def _no_classes(node_id: str, reason: str) -> Problem:
+    return Problem(
+        "training.class_weights", "error", node_id, f"class weights need classes, {reason}",
+        "remove the class weights",
+    )  # fmt: skip
 
 
 def _class_sizes(end: _TrainedOutput) -> Iterator[Problem]:
-    classes, shown = end.facts.classes, shape_text(end.shape)
-    if len(end.shape) != 1:
+    classes, shown = end.target.classes, shape_text(end.shape)
+    if end.shape[:-1] != end.wanted or not end.shape:
+        wanted = (
+            f"expected one number for each of {classes} classes" if not end.wanted else
+            f"expected {shape_text((*end.wanted, classes))} for {classes} classes at each "
+            "position"
+        )  # fmt: skip
         yield Problem(
-            "output.rank", "error", end.node,
-            f"expected one number for each of {classes} classes, got {shown}",
-            "end with Flatten or pooling, then a Dense layer",
+            "output.rank", "error", end.node, f"{wanted}, got {shown}",
+            "end with Flatten or pooling, then a Dense layer" if not end.wanted else
+            "keep the size of the targets, and end with a channel for each class",
         )  # fmt: skip
     elif end.width == 1 and classes != 2:
         yield _classes(end, f"one output tells 2 classes apart, the data has {classes}")
@@ -141,20 +241,29 @@ def _class_sizes(end: _TrainedOutput) -> Iterator[Problem]:
 def _classes(end: _TrainedOutput, message: str) -> Problem:
     return Problem(
         "output.classes", "error", end.node, message,
-        f"give the last layer {end.facts.classes} units",
+        f"give the last layer {end.target.classes} units",
     )  # fmt: skip
 
 
 def _target_sizes(end: _TrainedOutput) -> Iterator[Problem]:
-    wanted = (end.facts.targets,)
-    if end.shape != wanted:
+    wanted = end.wanted
+    if end.shape == wanted:
+        return
+    if len(wanted) == 1:
+        count = f"{end.target.width} number{'' if end.target.width == 1 else 's'}"
+        units = f"give the last layer {end.target.width} unit{'s'[: end.target.width != 1]}"
+        flat = "end with Flatten or pooling, then a Dense layer"
         yield Problem(
             "output.targets", "error", end.node,
-            f"expected {shape_text(wanted)} as the data has {end.facts.targets} "
-            f"number{'' if end.facts.targets == 1 else 's'} to predict, got "
+            f"expected {shape_text(wanted)} as the data has {count} to predict, got "
             f"{shape_text(end.shape)}",
-            "end with Flatten or pooling, then a Dense layer" if len(end.shape) != 1 else
-            f"give the last layer {end.facts.targets} unit{'' if end.facts.targets == 1 else 's'}",
+            flat if len(end.shape) != 1 else units,
+        )  # fmt: skip
+    else:
+        yield Problem(
+            "output.targets", "error", end.node,
+            f"expected {shape_text(wanted)} as the targets are, got {shape_text(end.shape)}",
+            "end with layers that give the shape of the targets",
         )  # fmt: skip
 
 
@@ -165,7 +274,7 @@ def _loss_problems(end: _TrainedOutput) -> Iterator[Problem]:
             "softmax of a single value is always 1", "use sigmoid, or one output per class",
         )  # fmt: skip
         return
-    if end.loss.needs_classes and not end.facts.classes:
+    if end.loss.needs_classes and not end.target.classes:
         yield Problem(
             "loss.needs_classes", "error", end.node,
             f"{type(end.loss).__name__} needs classes, the data has numbers as targets",
@@ -198,7 +307,7 @@ def _logits(end: _TrainedOutput, function: str) -> Iterator[Problem]:
 def _metric_problems(end: _TrainedOutput) -> Iterator[Problem]:
     """Metrics compare predictions with targets in the form the loss takes them."""
     indices = end.loss.indices
-    for metric in end.metrics or _default_metrics(end):
+    for metric in _default_metrics(end) if end.metrics is None else end.metrics:
         predictions = (1, *end.shape)
         targets = predictions[:-1] if indices else predictions
         if isinstance(metric, CountedMetric):
@@ -221,4 +330,4 @@ def _counting_problems(
 
 
 def _default_metrics(end: _TrainedOutput) -> tuple[Metric, ...]:
-    return (Metric.resolve("accuracy"),) if end.facts.classes else ()
+    return (Metric.resolve("accuracy"),) if end.target.classes else ()

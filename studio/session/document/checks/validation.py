@@ -34,6 +34,7 @@ def validate(state: DocumentState, facts: DataFacts | None = None) -> Report:
     problems += _missing_problems(state)
     totals = _totals(state, flow, resolved)
     if facts is not None:
+        facts = facts.under(state.data)
         problems += input_problems(state, resolved, flow, facts)
         problems += output_problems(state, resolved, flow, facts)
         problems += _nothing_to_train(state, resolved, totals)

@@ -20,6 +20,7 @@ from studio.session.document.cards.geometry import (
     node_size,
 )
 from studio.session.document.edits.annotations import with_layer_renamed
+from studio.session.document.edits.outputs import following_names, following_removal
 from studio.session.document.edits.wires import connect, free_inputs
 from studio.session.document.flow import flow_of
 from studio.session.document.frozen_config import FrozenConfig
@@ -90,11 +91,14 @@ def set_options(state: DocumentState, node_id: str, values: Mapping[str, object]
 
 
 def rename(state: DocumentState, node_id: str, name: str) -> DocumentState:
-    """Give a layer another name; its id stays. StudioError for a name that is wrong or taken."""
+    """Give a layer another name; its id stays. StudioError for a name that is wrong or taken.
+
+    Settings and data given by the names of inputs and outputs follow.
+    """
     node = _layer(state, node_id)
     free = check_free_name(state, name, node_id)
-    state = with_config(state, node_id, {**node.config.plain(), "name": free})
-    return with_layer_renamed(state, node.name, free)
+    after = with_config(state, node_id, {**node.config.plain(), "name": free})
+    return with_layer_renamed(following_names(state, after), node.name, free)
 
 
 def freeze(
@@ -114,14 +118,18 @@ def freeze(
 
 
 def mark_output(state: DocumentState, node_id: str, marked: bool | None = None) -> DocumentState:
-    """Make a layer an output of the network, or not any more; by default the other way round."""
+    """Make a layer an output of the network, or not any more; by default the other way round.
+
+    What is given by name for an output that is none any more goes with it.
+    """
     _layer(state, node_id)
     is_marked = node_id in state.outputs
     wanted = not is_marked if marked is None else marked
     if wanted == is_marked:
         return state
     others = tuple(i for i in state.outputs if i != node_id)
-    return state.replaced(outputs=(*others, node_id) if wanted else others)
+    after = state.replaced(outputs=(*others, node_id) if wanted else others)
+    return following_removal(state, after)
 
 
 def collapse(
@@ -246,4 +254,5 @@ def give_own_layer(state: DocumentState, node_id: str) -> DocumentState:
         ]
     name = free_name(node.name, names_of(state))
     config = checked_config(node.type_name, {**node.config.plain(), "name": name})
-    return state.with_nodes([*changed, replace(node, shares="", config=config)])
+    after = state.with_nodes([*changed, replace(node, shares="", config=config)])
+    return following_names(state, after)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from studio.engine.core.errors import StudioError
+from studio.session.document.edits.outputs import following_removal
 from studio.session.document.edits.wires import connect
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
@@ -39,7 +40,8 @@ def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool 
     """Remove things and their wires.
 
     With ``heal`` a chain that is broken at exactly one wire in and one wire out is joined again,
-    if what flowed in fits where it flowed out. Dots are always joined: they are only bends.
+    if what flowed in fits where it flowed out. Dots are always joined: they are only bends. What
+    is given by name for inputs and outputs that are gone goes with them.
     """
     gone = [i for i in dict.fromkeys(node_ids) if i in state.nodes]
     if not gone:
@@ -54,6 +56,7 @@ def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool 
             continue
         joined += 1
     kinds = {state.nodes[i].kind for i in gone}
+    after = following_removal(state, after)
     return Deletion(after, len(gone), joined, kinds.pop() if len(kinds) == 1 else "thing")
 
 

@@ -12,10 +12,12 @@ from studio.engine.layers.layer import Layer
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.insertion import add_on_wire
 from studio.session.document.edits.layers import set_options
+from studio.session.document.edits.outputs import following_names
 from studio.session.document.edits.removal import delete
 from studio.session.document.flow import Flow, flow_of
 from studio.session.document.layer_types import is_known, layer_at
-from studio.session.document.report import DataFacts, Problem
+from studio.session.document.report import DataFacts, Problem, TargetFacts
+from studio.session.document.resolve import output_names, resolve
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 OPTION, WIRE, INSERT, REMOVE, REBUILD, GIVE_UP = range(6)
@@ -65,6 +67,17 @@ class Broken:
     def node(self) -> CanvasNode:
         """The layer of the problem."""
         return self.state.node(self.problem.node)
+
+    @property
+    def output(self) -> str:
+        """Name of the network's output at the layer of the problem; empty where it is none."""
+        found = zip(resolve(self.state).outputs, output_names(self.state), strict=True)
+        return next((name for node_id, name in found if node_id == self.problem.node), "")
+
+    @property
+    def target(self) -> TargetFacts | None:
+        """Targets of that output; of the only one where the data has no others."""
+        return None if self.facts is None else self.facts.target_of(self.output)
 
     @cached_property
     def flow(self) -> Flow:
@@ -151,10 +164,10 @@ def append(node: CanvasNode, layers: Sequence[NewLayer], *, rank: int = INSERT) 
 
 
 def appended(state: DocumentState, node_id: str, layers: Sequence[NewLayer]) -> DocumentState:
-    """Layers behind another, taking over its mark as output."""
+    """Layers behind another, taking over its mark as output and what is given for it by name."""
     made = add_chain(state, layers, after=node_id)
     outputs = tuple(made.ids[-1] if i == node_id else i for i in state.outputs)
-    return made.state.replaced(outputs=outputs)
+    return following_names(state, made.state.replaced(outputs=outputs))
 
 
 def layer_text(layer: NewLayer) -> str:

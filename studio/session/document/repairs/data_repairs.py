@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -11,12 +11,19 @@ from studio.engine.core.options import Plain
 from studio.engine.optim.losses import Loss
 from studio.engine.train.project.task import fitting_loss
 from studio.session.document.edits.chains import NewLayer
-from studio.session.document.edits.layers import freeze, set_options
+from studio.session.document.edits.layers import freeze, mark_output, set_options
+from studio.session.document.edits.outputs import (
+    input_names,
+    map_array,
+    set_output_training,
+    without_missing_outputs,
+)
 from studio.session.document.edits.sections import set_data, set_training, training_of
 from studio.session.document.layer_types import layer_at
 from studio.session.document.repairs.candidate import (
     OPTION,
     REBUILD,
+    REMOVE,
     Broken,
     Candidate,
     append,
@@ -25,7 +32,7 @@ from studio.session.document.repairs.candidate import (
     set_option,
     shape_list,
 )
-from studio.session.document.resolve import resolve
+from studio.session.document.resolve import output_names, resolve
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 
@@ -35,7 +42,8 @@ def input_shape_repairs(broken: Broken) -> Iterator[Candidate]:
     shape = broken.flow.shape(broken.node.id)
     if facts is None or shape is None:
         return
-    wanted = list(facts.sample_shape)
+    given = {each.name: each.shape for each in facts.inputs}
+    wanted = list(given.get(broken.node.name) or facts.sample_shape)
     yield set_option(broken.node, {"shape": wanted})  # type: ignore[dict-item]
     if prod(wanted) == prod(shape):
         yield _reshaped_behind(broken.node, wanted, list(shape))
@@ -113,8 +121,7 @@ def twice_repairs(broken: Broken) -> Iterator[Candidate]:
 def no_shares_repairs(broken: Broken) -> Iterator[Candidate]:
     """The loss expects shares and gets raw numbers."""
     yield _loss_option(broken, {"from_logits": True})
-    settings = training_of(broken.state)
-    loss = settings.loss_of(broken.node.name)
+    loss = training_of(broken.state).loss_of(broken.output)
     function = "" if loss is None else loss.function
     if "activation" in broken.layer.option_values:
         yield set_option(broken.node, {"activation": function})
@@ -134,30 +141,41 @@ def softmax_of_one_repairs(broken: Broken) -> Iterator[Candidate]:
 
 def loss_repairs(broken: Broken) -> Iterator[Candidate]:
     """The loss needs classes, and the data has numbers."""
-    yield _training({"loss": None}, "Choose the loss by the data", _loss_text(broken), "follow")
+    text = f"Choose the loss{_of(broken)} by the data"
+    yield _training(broken, {"loss": None}, text, _loss_text(broken), "follow")
     usual = type(_fitting(broken))
     for cls in Loss.members.values():
         if issubclass(cls, Loss) and cls is not usual and cls.takes_numbers():
             name = cls.__name__
             yield replace(
-                _training({"loss": name}, f"Set the loss to {name}", cls.effect, "loss"),
+                _training(
+                    broken,
+                    {"loss": name},
+                    f"Set the loss{_of(broken)} to {name}",
+                    cls.effect,
+                    "loss",
+                ),
                 choice=name,
             )
 
 
 def metrics_repairs(broken: Broken) -> Iterator[Candidate]:
     """A metric takes targets in another form than the loss."""
-    own = "accuracy" if broken.facts is not None and broken.facts.classes else "the loss"
+    of = _of(broken)
+    own = "accuracy" if broken.target is not None and broken.target.classes else "the loss"
     yield _training(
+        broken,
         {"metrics": None},
-        "Choose the metrics by the data",
+        f"Choose the metrics{of} by the data",
         f"training reports {own}",
         "follow",
     )
-    yield _training({"metrics": []}, "Remove the metrics", "training reports the loss", "remove")
+    effect = "training reports the loss"
+    yield _training(broken, {"metrics": []}, f"Remove the metrics{of}", effect, "remove")
     yield _training(
+        broken,
         {"metrics": None, "loss": None},
-        "Choose loss and metrics by the data",
+        f"Choose loss and metrics{of} by the data",
         _loss_text(broken),
         "follow",
     )
@@ -165,22 +183,97 @@ def metrics_repairs(broken: Broken) -> Iterator[Candidate]:
 
 def class_weights_repairs(broken: Broken) -> Iterator[Candidate]:
     """There are no classes to weight."""
-    del broken
     effect = "all samples have equal weight"
-    yield _training({"class_weights": None}, "Remove the class weights", effect, "remove")
+    text = f"Remove the class weights{_of(broken)}"
+    yield _training(broken, {"class_weights": None}, text, effect, "remove")
+
+
+def class_weights_for_repairs(broken: Broken) -> Iterator[Candidate]:
+    """Class weights by class are given for all of several outputs."""
+    table, facts = training_of(broken.state).class_weights, broken.facts
+    for name in output_names(broken.state):
+        target = None if facts is None else facts.target_of(name)
+        if target is None or not target.classes:
+            continue
+        yield Candidate(
+            f"Use the class weights for {name}",
+            lambda s, n=name: set_training(s, {"class_weights": {n: table}}),  # type: ignore[misc]
+            "use",
+            choice=name,
+            effect="other outputs have equal weights",
+        )
+    effect = "all samples have equal weight"
+    yield _training(broken, {"class_weights": None}, "Remove the class weights", effect, "remove")
 
 
 def outputs_repairs(broken: Broken) -> Iterator[Candidate]:
     """Losses, metrics or their weights are given for outputs that are not there."""
-    settings, state = training_of(broken.state), broken.state
-    names = {state.nodes[i].name for i in resolve(state).outputs}
-    changes: dict[str, object] = {}
-    for option in ("loss", "metrics", "loss_weights"):
-        given = settings.option_values[option]
-        if isinstance(given, Mapping):
-            changes[option] = {k: v for k, v in given.items() if k in names} or None
-    effect = "an output that nothing is given for follows the data"
-    yield _training(changes, "Remove the settings of missing outputs", effect, "remove")
+    del broken
+    yield Candidate(
+        "Remove the settings of missing outputs",
+        without_missing_outputs,
+        "remove",
+        effect="an output that nothing is given for follows the data",
+    )
+
+
+def no_target_array_repairs(broken: Broken) -> Iterator[Candidate]:
+    """The data has no targets for an output."""
+    output = broken.output
+    known = () if broken.facts is None else broken.facts.outputs
+    names = output_names(broken.state)
+    for name in (each.name for each in known if each.name not in names):
+        yield _mapped("targets", name, output)
+    if len(names) > 1:
+        yield Candidate(
+            f"Stop {broken.node.name} being an output",
+            partial(mark_output, node_id=broken.node.id, marked=False),
+            "unmark",
+            REMOVE,
+        )
+
+
+def no_input_array_repairs(broken: Broken) -> Iterator[Candidate]:
+    """The data has no array for an input."""
+    known = () if broken.facts is None else broken.facts.inputs
+    names = input_names(broken.state)
+    for name in (each.name for each in known if each.name not in names):
+        yield _mapped("inputs", name, broken.node.name)
+
+
+def unknown_output_repairs(broken: Broken) -> Iterator[Candidate]:
+    """The data has targets for an output that is not there."""
+    known = () if broken.facts is None else broken.facts.outputs
+    yield from _left_out("targets", [e.name for e in known], output_names(broken.state))
+
+
+def unknown_input_repairs(broken: Broken) -> Iterator[Candidate]:
+    """The data has an array for an input that is not there."""
+    known = () if broken.facts is None else broken.facts.inputs
+    yield from _left_out("inputs", [e.name for e in known], input_names(broken.state))
+
+
+def _mapped(side: str, before: str, after: str) -> Candidate:
+    return Candidate(
+        f"Use the array of {before} for {after}",
+        lambda state: map_array(state, side, before, after),
+        "map",
+        choice=before,
+        effect=f"{after} has data",
+    )
+
+
+def _left_out(side: str, known: Sequence[str], names: Sequence[str]) -> Iterator[Candidate]:
+    unknown = [name for name in known if name not in names]
+
+    def apply(state: DocumentState) -> DocumentState:
+        for name in unknown:
+            state = map_array(state, side, name, "")
+        return state
+
+    if len(unknown) < len(known):
+        text = f"Leave out the array{'s'[: len(unknown) != 1]} of {', '.join(unknown)}"
+        yield Candidate(text, apply, "leave out", effect="the file stays unchanged")
 
 
 def train_again_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -211,7 +304,13 @@ def train_again_repairs(broken: Broken) -> Iterator[Candidate]:
 
 
 def _width(broken: Broken) -> int:
-    return 1 if broken.facts is None else broken.facts.classes or broken.facts.targets
+    return 1 if broken.target is None else broken.target.width
+
+
+def _of(broken: Broken) -> str:
+    """Which output is meant, where there are several."""
+    several = len(output_names(broken.state)) > 1 and broken.output
+    return f" of {broken.output}" if several else ""
 
 
 def _reshaped_behind(entry: CanvasNode, wanted: list[int], shape: list[int]) -> Candidate:
@@ -239,24 +338,31 @@ def _without_function(broken: Broken) -> Iterator[Candidate]:
 
 def _loss_option(broken: Broken, values: Mapping[str, Plain]) -> Candidate:
     """Another option of the loss that was chosen."""
-    output = broken.node.name
+    output = broken.output
 
     def apply(state: DocumentState) -> DocumentState:
-        settings = training_of(state)
-        loss = settings.loss_of(output)
+        loss = training_of(state).loss_of(output)
         changed: Loss | None = None if loss is None else loss.replace(**values)
-        if isinstance(settings.loss, Mapping):
-            return set_training(state, {"loss": {**settings.loss, output: changed}})
-        return set_training(state, {"loss": changed})
+        return set_output_training(state, output, {"loss": changed})
 
     name, value = next(iter(values.items()))
-    text = f"Set {name} of the loss to {str(value).lower()}"
+    text = f"Set {name} of the loss{_of(broken)} to {str(value).lower()}"
     effect = "the loss takes logits" if value else "the loss takes probabilities"
     return Candidate(text, apply, name, effect=effect)
 
 
-def _training(changes: Mapping[str, object], text: str, effect: str, kind: str) -> Candidate:
-    return Candidate(text, lambda state: set_training(state, changes), kind, effect=effect)
+def _training(
+    broken: Broken, changes: Mapping[str, object], text: str, effect: str, kind: str
+) -> Candidate:
+    """Other settings of the output of the problem, or of all where it is at none."""
+    output = broken.output
+
+    def apply(state: DocumentState) -> DocumentState:
+        if not output:
+            return set_training(state, changes)
+        return set_output_training(state, output, changes)
+
+    return Candidate(text, apply, kind, effect=effect)
 
 
 def _loss_text(broken: Broken) -> str:
@@ -265,6 +371,6 @@ def _loss_text(broken: Broken) -> str:
 
 
 def _fitting(broken: Broken) -> Loss:
-    classes = broken.facts is not None and broken.facts.classes > 0
+    classes = broken.target is not None and broken.target.classes > 0
     shape = broken.flow.shape(broken.node.id) or ()
     return fitting_loss(broken.layer, shape, classes)

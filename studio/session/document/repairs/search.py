@@ -58,6 +58,10 @@ GENERATORS: Mapping[str, Generator] = {
     "data.input_shape": data_repairs.input_shape_repairs,
     "data.several_inputs": link_repairs.several_inputs_repairs,
     "data.several_outputs": link_repairs.several_outputs_repairs,
+    "data.no_input_array": data_repairs.no_input_array_repairs,
+    "data.no_target_array": data_repairs.no_target_array_repairs,
+    "data.unknown_input": data_repairs.unknown_input_repairs,
+    "data.unknown_output": data_repairs.unknown_output_repairs,
     "data.augment": data_repairs.augment_repairs,
     "output.classes": data_repairs.width_repairs,
     "output.more_than_classes": data_repairs.width_repairs,
@@ -70,6 +74,7 @@ GENERATORS: Mapping[str, Generator] = {
     "loss.needs_classes": data_repairs.loss_repairs,
     "metrics.form": data_repairs.metrics_repairs,
     "training.class_weights": data_repairs.class_weights_repairs,
+    "training.class_weights_for": data_repairs.class_weights_for_repairs,
     "training.outputs": data_repairs.outputs_repairs,
     "training.nothing_to_train": data_repairs.train_again_repairs,
 }
@@ -96,7 +101,8 @@ def find_fixes(
     if generator is None:
         return ()
     found: list[tuple[_Cost, Candidate, Fix]] = []
-    candidates = _candidates(generator, Broken(state, facts, problem))
+    named = None if facts is None else facts.under(state.data)
+    candidates = _candidates(generator, Broken(state, named, problem))
     for index, candidate in enumerate(islice(candidates, MOST_TRIED)):
         tried = _tried(state, facts, report, problem, candidate)
         if tried is not None:

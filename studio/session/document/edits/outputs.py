@@ -1,0 +1,174 @@
+"""Edits of what belongs to one output of several, or to one input: settings and data by name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal, TypeAlias
+
+from studio.engine.core.options import Plain
+from studio.engine.train.settings import TrainingSettings
+from studio.session.document.edits.sections import set_training, training_of
+from studio.session.document.flow import running_order
+from studio.session.document.frozen_config import EMPTY, FrozenConfig
+from studio.session.document.layer_types import is_input
+from studio.session.document.resolve import output_names, resolve
+from studio.session.document.state import DocumentState
+
+OutputOption: TypeAlias = Literal["loss", "metrics", "loss_weights", "class_weights"]
+
+OUTPUT_OPTIONS: tuple[OutputOption, ...] = ("loss", "metrics", "loss_weights", "class_weights")
+"""Training settings that may be given by output name."""
+
+
+def output_setting(settings: TrainingSettings, output: str, option: OutputOption) -> Plain:
+    """What a training setting is for one output, as plain data; a loss weight is 1 unless set."""
+    if option == "loss_weights":
+        return (settings.loss_weights or {}).get(output, 1.0)
+    written = TrainingSettings.option(option).plain(settings.option_values[option])
+    if isinstance(written, dict) and _is_by_output(settings, option):
+        return written.get(output)
+    return written
+
+
+def set_output_training(
+    state: DocumentState,
+    output: str,
+    changes: Mapping[str, object],
+    classified: Collection[str] | None = None,
+) -> DocumentState:
+    """Change training settings of one output; what was given for all stays with the others.
+
+    Args:
+        output: its name.
+        changes: settings of `OUTPUT_OPTIONS` by name; None where the data chooses, or for none.
+        classified: outputs whose targets are classes; all where that is not known.
+
+    Raises:
+        ParameterError: a value is not allowed.
+    """
+    settings, names = training_of(state), output_names(state)
+    if len(names) == 1:
+        plain = dict(changes)
+        if "loss_weights" in plain:
+            plain["loss_weights"] = _weights({output: plain["loss_weights"]})
+        return set_training(state, plain)
+    made: dict[str, object] = {}
+    for option in OUTPUT_OPTIONS:
+        if option not in changes:
+            continue
+        among = names if option != "class_weights" or classified is None else classified
+        values = {n: output_setting(settings, n, option) for n in names if n in among}
+        table: Mapping[str, object] = {**values, output: changes[option]}
+        made[option] = (
+            _weights(table) if option == "loss_weights" else
+            {name: value for name, value in table.items() if value is not None} or None
+        )  # fmt: skip
+    return set_training(state, made)
+
+
+def _weights(table: Mapping[str, object]) -> dict[str, object] | None:
+    return {name: weight for name, weight in table.items() if weight not in (None, 1.0)} or None
+
+
+def _is_by_output(settings: TrainingSettings, option: OutputOption) -> bool:
+    if option == "class_weights":
+        return settings.has_class_tables
+    return isinstance(settings.option_values[option], Mapping)
+
+
+def following_names(before: DocumentState, after: DocumentState) -> DocumentState:
+    """``after``, which differs by a layer's name, with what is given by input and output name."""
+    if before is after or not _says_names(after):
+        return after
+    inputs = _pairs(input_names(before), input_names(after))
+    outputs = _pairs(output_names(before), output_names(after))
+    return _with_names(after, inputs, outputs)
+
+
+def following_removal(before: DocumentState, after: DocumentState) -> DocumentState:
+    """``after`` without what is given for inputs and outputs it does not have any more.
+
+    The last array for an input or output stays: data without any cannot be opened.
+    """
+    if before is after or not _says_names(after):
+        return after
+    inputs, outputs = set(input_names(after)), set(output_names(after))
+    return _with_names(
+        after,
+        {name: "" for name in input_names(before) if name not in inputs},
+        {name: "" for name in output_names(before) if name not in outputs},
+    )
+
+
+def without_missing_outputs(state: DocumentState) -> DocumentState:
+    """Remove training settings given by a name that is no output's."""
+    settings, names = training_of(state), set(output_names(state))
+    gone: dict[str, str] = {}
+    for option in OUTPUT_OPTIONS:
+        given = settings.option_values[option]
+        if isinstance(given, Mapping) and _is_by_output(settings, option):
+            gone.update((str(name), "") for name in given if name not in names)
+    return _with_settings_named(state, gone)
+
+
+def input_names(state: DocumentState) -> tuple[str, ...]:
+    """Names of the network's inputs, as data by name has them."""
+    reached = resolve(state).reached
+    order = running_order(state.nodes)
+    return tuple(state.nodes[i].name for i in order if i in reached and is_input(state.nodes[i]))
+
+
+def map_array(state: DocumentState, side: str, before: str, after: str) -> DocumentState:
+    """Give the array of one input or output to another; ``side`` is ``inputs`` or ``targets``."""
+    data = state.data
+    given = None if data is None else data.get(side)
+    if data is None or not isinstance(given, Mapping):
+        return state
+    table = _renamed(given, {before: after})
+    kept = given.get(before)
+    if data.get("source") == "arrays" and after and isinstance(kept, Mapping):
+        # Without a name of its own the array is called as what it is mapped to.
+        table[after] = {"array": before, **kept}
+    return state.replaced(data=FrozenConfig({**data.plain(), side: table}))
+
+
+def _says_names(state: DocumentState) -> bool:
+    """Whether anything may be given by the name of an input or output."""
+    data = state.data or EMPTY
+    return "inputs" in data or "targets" in data or any(o in state.training for o in OUTPUT_OPTIONS)
+
+
+def _pairs(before: tuple[str, ...], after: tuple[str, ...]) -> dict[str, str]:
+    if len(before) != len(after):
+        return {}
+    return {old: new for old, new in zip(before, after, strict=True) if old != new}
+
+
+def _with_names(
+    state: DocumentState, inputs: Mapping[str, str], outputs: Mapping[str, str]
+) -> DocumentState:
+    """Names by input and output replaced; an empty name takes an entry away."""
+    state = _with_settings_named(state, outputs)
+    for side, renames in (("inputs", inputs), ("targets", outputs)):
+        for before, after in renames.items():
+            given = None if state.data is None else state.data.get(side)
+            if isinstance(given, Mapping) and before in given and (after or len(given) > 1):
+                state = map_array(state, side, before, after)
+    return state
+
+
+def _with_settings_named(state: DocumentState, outputs: Mapping[str, str]) -> DocumentState:
+    if not outputs:
+        return state
+    settings = training_of(state)
+    changes: dict[str, object] = {}
+    for option in OUTPUT_OPTIONS:
+        given = TrainingSettings.option(option).plain(settings.option_values[option])
+        if isinstance(given, dict) and _is_by_output(settings, option):
+            changes[option] = _renamed(given, outputs) or None
+    return set_training(state, changes) if changes else state
+
+
+def _renamed(table: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
+    """The table in its order with other keys; those with an empty name are left out."""
+    return {to: value for name, value in table.items() if (to := names.get(name, name))}

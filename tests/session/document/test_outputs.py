@@ -1,0 +1,140 @@
+"""Training settings and data by the names of inputs and outputs, and what becomes of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from studio.engine.core.errors import ParameterError
+from studio.session.document.checks.validation import validate
+from studio.session.document.document import Document
+from studio.session.document.edits.layers import mark_output, rename
+from studio.session.document.edits.outputs import output_setting, set_output_training
+from studio.session.document.edits.removal import delete
+from studio.session.document.edits.sections import set_training, training_of
+from tests.session.document.faulty_outputs import BOTH, heads
+
+SETTINGS = {
+    "loss": {"kind": "SparseCategoricalCrossentropy", "age": "MeanAbsoluteError"},
+    "metrics": {"kind": ["accuracy"]},
+    "loss_weights": {"age": 0.5},
+    "class_weights": {"kind": "balanced"},
+}
+
+
+def by_name(state):
+    training = training_of(state).config()
+    return {name: dict(training[name]) for name in SETTINGS if name in training}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"loss": "MeanAbsoluteError"}, {"loss": {"age": "MeanAbsoluteError"}}),
+        ({"metrics": ["mae"]}, {"metrics": {"age": ["MeanAbsoluteError"]}}),
+        ({"metrics": []}, {"metrics": {"age": []}}),
+        ({"loss_weights": 0.25}, {"loss_weights": {"age": 0.25}}),
+        ({"class_weights": {"a": 2.0}}, {"class_weights": {"age": {"a": 2.0}}}),
+        ({"loss_weights": 1.0}, {}),
+        ({"loss": None, "metrics": None, "class_weights": None}, {}),
+    ],
+)  # fmt: skip
+def test_a_setting_of_one_output_is_written_by_its_name(changes, expected):
+    assert by_name(set_output_training(heads(), "age", changes)) == expected
+
+
+def test_what_is_given_for_all_stays_with_the_others():
+    state = heads(training={"loss": "MeanSquaredError", "metrics": ["mse"]})
+    state = set_output_training(state, "age", {"loss": None, "metrics": []})
+    assert by_name(state) == {
+        "loss": {"kind": "MeanSquaredError"},
+        "metrics": {"kind": ["MeanSquaredError"], "age": []},
+    }
+
+
+def test_balanced_classes_of_all_become_those_of_outputs_with_classes():
+    state = heads(training={"class_weights": "balanced"})
+    changed = set_output_training(state, "kind", {"class_weights": {"a": 3.0}}, ["kind"])
+    assert by_name(changed) == {"class_weights": {"kind": {"a": 3.0}}}
+    assert validate(changed, BOTH).is_valid
+
+
+def test_the_only_output_keeps_plain_settings():
+    state = delete(heads(), ["age"])
+    changed = set_output_training(state, "kind", {"loss": "MeanSquaredError", "metrics": ["mse"]})
+    settings = training_of(changed)
+    assert not settings.is_by_output
+    assert settings.loss is not None
+
+
+def test_a_wrong_weight_is_refused_and_names_the_output():
+    with pytest.raises(ParameterError) as error:
+        set_output_training(heads(), "age", {"loss_weights": "much"})
+    assert "age" in error.value.who
+
+
+def test_a_setting_is_read_for_each_output():
+    settings = training_of(heads(training=SETTINGS))
+    assert output_setting(settings, "age", "loss") == "MeanAbsoluteError"
+    assert output_setting(settings, "age", "metrics") is None
+    assert output_setting(settings, "kind", "loss_weights") == 1.0
+    assert output_setting(settings, "kind", "class_weights") == "balanced"
+
+
+def test_renaming_an_output_renames_its_settings_and_its_data_in_one_step():
+    document = Document(heads(training=SETTINGS))
+    document.set_data_facts(BOTH)
+    before = document.state
+    document.apply("Rename", rename(before, "age", "years"))
+    assert by_name(document.state)["loss"]["years"] == "MeanAbsoluteError"
+    assert by_name(document.state)["loss_weights"] == {"years": 0.5}
+    assert document.state.data["targets"] == {"kind": "k", "years": "a"}
+    assert document.report.is_valid
+    document.undo()
+    assert document.state == before
+
+
+def test_renaming_an_input_renames_its_data():
+    state = rename(heads(), "x", "row")
+    assert state.data["inputs"] == {"row": "x"}
+    assert validate(state, BOTH).is_valid
+
+
+def test_an_array_named_like_its_output_keeps_its_name():
+    state = heads(data={"source": "arrays", "path": "a.npz", "inputs": {"x": {"range": [0, 1]}},
+                        "targets": {"kind": {}, "age": "a"}})  # fmt: skip
+    state = rename(rename(state, "x", "row"), "kind", "species")
+    assert state.data["inputs"] == {"row": {"array": "x", "range": [0, 1]}}
+    assert state.data["targets"] == {"species": {"array": "kind"}, "age": "a"}
+
+
+def test_a_renamed_hidden_layer_changes_no_settings():
+    state = heads(training=SETTINGS)
+    assert rename(state, "hidden", "inner").training == state.training
+
+
+@pytest.mark.parametrize("edit", [lambda s: delete(s, ["age"]), lambda s: mark_output(s, "age")])
+def test_an_output_that_is_gone_takes_its_settings_and_its_data_along(edit):
+    state = edit(heads(training=SETTINGS))
+    assert by_name(state) == {
+        "loss": {"kind": "SparseCategoricalCrossentropy"},
+        "metrics": {"kind": ["Accuracy"]},
+        "class_weights": {"kind": "balanced"},
+    }
+    assert state.data["targets"] == {"kind": "k"}
+    assert validate(state, BOTH).is_valid
+
+
+def test_the_last_array_stays_so_that_the_data_can_be_read():
+    state = delete(heads(), ["age"])
+    assert delete(state, ["kind"]).data["targets"] == {"kind": "k"}
+
+
+def test_settings_for_all_do_not_change_when_an_output_goes():
+    state = heads(training={"loss": "MeanSquaredError", "class_weights": "balanced"})
+    assert delete(state, ["age"]).training == state.training
+
+
+def test_a_message_names_the_output():
+    state = set_training(heads(ages=1), {})
+    (problem,) = validate(state, BOTH).problems
+    assert problem.message.startswith("output age: ")
