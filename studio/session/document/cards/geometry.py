@@ -109,10 +109,14 @@ def bounds(nodes: Iterable[CanvasNode], size_of: SizeOf = node_size) -> Box | No
 def free_place(
     state: DocumentState, x: float, y: float, node: CanvasNode, size_of: SizeOf = node_size
 ) -> tuple[float, float]:
-    """The nearest place below (x, y) where ``node`` hides nothing and is not hidden."""
+    """The nearest place below (x, y) where ``node`` hides nothing and is not hidden.
+
+    Only what stands in the same block as ``node`` counts.
+    """
     width, height = size_of(node)
+    beside = state.children.get(node.parent, ())
     taken = sorted(
-        (box_of(other, size_of) for other in state.nodes.values() if other.kind != "frame"),
+        (box_of(other, size_of) for other in beside if other.kind != "frame"),
         key=lambda box: box.y,
     )
     for box in taken:

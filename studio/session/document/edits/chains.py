@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from studio.session.document.cards.geometry import SizeOf, node_size
 from studio.session.document.edits.insertion import Push, insert_on_wire
 from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.wires import wire_exists
+from studio.session.document.levels import TOP, level_of_wire
 from studio.session.document.naming import new_name
 from studio.session.document.state import DocumentState, Wire
 
@@ -35,10 +37,11 @@ def add_chain(
     after: str = "",
     wire: Wire | None = None,
     at: tuple[float, float] | None = None,
+    level: str = TOP,
     push: Push = "right",
     size_of: SizeOf = node_size,
 ) -> Chained:
-    """Add layers that feed each other: behind ``after``, or on a wire.
+    """Add layers that feed each other: behind ``after``, on a wire, or in the block ``level``.
 
     Raises:
         ParameterError: an unknown type or a wrong option.
@@ -46,12 +49,15 @@ def add_chain(
     """
     ids: list[str] = []
     before = "" if wire is not None else after
+    if wire is not None and wire_exists(state, wire):
+        level = level_of_wire(state, wire)
     for layer in layers:
         name = new_name(state, layer.type_name)
         place = at if not ids else None
         state = add_layer(
-            state, layer.type_name, after=before, at=place, config=layer.config, size_of=size_of
-        )
+            state, layer.type_name, after=before, at=place, config=layer.config, level=level,
+            size_of=size_of,
+        )  # fmt: skip
         before = name
         ids.append(name)
     if wire is not None and ids:

@@ -16,6 +16,7 @@ from studio.session.document.cards.geometry import (
     box_of,
     node_size,
 )
+from studio.session.document.levels import TOP, members
 from studio.session.document.naming import new_id
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -26,12 +27,15 @@ TITLE_ROOM = 28.0
 """Height above the things in a frame for what it says."""
 
 
-def add_note(state: DocumentState, x: float, y: float, text: str = "") -> DocumentState:
-    """Put a note on the canvas."""
+def add_note(
+    state: DocumentState, x: float, y: float, text: str = "", *, level: str = TOP
+) -> DocumentState:
+    """Put a note on the canvas, at the top or in a block."""
     width, height = NOTE_SIZE
     note = CanvasNode(
-        new_id(state, "note"), "note", x=x, y=y, text=_checked(text), width=width, height=height
-    )
+        new_id(state, "note"), "note", x=x, y=y, text=_checked(text), width=width, height=height,
+        parent=level,
+    )  # fmt: skip
     return state.with_nodes([note])
 
 
@@ -41,16 +45,19 @@ def add_frame(
     *,
     text: str = "",
     at: tuple[float, float] = (0.0, 0.0),
+    level: str = TOP,
     size_of: SizeOf = node_size,
 ) -> DocumentState:
-    """Put a frame around things, or an empty one at a place."""
-    around = bounds((state.nodes[i] for i in node_ids if i in state.nodes), size_of)
+    """Put a frame around things, where the first of them stands, or an empty one at a place."""
+    chosen = [state.nodes[i] for i in node_ids if i in state.nodes]
+    level = chosen[0].parent if chosen else level
+    around = bounds((node for node in chosen if node.parent == level), size_of)
     box = Box(*at, *FRAME_SIZE) if around is None else around.grown(FRAME_MARGIN)
     if around is not None:
         box = Box(box.x, box.y - TITLE_ROOM, box.width, box.height + TITLE_ROOM)
     frame = CanvasNode(
         new_id(state, "frame"), "frame", x=box.x, y=box.y, text=_checked(text),
-        width=box.width, height=box.height,
+        width=box.width, height=box.height, parent=level,
     )  # fmt: skip
     return state.with_nodes([frame])
 
@@ -72,10 +79,11 @@ def inside_frame(
     state: DocumentState, frame_id: str, *, size_of: SizeOf = node_size
 ) -> tuple[str, ...]:
     """What lies in a frame, and moves with it."""
-    outer = box_of(_comment(state, frame_id), size_of)
+    frame = _comment(state, frame_id)
+    outer = box_of(frame, size_of)
     return tuple(
         node.id
-        for node in state.nodes.values()
+        for node in members(state, frame.parent)
         if node.id != frame_id and outer.contains(box_of(node, size_of))
     )
 

@@ -21,6 +21,7 @@ from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.wires import connect, disconnect, free_inputs, wire_exists
 from studio.session.document.flow import downstream, upstream
+from studio.session.document.levels import TOP, level_of_wire, members, shown_at
 from studio.session.document.naming import new_name
 from studio.session.document.state import DocumentState, Wire
 
@@ -97,7 +98,8 @@ def add_on_wire(
         if push == "left":
             x = box_of(target, size_of).x - room - NODE_WIDTH
         at = (x, target.y if source.kind == "dot" else source.y)
-    state = add_layer(state, type_name, at=at, config=config, size_of=size_of)
+    level = level_of_wire(state, wire)
+    state = add_layer(state, type_name, at=at, config=config, level=level, size_of=size_of)
     return insert_on_wire(state, [name], wire, push=push, check_shapes=False, size_of=size_of)
 
 
@@ -164,7 +166,9 @@ def _aside(
 def _beyond(state: DocumentState, inside: Sequence[str], side: Push) -> list[str]:
     """What lies downstream of things, or upstream."""
     found = downstream(state, inside) if side == "right" else upstream(state, inside)
-    return [i for i in state.nodes if i in found and i not in inside]
+    level = state.nodes[inside[0]].parent if inside else TOP
+    drawn = {shown_at(state, i, level) for i in found}
+    return [node.id for node in members(state, level) if node.id in drawn.difference(inside)]
 
 
 def _overlapping(

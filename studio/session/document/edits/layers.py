@@ -31,6 +31,7 @@ from studio.session.document.layer_types import (
     option_of,
     starting_config,
 )
+from studio.session.document.levels import TOP, level_of_output, members
 from studio.session.document.naming import check_free_name, names_of, new_name
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
 
@@ -45,12 +46,14 @@ def add_layer(
     after: str = "",
     at: tuple[float, float] | None = None,
     config: Mapping[str, object] | None = None,
+    level: str = TOP,
     size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Add a layer with a new name, fed by ``after`` where it takes an input.
 
     Its id is the name `naming.new_name` gives. Required options that ``config`` leaves out get
-    starting values. Without ``at`` it stands right of ``after``, or right of everything.
+    starting values. Without ``at`` it stands right of ``after``, or right of everything. It stands
+    in the block where wires from ``after`` run, or in the block ``level``.
 
     Raises:
         ParameterError: an unknown type or a wrong option.
@@ -58,7 +61,8 @@ def add_layer(
     name = new_name(state, type_name)
     given = {key: value for key, value in (config or {}).items() if key != "name"}
     made = checked_config(type_name, {**starting_config(type_name, given), "name": name})
-    node = CanvasNode(name, "layer", type_name, made)
+    level = level_of_output(state, after) if after else level
+    node = CanvasNode(name, "layer", type_name, made, parent=level)
     x, y = _place(state, node, after, at, size_of)
     state = state.with_nodes([replace(node, x=x, y=y)])
     if after and state.node(after).flows and free_inputs(node) != 0:
@@ -211,10 +215,12 @@ def _place(
         middle = before.y + before.height / 2 - size_of(node)[1] / 2
         y = middle if state.nodes[after].kind == "dot" else before.y
         return free_place(state, before.right + WIRE_ROOM, y, node, size_of)
-    all_of_it = bounds((n for n in state.nodes.values() if n.flows), size_of)
+    beside = [n for n in members(state, node.parent) if n.flows or n.is_block]
+    all_of_it = bounds(beside, size_of)
     if all_of_it is None:
         return 0.0, 0.0
-    last = flow_of(state).order[-1:]
+    ids = {n.id for n in beside}
+    last = [i for i in flow_of(state).order if i in ids][-1:]
     y = state.nodes[last[0]].y if last else all_of_it.y
     return all_of_it.right + WIRE_ROOM, y
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from studio.engine.train.project.project import MAX_COORDINATE
 from studio.session.document.cards.geometry import FRAME_MARGIN, GAP, GRID, Box, box_of
 from studio.session.document.edits.comments import inside_frame, resize
+from studio.session.document.levels import members
 from studio.session.document.state import CanvasNode, DocumentState
 
 
@@ -49,7 +50,7 @@ def room_below(before: DocumentState, after: DocumentState) -> DocumentState:
         own, was = box_of(after.nodes[node_id]), box_of(before.nodes[node_id])
         hit = [
             node.y
-            for node in after.nodes.values()
+            for node in members(after, after.nodes[node_id].parent)
             if _is_solid(node)
             and node.id in before.nodes
             and box_of(before.nodes[node.id]).y >= was.bottom
@@ -58,7 +59,8 @@ def room_below(before: DocumentState, after: DocumentState) -> DocumentState:
         if hit:
             top = min(hit)
             step = math.ceil((own.bottom + GAP - top) / GRID) * GRID
-            below = [n.id for n in after.nodes.values() if n.id != node_id and n.y >= top]
+            level = after.nodes[node_id].parent
+            below = [n.id for n in members(after, level) if n.id != node_id and n.y >= top]
             after = move_by(after, below, 0.0, step)
     return after
 
@@ -106,7 +108,7 @@ def _grown(before: DocumentState, after: DocumentState) -> list[str]:
 
 
 def _is_solid(node: CanvasNode) -> bool:
-    return node.kind in ("layer", "note")
+    return node.kind in ("layer", "note", "block")
 
 
 def _holds_middle(outer: Box, inner: Box) -> bool:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from studio.engine.core.errors import StudioError
 from studio.session.document.edits.outputs import following_removal
 from studio.session.document.edits.wires import connect
+from studio.session.document.levels import descendants
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 
@@ -37,7 +38,7 @@ def delete(state: DocumentState, node_ids: Iterable[str], *, heal: bool = True) 
 
 
 def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool = True) -> Deletion:
-    """Remove things and their wires.
+    """Remove things and their wires; a block with all that is in it.
 
     With ``heal`` a chain that is broken at exactly one wire in and one wire out is joined again,
     if what flowed in fits where it flowed out. Dots are always joined: they are only bends. What
@@ -46,8 +47,9 @@ def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool 
     gone = [i for i in dict.fromkeys(node_ids) if i in state.nodes]
     if not gone:
         return Deletion(state, 0, 0)
-    links = _links_to_heal(state, set(gone), heal)
-    after = _without(state, set(gone))
+    inside = {node.id for i in gone for node in descendants(state, i)}
+    links = _links_to_heal(state, inside.union(gone), heal)
+    after = _without(state, inside.union(gone))
     joined = 0
     for source, wire in links:
         try:
@@ -55,9 +57,10 @@ def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool 
         except StudioError:
             continue
         joined += 1
-    kinds = {state.nodes[i].kind for i in gone}
     after = following_removal(state, after)
-    return Deletion(after, len(gone), joined, kinds.pop() if len(kinds) == 1 else "thing")
+    chosen = [i for i in gone if i not in inside]
+    kinds = {"port" if state.nodes[i].port else state.nodes[i].kind for i in chosen}
+    return Deletion(after, len(chosen), joined, kinds.pop() if len(kinds) == 1 else "thing")
 
 
 def _links_to_heal(state: DocumentState, gone: set[str], heal: bool) -> list[tuple[str, Wire]]:

@@ -9,6 +9,7 @@ from studio.engine.core.errors import GraphError, StudioError
 from studio.session.document.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
 from studio.session.document.flow import downstream, flow_of, refusal
 from studio.session.document.layer_types import absent_plugin, arity, is_input, is_known
+from studio.session.document.levels import level_of_input, level_of_output, level_of_wire
 from studio.session.document.naming import new_id
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
@@ -35,6 +36,7 @@ def connect(
     Raises:
         CycleError: the wire would close a loop.
         DuplicateLink: ``source`` feeds ``target`` already.
+        GraphError: one of them stands in a block and the other does not.
         InputTaken: there is no free input.
         ShapeClash: the shape does not fit.
     """
@@ -120,6 +122,12 @@ def _inputs_with(
     for node in (start, end):
         if not node.flows:
             raise GraphError(f"a {node.kind} takes no wires", who=node.name)
+    if level_of_output(state, source) != level_of_input(state, target):
+        raise GraphError(
+            f"{start.name!r} and {end.name!r} are not in the same block",
+            who=end.name,
+            hint="lead the wire through a port of the block",
+        )
     if is_input(end):
         raise InputTaken("an input layer takes no wire", who=end.name)
     if source == target or source in downstream(state, [target]):
@@ -163,7 +171,8 @@ def add_dot(state: DocumentState, wire: Wire, x: float, y: float) -> DocumentSta
     """Bend a wire at a place; GraphError when the wire is gone."""
     if not wire_exists(state, wire):
         raise GraphError("the wire no longer exists", who="canvas")
-    dot = CanvasNode(new_id(state, "dot"), "dot", inputs=(wire.source,), x=x, y=y)
+    level = level_of_wire(state, wire)
+    dot = CanvasNode(new_id(state, "dot"), "dot", inputs=(wire.source,), x=x, y=y, parent=level)
     target = state.nodes[wire.target]
     inputs = list(target.inputs)
     inputs[wire.slot] = dot.id
