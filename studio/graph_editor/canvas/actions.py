@@ -209,6 +209,35 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
     ),
 )  # fmt: skip
 
+# Enter opens a block and Esc closes it: both are keys of the canvas itself.
+_BLOCKS: tuple[Action[CanvasCommands], ...] = (
+    Action(
+        "graph.group", "Group into a block",
+        "Draw the selected layers as one block; the network stays the same.",
+        ("Ctrl+G",), "Graph", "canvas", aliases=("subgraph", "module", "make a block"),
+        group="blocks",
+        run=lambda c: c.blocks.group(), enabled=lambda c: c.blocks.why_not_group(),
+    ),
+    Action(
+        "graph.dissolve", "Dissolve the block",
+        "Put the layers of the selected block in its place; the network stays the same.",
+        ("Ctrl+Shift+G",), "Graph", "canvas", aliases=("ungroup", "expand"), group="blocks",
+        run=lambda c: c.blocks.dissolve(), enabled=lambda c: c.blocks.needs_block(),
+    ),
+    Action(
+        "graph.enter_block", "Open the block", "Show the layers inside the selected block.",
+        (), "Graph", "canvas", aliases=("enter", "go into", "inside"), group="blocks",
+        run=lambda c: c.blocks.enter(), enabled=lambda c: c.blocks.why_not_enter(),
+    ),
+    Action(
+        "graph.leave_block", "Close the block",
+        "Go back to the level that the open block stands in.",
+        (), "Graph", "canvas", aliases=("leave", "up", "parent", "outside"), group="blocks",
+        needs="sight",
+        run=lambda c: c.blocks.leave(), enabled=lambda c: c.blocks.why_not_leave(),
+    ),
+)  # fmt: skip
+
 _ALIGNED: dict[Direction, tuple[Edge, str]] = {
     "left": ("left", "left edges"), "right": ("right", "right edges"),
     "up": ("top", "upper edges"), "down": ("bottom", "lower edges"),
@@ -306,6 +335,7 @@ ACTIONS: ActionTable[CanvasCommands] = ActionTable(
     10,
     *_EDIT,
     *_GRAPH,
+    *_BLOCKS,
     *(action for side in _DIRECTIONS for action in _of_arrow(side)),
     *_VIEW,
     changes=lambda c: (c.context.bus.selected,),

@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QPainter, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from studio.graph_editor.canvas.breadcrumbs import Breadcrumbs
 from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.find_bar import FindBar
 from studio.graph_editor.editing.fix_offers import FixOffers
@@ -41,6 +42,7 @@ class Chrome:
         navigation, actions = context.navigation, context.studio.actions
         self.minimap = Minimap(graph, navigation)
         self.find_bar = FindBar(context)
+        self.breadcrumbs = Breadcrumbs(context)
         self.empty = EmptyCanvas(lambda: actions.trigger("canvas.quick_add"), view)
         self._deliveries = [
             binding.connect(view, signal, self._changed)
@@ -55,6 +57,7 @@ class Chrome:
         bar = self.find_bar
         bar.fit(room.width() - 2 * _MARGIN)
         bar.move(room.width() - bar.width() - _MARGIN, _MARGIN)
+        self.breadcrumbs.move(_MARGIN, _MARGIN)
         self._changed()
 
     def paint(self, painter: QPainter) -> None:
@@ -80,6 +83,8 @@ class Chrome:
     def _changed(self) -> None:
         viewport, before = self._view.viewport(), self.minimap.area
         taken = self._fixes.keep_within(self._room(), self._view.view_point)
+        if self.breadcrumbs.isVisible():
+            taken = [*taken, QRectF(self.breadcrumbs.geometry())]
         wanted = self._preferences.flag("minimap")
         if self.minimap.place(viewport.rect(), wanted=wanted, taken=taken):
             viewport.update(before)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtGui import QGuiApplication
 
 from studio.graph_editor.canvas.actions import ACTIONS
+from studio.graph_editor.canvas.block_commands import BlockCommands
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.session.core import entities
 from studio.session.document.arrange.layered import Direction as Flowing
@@ -41,6 +42,7 @@ class CanvasCommands:
     def __init__(self, canvas: CanvasView) -> None:
         self.canvas: CanvasView = canvas
         self.context: CanvasContext = canvas.context
+        self.blocks: BlockCommands = BlockCommands(canvas.context)
         self.context.studio.actions.attach(ACTIONS, self)
 
     # -- why not --------------------------------------------------------------------------------
@@ -163,14 +165,14 @@ class CanvasCommands:
     # -- selection ------------------------------------------------------------------------------
 
     def select_all(self) -> None:
-        self._select(self.context.document.state.nodes)
+        self._select(self.context.graph.seen.nodes)
 
     def _select(self, node_ids: Iterable[str]) -> None:
         self.context.select(node_ids)
 
     def walk(self, side: Direction, *, extend: bool = False) -> None:
         """Select the next thing that way."""
-        context, state = self.context, self.context.document.state
+        context, state = self.context, self.context.graph.seen
         primary = context.bus.drawn.primary
         at = primary.key if primary is not None and primary.key in state.nodes else ""
         found = next_node(state, at, side) if at else first_layer(state)

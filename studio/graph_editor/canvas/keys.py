@@ -1,10 +1,11 @@
-"""Keys of the canvas outside the action table: held, tapped, Enter on a repair, and Esc."""
+"""Keys of the canvas outside the action table: held, tapped, Enter, and Esc."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QElapsedTimer, Qt
 from PySide6.QtGui import QKeyEvent
 
+from studio.graph_editor.canvas.block_commands import primary_block
 from studio.graph_editor.canvas.hovering import Hovering
 from studio.graph_editor.canvas.lens import Lens
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
@@ -31,7 +32,7 @@ class CanvasKeys:
     Args:
         context: what it works with.
         hovering: what the pointer is over.
-        fixes: repairs, of which Enter makes the one that is shown.
+        fixes: repairs, of which Enter makes the one that is shown; else it opens a block.
         lens: what Z shows.
         popup: the search that Esc closes.
         find_bar: the bar that Esc closes.
@@ -75,13 +76,18 @@ class CanvasKeys:
         if key == Qt.Key.Key_Escape:
             return self._escape()
         if self.wants(key):
-            self._fixes.apply_hovered()
+            if self._fixes.hovered is not None:
+                self._fixes.apply_hovered()
+            else:
+                self._context.studio.actions.trigger("graph.enter_block")
             return True
         return False
 
     def wants(self, key: int) -> bool:
         """Whether a key that is a shortcut otherwise belongs to the canvas now."""
-        return key in self._down or (key in _ENTER and self._fixes.hovered is not None)
+        if key in _ENTER:
+            return self._fixes.hovered is not None or primary_block(self._context) is not None
+        return key in self._down
 
     def use(self) -> None:
         """Something was done with the keys that are down, so they are not tapped."""
@@ -116,7 +122,7 @@ class CanvasKeys:
             self._lens.show_at(self._hovering.target, self._context.pointer().view)
 
     def _escape(self) -> bool:
-        """Close what is open, the last first; then clear the selection."""
+        """Close what is open, the last first; then clear the selection; then leave the block."""
         if self._fixes.hovered is not None:
             self._fixes.hover(None)
         elif self._popup.is_open:
@@ -125,6 +131,8 @@ class CanvasKeys:
             self._find_bar.close_bar()
         elif self._context.bus.selection.entities:
             self._context.bus.clear(CANVAS)
+        elif left := self._context.open_block.leave():
+            self._context.select([left])
         else:
             return False
         return True

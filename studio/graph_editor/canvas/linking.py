@@ -48,6 +48,8 @@ class Linking:
 
     def _reveal(self, node_ids: Iterable[str]) -> None:
         """Scroll to layers that are out of sight."""
+        node_ids = list(node_ids)
+        self._context.open_block.show(node_ids)
         area = self._context.graph.area_of(node_ids)
         if not area.isEmpty():
             self._context.navigation.reveal(area, remember=True)

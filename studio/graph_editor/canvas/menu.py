@@ -25,6 +25,7 @@ _LAYER: tuple[Entry, ...] = (
                  None, "graph.align_left", "graph.align_right", "graph.align_up",
                  "graph.align_down")),
     "graph.frame",
+    "graph.group",
     None,
     "edit.cut",
     "edit.copy",
@@ -33,6 +34,23 @@ _LAYER: tuple[Entry, ...] = (
     "graph.drop_wires",
     "graph.delete",
 )  # fmt: skip
+_BLOCK: tuple[Entry, ...] = (
+    "graph.enter_block",
+    "graph.rename",
+    "graph.duplicate",
+    "graph.group",
+    "graph.dissolve",
+    None,
+    ("Arrange", ("graph.layout", "graph.pin", "graph.straighten", "graph.distribute")),
+    "graph.frame",
+    None,
+    "edit.cut",
+    "edit.copy",
+    "edit.paste",
+    None,
+    "graph.drop_wires",
+    "graph.delete",
+)
 _COMMENT: tuple[Entry, ...] = (
     "graph.rename",
     "graph.duplicate",
@@ -56,12 +74,16 @@ _EMPTY: tuple[Entry, ...] = (
 )
 
 
-def entries_for(target: Target, *, is_comment: bool) -> tuple[Entry, ...]:
+def entries_for(
+    target: Target, *, is_comment: bool = False, is_block: bool = False, in_block: bool = False
+) -> tuple[Entry, ...]:
     """What the menu holds over a part of the canvas."""
     if target.wire is not None:
         return _WIRE
     if not target.node:
-        return _EMPTY
+        return (*_EMPTY, "graph.leave_block") if in_block else _EMPTY
+    if is_block:
+        return _BLOCK
     return _COMMENT if is_comment else _LAYER
 
 

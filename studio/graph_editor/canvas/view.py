@@ -37,6 +37,7 @@ from studio.graph_editor.editing.interactions.interaction import Gestures, Inter
 from studio.graph_editor.editing.interactions.pan import LookAround
 from studio.graph_editor.editing.picking import EMPTY, Target
 from studio.graph_editor.editing.searches import Searches
+from studio.graph_editor.items.block_item import BlockItem
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CommentItem
 from studio.graph_editor.scene.graph_view import GraphView
@@ -110,6 +111,8 @@ class CanvasView(GraphView):
         binding.connect(self, studio.preferences.changed, self._preferred)
         binding.connect(self, theme.changed, self._themed)
         binding.connect(self, studio.bus.selected, self._selected)
+        binding.connect(self, self.context.open_block.leaving, self._level_leaves)
+        binding.connect(self, self.graph.level_changed, self._level_changed)
         self.graph.set_wire_style(studio.preferences.text("wire_style"))
         self._document_replaced(studio.document)
 
@@ -125,6 +128,7 @@ class CanvasView(GraphView):
             binding.connect(self, document.changed, self._document_changed),
             binding.connect(self, document.report_changed, self._report_changed),
         ]
+        self.context.open_block.forget()
         self.graph.show_state(document.state, self.studio.culprit.report)
         accessible.changed(self.context)
         self.linking.refresh()
@@ -140,6 +144,18 @@ class CanvasView(GraphView):
             self.inline_editor.forget(change.removed)
             self.linking.refresh()
         self.studio.actions.refresh("edit.undo", "edit.redo")
+
+    def _level_leaves(self) -> None:
+        self.gestures.cancel()
+        self.searches.popup.close_search()
+        self.inline_editor.close(keep=True)
+        self.sliding.finish()
+
+    def _level_changed(self) -> None:
+        accessible.changed(self.context)
+        self.hovering.leave()
+        self.linking.refresh()
+        self.fixes.ask()
 
     def _report_changed(self) -> None:
         self._show_report()
@@ -170,7 +186,12 @@ class CanvasView(GraphView):
         if entity is not None and entity not in self.context.bus.selection:
             self.context.bus.select([entity], source=CANVAS)
         item = self.graph.nodes.get(target.node)
-        entries = entries_for(target, is_comment=isinstance(item, CommentItem))
+        entries = entries_for(
+            target,
+            is_comment=isinstance(item, CommentItem),
+            is_block=isinstance(item, BlockItem),
+            in_block=bool(self.graph.level),
+        )
         place = self.viewport().mapToGlobal(at.view.toPoint())
         open_canvas_menu(self.studio.actions, entries, place, self)
 
@@ -192,6 +213,8 @@ class CanvasView(GraphView):
             self.inline_editor.edit(target.node)
         elif target.part == "empty":
             self.searches.add_at(at.scene)
+        elif isinstance(item, BlockItem):
+            self.commands.blocks.enter()
         elif target.part == "body":
             self.studio.actions.trigger("graph.edit_options")
 

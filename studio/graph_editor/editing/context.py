@@ -9,10 +9,12 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
 from studio.engine.core.errors import StudioError
+from studio.engine.core.signal import Signal
 from studio.graph_editor.editing.picking import Target, pick
 from studio.graph_editor.scene.graph_view import GraphView
 from studio.session.core import entities
 from studio.session.document.document import Document
+from studio.session.document.levels import TOP, blocks_around
 from studio.session.document.state import DocumentState
 from studio.session.notices.settling import EDIT
 from studio.session.studio import Studio
@@ -46,6 +48,64 @@ class Pointer(NamedTuple):
         return self.has(Qt.KeyboardModifier.AltModifier)
 
 
+class OpenBlock:
+    """Changes the level the canvas shows, and returns to where it looked at each.
+
+    Args:
+        view: shows the drawing.
+    """
+
+    def __init__(self, view: GraphView) -> None:
+        self.leaving: Signal[[]] = Signal()
+        self._view = view
+        self._graph = view.graph
+        self._places: dict[str, tuple[QPointF, float]] = {}
+
+    @property
+    def id(self) -> str:
+        """The open block; empty at the top."""
+        return self._graph.level
+
+    @property
+    def way(self) -> tuple[str, ...]:
+        """The levels from the top to the open block."""
+        if self.id == TOP:
+            return (TOP,)
+        return (TOP, *reversed(blocks_around(self._graph.state, self.id)), self.id)
+
+    def open(self, level: str) -> None:
+        """Show what is inside a block, or the top, as it was seen last."""
+        nodes = self._graph.state.nodes
+        if level == self.id or (level != TOP and (level not in nodes or not nodes[level].is_block)):
+            return
+        self.leaving.emit()
+        navigation = self._view.navigation
+        self._places[self.id] = (navigation.centre, navigation.zoom)
+        self._graph.open_level(level)
+        if level in self._places:
+            navigation.jump(*self._places[level])
+        else:
+            self._view.show_beginning()
+
+    def leave(self) -> str:
+        """Show what the open block stands in; the id of the block that was open."""
+        left = self.id
+        if left != TOP:
+            self.open(self._graph.state.nodes[left].parent)
+        return left
+
+    def show(self, node_ids: Iterable[str]) -> None:
+        """Open the block that the first of some things stands in."""
+        nodes = self._graph.state.nodes
+        found = next((nodes[i] for i in node_ids if i in nodes), None)
+        if found is not None and found.id not in self._graph.nodes:
+            self.open(found.parent)
+
+    def forget(self) -> None:
+        """Another document was opened."""
+        self._places.clear()
+
+
 class CanvasContext:
     """The open document and the selection, with the view they are shown in.
 
@@ -64,6 +124,7 @@ class CanvasContext:
         self.marks = view.marks
         self.overlay = view.overlay
         self.navigation = view.navigation
+        self.open_block = OpenBlock(view)
         self._pointer = QPointF()
 
     @property

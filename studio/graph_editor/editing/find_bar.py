@@ -66,7 +66,7 @@ class FindBar(QFrame):
     @property
     def found(self) -> tuple[str, ...]:
         """The ids of all matches that are still there, best first."""
-        return tuple(node_id for node_id in self._found if node_id in self._graph.nodes)
+        return tuple(node_id for node_id in self._found if node_id in self._graph.state.nodes)
 
     def open_bar(self) -> None:
         self.show()
@@ -121,6 +121,7 @@ class FindBar(QFrame):
             return
         self._at = place % len(self._found)
         node_id = self._found[self._at]
+        self._context.open_block.show([node_id])
         self._context.select([node_id])
         area = self._graph.area_of([node_id])
         if not area.isEmpty():

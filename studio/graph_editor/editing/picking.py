@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QTransform
 
 from studio.graph_editor.editing.fix_chips import FixChip
+from studio.graph_editor.items.block_item import AnchorItem, PortItem
 from studio.graph_editor.items.items import CanvasItem, CommentItem
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_item import NodeItem
@@ -78,10 +79,11 @@ def pick_port(near: list[CanvasItem], at: QPointF, reach: float) -> Target | Non
     """The nearest port within reach; a dot is taken by its middle, not by its ports."""
     best: tuple[float, Target] | None = None
     for item in near:
-        if not isinstance(item, NodeItem):
+        if not isinstance(item, NodeItem | PortItem | AnchorItem):
             continue
         depth = min(reach, item.area.width() / 6)
         inside = item.scene_area.adjusted(depth, 0, -depth, 0).contains(at)
+        inside = inside and not isinstance(item, PortItem)
         for key, spot in item.spots().items():
             gap = item.pos() + spot - at
             if inside or max(abs(gap.x()), abs(gap.y())) > reach:
@@ -102,6 +104,10 @@ def _part(item: CanvasItem, at: QPointF, zoom: float) -> Target:
     node_id = item.node.id
     if isinstance(item, CommentItem):
         return Target("handle" if item.handle().contains(at) else "body", node_id)
+    if isinstance(item, PortItem):
+        return Target("port", node_id, next(iter(item.spots())))
+    if isinstance(item, AnchorItem):
+        return Target("title", node_id)
     if not isinstance(item, NodeItem):
         return Target("dot", node_id)
     area = item.scene_area

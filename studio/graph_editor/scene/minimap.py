@@ -117,7 +117,7 @@ class Minimap:
 
     def _shown(self) -> GraphMap | None:
         if self._map is None:
-            self._map = graph_map(self._graph.state, self._graph.report)
+            self._map = graph_map(self._graph.state, self._graph.report, self._graph.level)
         return self._map
 
     def _drawn(self, shown: GraphMap, ratio: float) -> QPixmap:

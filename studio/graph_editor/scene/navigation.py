@@ -92,6 +92,11 @@ class Navigation:
         self._view.centerOn(centre)
         self.moved.emit()
 
+    def jump(self, centre: QPointF, zoom: float) -> None:
+        """Look at a point with a zoom, at once."""
+        self.stop()
+        self._look(centre, zoom)
+
     def actual_size(self) -> None:
         self._go(self.centre, 1.0)
 

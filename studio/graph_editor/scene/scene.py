@@ -10,6 +10,7 @@ from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
 from studio.engine.core.signal import Signal
+from studio.graph_editor.items.block_item import AnchorItem, BlockItem, PortItem, host_of
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CanvasItem, DotItem, FrameItem, NoteItem
 from studio.graph_editor.items.marks import PortKey
@@ -20,6 +21,8 @@ from studio.graph_editor.items.wire_paths import bridge_path, meets, wire_path
 from studio.session.document.cards.card import card_of, wire_card
 from studio.session.document.cards.geometry import NODE_WIDTH
 from studio.session.document.change import Change
+from studio.session.document.level_view import drawn_at, level_state
+from studio.session.document.levels import TOP, blocks_around, level_of_wire, shown_at
 from studio.session.document.report import Report
 from studio.session.document.state import DocumentState, Wire
 
@@ -31,7 +34,7 @@ _TRIES = 6
 
 
 class GraphScene(QGraphicsScene):
-    """Items for everything in a document.
+    """Items for everything at one level of a document: at the top, or in the open block.
 
     Args:
         colours: what they paint with.
@@ -46,12 +49,14 @@ class GraphScene(QGraphicsScene):
         super().__init__(parent)
         self.redrawn: Signal[[]] = Signal()
         self.ghosts_changed: Signal[[]] = Signal()
+        self.level_changed: Signal[[]] = Signal()
         self.ghosts = 0
         self.colours = colours
         self.nodes: dict[str, CanvasItem] = {}
         self.wires: dict[Wire, WireItem] = {}
         self._state = DocumentState()
         self._report = Report()
+        self._level = TOP
         self._picture_of: PictureOf = no_picture
         self._style = "curve"
         self._near = True
@@ -73,37 +78,72 @@ class GraphScene(QGraphicsScene):
     def report(self) -> Report:
         return self._report
 
+    @property
+    def level(self) -> str:
+        """The id of the open block; empty at the top."""
+        return self._level
+
+    @property
+    def seen(self) -> DocumentState:
+        """What is drawn, as a state of its own, blocks as layers."""
+        return level_state(self._state, self._level)
+
     def show_state(self, state: DocumentState, report: Report) -> None:
-        """Draw another document."""
+        """Draw another document, from its top."""
+        self._draw(state, report, TOP)
+
+    def open_level(self, level: str) -> None:
+        """Draw what is inside a block; the top for an empty id."""
+        if level != self._level:
+            self._draw(self._state, self._report, level)
+
+    def _draw(self, state: DocumentState, report: Report, level: str) -> None:
         for wire in tuple(self.wires):
             self._remove_wire(wire)
         for node_id in tuple(self.nodes):
             self._remove_node(node_id)
         self._state, self._report = state, report
-        for node_id in state.nodes:
+        entered, self._level = level != self._level, level
+        for node_id in drawn_at(state, level):
             self._add_node(node_id)
         for wire in state.wires():
-            self._add_wire(wire)
+            if self._is_here(wire):
+                self._add_wire(wire)
+        if entered:
+            self.level_changed.emit()
         self._told()
 
     def apply(self, change: Change) -> None:
         """Follow one step of the document; conditions follow with `show_report`."""
+        way = (self._level, *blocks_around(change.before, self._level))
+        still = next((i for i in way if i in change.after.nodes), TOP)
+        if still != self._level:
+            # The open block is gone: what it stood in is shown.
+            self._draw(change.after, self._report, still)
+            return
         self._state = change.after
+        drawn = drawn_at(change.after, self._level)
         touched = {*change.added, *change.removed, *change.modified}
         for wire in [w for w in self.wires if w.target in touched and not self._exists(w)]:
             self._remove_wire(wire)
-        for node_id in change.removed:
+        for node_id in [i for i in self.nodes if i not in drawn]:
             self._remove_node(node_id)
-        for node_id in change.added:
-            self._add_node(node_id)
-        moved = set(change.added)
-        for node_id in change.modified:
+        moved = {node_id for node_id in drawn if node_id not in self.nodes}
+        for node_id in drawn:
+            if node_id in moved:
+                self._add_node(node_id)
+        for node_id in self._blocks_around(change):
             if self._update_node(node_id):
                 moved.add(node_id)
+        for node_id in change.modified:
+            if node_id in self.nodes and self._update_node(node_id):
+                moved.add(node_id)
+        self._settle_ports(moved)
         for node_id in (*change.added, *change.modified):
             for slot, source in enumerate(change.after.nodes[node_id].inputs):
-                if Wire(source, node_id, slot) not in self.wires:
-                    self._add_wire(Wire(source, node_id, slot))
+                wire = Wire(source, node_id, slot)
+                if wire not in self.wires and self._is_here(wire):
+                    self._add_wire(wire)
         self._reroute(moved)
         self._told()
 
@@ -115,6 +155,7 @@ class GraphScene(QGraphicsScene):
             for node_id, item in self.nodes.items()
             if item.show_card(card_of(self._state, report, node_id))
         }
+        self._settle_ports(moved)
         for wire, item in self.wires.items():
             card = wire_card(report, wire)
             item.show_state(card.condition, card.shape)
@@ -145,11 +186,13 @@ class GraphScene(QGraphicsScene):
         for node_id, at in places.items():
             if node_id in self.nodes:
                 self.nodes[node_id].setPos(at)
+        moved = set(places)
+        self._settle_ports(moved)
         if is_final:
-            self._reroute(set(places))
+            self._reroute(moved)
             self._told()
             return
-        for wire in {w for node_id in places for w in self._by_node.get(node_id, ())}:
+        for wire in {w for node_id in moved for w in self._by_node.get(node_id, ())}:
             start, end = self._ends(wire)
             self.wires[wire].route(wire_path(start, end, self._style), start, end)
 
@@ -208,6 +251,38 @@ class GraphScene(QGraphicsScene):
 
     # -- keeping in step ------------------------------------------------------------------------
 
+    def _is_here(self, wire: Wire) -> bool:
+        """Whether a wire is drawn at this level."""
+        return (
+            wire.source in self.nodes
+            and wire.target in self.nodes
+            and level_of_wire(self._state, wire) == self._level
+        )
+
+    def _blocks_around(self, change: Change) -> list[str]:
+        """Cards of blocks that something was changed in."""
+        found: dict[str, None] = {}
+        for state, ids in (
+            (change.before, change.removed), (change.before, change.modified),
+            (change.after, change.added), (change.after, change.modified),
+        ):  # fmt: skip
+            for node_id in ids:
+                card = shown_at(state, node_id, self._level)
+                if card != node_id and card in self.nodes:
+                    found[card] = None
+        return list(found)
+
+    def _settle_ports(self, moved: set[str]) -> None:
+        """Put the ports of cards that were moved where these have them; they count as moved."""
+        for node_id in tuple(moved):
+            block = self.nodes.get(node_id)
+            if isinstance(block, BlockItem):
+                ports = [self.nodes[i] for i in block.ports if i in self.nodes]
+                for port in ports:
+                    if isinstance(port, PortItem):
+                        port.settle()
+                moved.update(port.node.id for port in ports)
+
     def _exists(self, wire: Wire) -> bool:
         node = self._state.nodes.get(wire.target)
         return (
@@ -218,8 +293,15 @@ class GraphScene(QGraphicsScene):
 
     def _add_node(self, node_id: str) -> None:
         card = card_of(self._state, self._report, node_id)
+        block = self.nodes.get(card.node.parent)
         item: CanvasItem
-        if card.node.kind == "dot":
+        if card.node.port and isinstance(block, BlockItem):
+            item = PortItem(card, self.colours, block)
+        elif card.node.port:
+            item = AnchorItem(card, self.colours)
+        elif card.node.kind == "block":
+            item = BlockItem(card, self.colours, self.picture_of)
+        elif card.node.kind == "dot":
             item = DotItem(card, self.colours)
         elif card.node.kind == "note":
             item = NoteItem(card, self.colours)
@@ -235,7 +317,8 @@ class GraphScene(QGraphicsScene):
         item = self.nodes[node_id]
         node = self._state.nodes[node_id]
         card = card_of(self._state, self._report, node_id)
-        if node.config is item.node.config and node.inputs is item.node.inputs:
+        is_same = node.config is item.node.config and node.inputs is item.node.inputs
+        if is_same and node.kind != "block" and not node.port:
             card = replace(item.card, node=node)
         return item.show_card(card)
 
@@ -255,6 +338,13 @@ class GraphScene(QGraphicsScene):
         self.addItem(item)
         self.addItem(item.chip)
         self._choose_leading(wire.source)
+        self._show_taken(wire.target)
+
+    def _show_taken(self, node_id: str) -> None:
+        """A port of a card is filled while a wire ends there."""
+        item = self.nodes.get(node_id)
+        if isinstance(item, PortItem):
+            item.show_taken(any(wire.target == node_id for wire in self._by_node.get(node_id, ())))
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
@@ -263,6 +353,7 @@ class GraphScene(QGraphicsScene):
         self.removeItem(item.chip)
         self.removeItem(item)
         self._choose_leading(wire.source)
+        self._show_taken(wire.target)
 
     def _choose_leading(self, source: str) -> None:
         """Of the wires that leave a layer, the first carries their shape."""
@@ -277,7 +368,7 @@ class GraphScene(QGraphicsScene):
     def _route(self, item: WireItem) -> None:
         wire = item.wire
         start, end = self._ends(wire)
-        source, target = self.nodes[wire.source], self.nodes[wire.target]
+        source, target = (host_of(self.nodes[end]) for end in (wire.source, wire.target))
         item.route(_path(self, source, target, start, end), start, end)
 
     def _ends(self, wire: Wire) -> tuple[QPointF, QPointF]:

@@ -33,6 +33,8 @@ def _palette(
             **{f"family.{n}": c for n, c in zip(FAMILIES, families, strict=True)},
             # A layer that is not there has no colour of its own.
             "family.missing": roles["text3"],
+            # A block holds layers of all families.
+            "family.block": roles["text2"],
             **{f"link.{n}": colour for n, colour in enumerate(links.split())},
             **{f"series.{n}": colour for n, colour in enumerate(series.split())},
         }

@@ -16,8 +16,9 @@ TEXTS = ("text", "text2", "accent", "ok", "warning", "error")
 
 
 def colours(mode: str, prefix: str, count: int) -> list[str]:
-    # A layer that is not there is grey, and says nothing by its colour.
-    palette = {role: each for role, each in PALETTES[mode].items() if role != "family.missing"}
+    # Missing layers and blocks are grey, and say nothing by their colour.
+    grey = ("family.missing", "family.block")
+    palette = {role: each for role, each in PALETTES[mode].items() if role not in grey}
     found = [colour for role, colour in palette.items() if role.startswith(f"{prefix}.")]
     assert len(found) == count
     return found
@@ -88,6 +89,7 @@ def test_families_and_series_stand_out_from_the_canvas(mode: str) -> None:
     assert all(contrast(c, canvas) >= 4.4 for c in colours(mode, "family", len(FAMILIES)))
     assert all(contrast(c, dock) >= 3 for c in colours(mode, "series", SERIES))
     assert contrast(PALETTES[mode]["family.missing"], canvas) >= 3
+    assert contrast(PALETTES[mode]["family.block"], canvas) >= 3
 
 
 @pytest.mark.parametrize("mode", MODES)

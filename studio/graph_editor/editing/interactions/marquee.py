@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, Qt
 
 from studio.graph_editor.editing.context import CANVAS, Pointer
 from studio.graph_editor.editing.interactions.interaction import Gestures, Interaction
+from studio.graph_editor.items.block_item import PortItem
 from studio.graph_editor.items.items import FrameItem
 from studio.session.core import entities
 
@@ -51,7 +52,8 @@ class Marquee(Interaction):
         return [
             node_id
             for node_id, item in scene.nodes.items()
-            if (
+            if not isinstance(item, PortItem)
+            and (
                 area.contains(item.scene_area)
                 if isinstance(item, FrameItem)
                 else area.intersects(item.scene_area)

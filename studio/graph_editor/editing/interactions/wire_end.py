@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF
 
+from studio.graph_editor.items.block_item import AnchorItem, PortItem
 from studio.graph_editor.items.items import CanvasItem, DotItem
 from studio.graph_editor.items.marks import PortKey, PortMark, Side
 from studio.graph_editor.scene.scene import GraphScene
@@ -52,7 +53,11 @@ class WireEnds:
         """The end at a point of the canvas."""
         reach = MISS_REACH / zoom
         area = QRectF(place.x() - reach, place.y() - reach, 2 * reach, 2 * reach)
-        near = [item for item in self._graph.nodes_near(area) if item.node.id in self._offers]
+        near = [
+            item
+            for item in self._graph.nodes_near(area)
+            if item.node.id in self._offers and self._is_open(item)
+        ]
         port = self._nearest(near, place)
         if port is not None and port[0] <= SNAP_REACH / zoom:
             return self._end("port", port[1], port[2])
@@ -73,6 +78,8 @@ class WireEnds:
             if not offer.accepted:
                 dimmed.append(node_id)
             elif (item := self._graph.nodes.get(node_id)) is not None:
+                if not self._is_open(item):
+                    continue
                 keys = [k for k in item.spots() if k.side == self._side]
                 ports[node_id] = dict.fromkeys(self._offered(keys, offer), "good")
         key = end.port or self._port_of(end)
@@ -81,6 +88,11 @@ class WireEnds:
         elif blink and key is not None:
             ports = {end.node: {key: "blink"}}
         return ports, [] if blink else dimmed
+
+    def _is_open(self, item: CanvasItem) -> bool:
+        """Whether the wire may end at an item: of a block's port only one side is at this level."""
+        is_port = isinstance(item, PortItem | AnchorItem)
+        return not is_port or any(key.side == self._side for key in item.spots())
 
     def _port_of(self, end: WireEnd) -> PortKey | None:
         """The port a wire dropped on a body takes."""

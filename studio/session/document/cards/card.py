@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from studio.session.document.cards.families import Family, family_of
-from studio.session.document.cards.lines import CardLine, card_lines, shape_label
+from studio.session.document.cards.lines import TIMES, CardLine, card_lines, shape_label
 from studio.session.document.cards.ports import has_output, input_count
-from studio.session.document.report import NodeCondition, NodeStatus, Report
+from studio.session.document.level_view import layers_inside, worst_of
+from studio.session.document.levels import ports_in, ports_out
+from studio.session.document.report import NodeCondition, Report
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 
@@ -29,6 +32,8 @@ class NodeCard:
         filled: how many of them have a wire.
         has_output: whether wires may leave it.
         is_output: whether it is one of the network's outputs.
+        ports_in: of a block, ids and names of its inputs.
+        ports_out: of a block, ids and names of its outputs.
     """
 
     node: CanvasNode
@@ -44,11 +49,15 @@ class NodeCard:
     filled: int = 0
     has_output: bool = False
     is_output: bool = False
+    ports_in: tuple[tuple[str, str], ...] = ()
+    ports_out: tuple[tuple[str, str], ...] = ()
 
 
 def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
     """What a thing on the canvas shows."""
     node = state.nodes[node_id]
+    if node.kind == "block":
+        return _block_card(state, report, node)
     if not node.flows:
         return NodeCard(node, title=node.text)
     status = report.status(node_id)
@@ -59,7 +68,7 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         family=family_of(node.type_name) if node.is_layer else "shape",
         lines=card_lines(node),
         shape="" if status.shape is None else shape_label(status.shape),
-        parameters=parameters_label(status),
+        parameters=parameters_label(status.parameters),
         condition=status.state,
         message=status.message,
         inputs=input_count(node),
@@ -69,12 +78,52 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
     )
 
 
-def parameters_label(status: NodeStatus) -> str:
-    """The number of parameters with thin spaces, or nothing."""
-    return f"{status.parameters:,}".replace(",", "\u2009") if status.parameters else ""
+def _block_card(state: DocumentState, report: Report, node: CanvasNode) -> NodeCard:
+    """A block: how many layers are in it, all their parameters, and the worst of them."""
+    layers = layers_inside(state, node.id)
+    condition = worst_of(report, layers)
+    worst = next((i for i in layers if report.status(i).state == condition), "")
+    outs = ports_out(state, node.id)
+    shape = report.status(outs[0].id).shape if outs else None
+    message = report.status(worst).message if condition != "ok" else ""
+    return NodeCard(
+        node=node,
+        title=node.name,
+        subtitle=block_subtitle(state, node, len(layers)),
+        family="block",
+        shape="" if shape is None else shape_label(shape),
+        parameters=parameters_label(owned_parameters(state, report, layers)),
+        condition=condition,
+        message=f"{state.nodes[worst].name}: {message}" if message else "",
+        is_output=any(i in report.outputs for i in layers),
+        ports_in=tuple((port.id, port.name) for port in ports_in(state, node.id)),
+        ports_out=tuple((port.id, port.name) for port in outs),
+    )
+
+
+def block_subtitle(state: DocumentState, node: CanvasNode, layers: int) -> str:
+    """How many layers a block holds, and how many linked copies there are of it."""
+    said = f"{layers} layer{'' if layers == 1 else 's'}"
+    if node.definition:
+        alike = sum(1 for each in state.nodes.values() if each.definition == node.definition)
+        said += f", linked {TIMES}{alike}"
+    return said
+
+
+def owned_parameters(state: DocumentState, report: Report, layers: Iterable[str]) -> int:
+    """Numbers that layers own together; a shared layer counts once."""
+    owners = {state.nodes[i].shares or i: i for i in layers}
+    return sum(report.status(i).parameters or 0 for i in owners.values())
+
+
+def parameters_label(count: int | None) -> str:
+    """A number of parameters with thin spaces; nothing for none."""
+    return f"{count:,}".replace(",", "\u2009") if count else ""
 
 
 def _subtitle(state: DocumentState, node: CanvasNode) -> str:
+    if node.port:
+        return "input of the block" if node.port == "in" else "output of the block"
     if node.kind == "dot":
         return "bend"
     owner = state.nodes.get(node.shares)

@@ -8,7 +8,7 @@ from studio.engine.layers.catalog import layer_class
 from studio.session.document.layer_types import is_known
 
 Family: TypeAlias = Literal[
-    "data", "linear", "norm", "activation", "shape", "merge", "sequence", "loss", "missing"
+    "data", "linear", "norm", "activation", "shape", "merge", "sequence", "loss", "missing", "block"
 ]
 
 FAMILY_NAMES: dict[Family, str] = {
@@ -21,7 +21,7 @@ FAMILY_NAMES: dict[Family, str] = {
     "sequence": "Sequence",
     "loss": "Loss",
 }
-"""Headings of the palette, in its order; no heading is of what is missing."""
+"""Headings of the palette, in its order; what is missing and blocks are under none."""
 
 _OF_CATEGORY: dict[str, Family] = {
     "convolution": "linear",

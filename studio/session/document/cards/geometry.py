@@ -28,6 +28,10 @@ PREVIEW_HEIGHT: dict[PreviewMode, float] = {
     "thumbnail": 94.0,
     "full": 182.0,
 }
+BLOCK_PORT_STEP = 20.0
+"""Height of a row with the names of a block's ports."""
+ANCHOR_WIDTH, ANCHOR_HEIGHT = 96.0, 24.0
+"""Size of a port of the open block, seen from inside."""
 NOTE_SIZE = (180.0, 96.0)
 FRAME_SIZE = (360.0, 220.0)
 FRAME_MARGIN = 24.0
@@ -86,6 +90,11 @@ def node_size(node: CanvasNode) -> Size:
     lines = LINE_HEIGHT * len(card_lines(node))
     body = lines + LINES_MARGIN if lines else 0.0
     return NODE_WIDTH, TITLE_HEIGHT + body + PREVIEW_HEIGHT[node.preview]
+
+
+def block_height(rows: int) -> float:
+    """Height of a block's card with so many rows of ports."""
+    return TITLE_HEIGHT + rows * BLOCK_PORT_STEP + 8.0 + PREVIEW_HEIGHT["shape"]
 
 
 def box_of(node: CanvasNode, size_of: SizeOf = node_size) -> Box:

@@ -15,10 +15,11 @@ from studio.session.document.cards.geometry import (
     COLUMN,
     NODE_WIDTH,
     TITLE_HEIGHT,
+    block_height,
     bounds,
     node_size,
 )
-from studio.session.document.cards.ports import PORT_STEP, input_place, output_place
+from studio.session.document.cards.ports import input_place, output_place
 from studio.session.document.levels import (
     card_of_input,
     card_of_output,
@@ -140,7 +141,7 @@ def sized(state: DocumentState, block_id: str) -> DocumentState:
     if block is None or not block.is_block:
         return state
     rows = max(len(ports_in(state, block_id)), len(ports_out(state, block_id)), 1)
-    size = NODE_WIDTH, TITLE_HEIGHT + rows * PORT_STEP
+    size = NODE_WIDTH, block_height(rows)
     if size == (block.width, block.height):
         return state
     return state.with_nodes([replace(block, width=size[0], height=size[1])])

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from studio.session.document.cards.families import Family, family_of
 from studio.session.document.cards.geometry import Box, SizeOf, bounds, box_of, node_size
+from studio.session.document.level_view import layers_inside, worst_of
+from studio.session.document.levels import TOP, members
 from studio.session.document.report import NodeCondition, Report
-from studio.session.document.state import DocumentState, NodeKind
+from studio.session.document.state import CanvasNode, DocumentState, NodeKind
 
 MARGIN = 80.0
 
@@ -57,10 +59,11 @@ class GraphMap(NamedTuple):
 
 
 def graph_map(
-    state: DocumentState, report: Report, *, size_of: SizeOf = node_size
+    state: DocumentState, report: Report, level: str = TOP, *, size_of: SizeOf = node_size
 ) -> GraphMap | None:
-    """The map of a graph; None of an empty one."""
-    area = bounds(state.nodes.values(), size_of)
+    """The map of what stands at a level; None where that is nothing."""
+    nodes = members(state, level)
+    area = bounds(nodes, size_of)
     if area is None:
         return None
     marks = [
@@ -68,10 +71,16 @@ def graph_map(
             node.id,
             box_of(node, size_of),
             node.kind,
-            family_of(node.type_name),
-            report.status(node.id).state if node.flows else "ok",
+            "block" if node.is_block else family_of(node.type_name),
+            _condition(state, report, node),
         )
-        for node in state.nodes.values()
+        for node in nodes
     ]
     marks.sort(key=lambda mark: mark.kind != "frame")
     return GraphMap(area.grown(MARGIN), tuple(marks))
+
+
+def _condition(state: DocumentState, report: Report, node: CanvasNode) -> NodeCondition:
+    if node.is_block:
+        return worst_of(report, layers_inside(state, node.id))
+    return report.status(node.id).state if node.flows else "ok"

@@ -1,0 +1,115 @@
+"""The way from the whole network to the open block, over the canvas; each step can be clicked."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
+
+from studio.graph_editor.editing.context import CANVAS, CanvasContext
+from studio.session.document.level_view import has_blocks
+from studio.session.document.levels import TOP
+from studio.widgets import binding, theme
+
+MODEL = "Model"
+"""What the top is called."""
+
+_MOST_PIXELS = 160
+
+
+class Breadcrumbs(QFrame):
+    """Model, then the blocks that are open, outermost first. Hidden where there is no block.
+
+    Args:
+        context: what it works with; its view is the parent.
+    """
+
+    def __init__(self, context: CanvasContext) -> None:
+        super().__init__(context.view)
+        self.setObjectName("breadcrumbs")
+        self.setAccessibleName("Open block")
+        self._context = context
+        self._shown: tuple[tuple[str, str], ...] = ()
+        self._parts: list[QWidget] = []
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(6, 3, 6, 3)
+        self._row.setSpacing(0)
+        self.hide()
+        graph = context.graph
+        self._deliveries = [
+            binding.connect(self, graph.redrawn, self._refresh),
+            binding.connect(self, theme.changed, self._dress),
+        ]
+        self._dress()
+
+    @property
+    def buttons(self) -> list[QToolButton]:
+        """One for each level, the top first."""
+        return [part for part in self._parts if isinstance(part, QToolButton)]
+
+    def event(self, event: QEvent) -> bool:
+        # The canvas below must not take what is meant for the bar.
+        if event.type() in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def _refresh(self) -> None:
+        state = self._context.graph.state
+        shown: tuple[tuple[str, str], ...] = ()
+        if has_blocks(state):
+            names = ((i, state.nodes[i].name) for i in self._context.open_block.way[1:])
+            shown = ((TOP, MODEL), *names)
+        if shown != self._shown:
+            self._shown = shown
+            self._build()
+
+    def _build(self) -> None:
+        for part in self._parts:
+            self._row.removeWidget(part)
+            part.hide()
+            part.deleteLater()
+        self._parts = []
+        last = len(self._shown) - 1
+        for place, (level, name) in enumerate(self._shown):
+            if place:
+                arrow = QLabel("\u203a", self)
+                arrow.setProperty("role", "faint")
+                self._parts.append(arrow)
+            self._parts.append(self._button(level, name, is_open=place == last))
+        for part in self._parts:
+            self._row.addWidget(part)
+            part.show()
+        self.setVisible(bool(self._shown))
+        self.adjustSize()
+
+    def _button(self, level: str, name: str, *, is_open: bool) -> QToolButton:
+        button = QToolButton(self)
+        metrics = button.fontMetrics()
+        button.setText(metrics.elidedText(name, Qt.TextElideMode.ElideRight, _MOST_PIXELS))
+        button.setAccessibleName(f"{name}, open" if is_open else f"Go to {name}")
+        button.setToolTip(name)
+        button.setAutoRaise(True)
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        if is_open:
+            font = button.font()
+            font.setBold(True)
+            button.setFont(font)
+        button.clicked.connect(partial(self._go, level))
+        return button
+
+    def _go(self, level: str) -> None:
+        context = self._context
+        left = context.open_block.way
+        context.bus.clear(CANVAS)
+        context.open_block.open(level)
+        inner = left[left.index(level) + 1 : left.index(level) + 2] if level in left else ()
+        context.select(inner)
+
+    def _dress(self) -> None:
+        ground, outline = theme.colour("dock").name(), theme.colour("hairline").name()
+        self.setStyleSheet(
+            f"QFrame#breadcrumbs {{ background: {ground}; border: 1px solid {outline};"
+            " border-radius: 8px; }"
+        )

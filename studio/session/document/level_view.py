@@ -1,0 +1,79 @@
+"""One level of the document as the canvas shows it: blocks are cards, and wires end at these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from studio.session.document.levels import (
+    TOP,
+    all_blocks,
+    descendants,
+    ports_in,
+    ports_out,
+    shown_at,
+)
+from studio.session.document.report import NodeCondition, Report
+from studio.session.document.state import CanvasNode, DocumentState
+
+_WORST: tuple[NodeCondition, ...] = ("error", "warning", "waiting", "unreached", "ok")
+
+
+def has_blocks(state: DocumentState) -> bool:
+    """Whether there is any block."""
+    return any(all_blocks(state))
+
+
+def drawn_at(state: DocumentState, level: str = TOP) -> Mapping[str, object]:
+    """Ids of what is drawn at a level, in the order of the document.
+
+    Besides what stands there, these are the ports of the blocks there: each lies at the edge of its
+    block's card.
+    """
+    if not has_blocks(state):
+        return state.nodes
+    found: dict[str, None] = {}
+    for node in state.children.get(level, ()):
+        found[node.id] = None
+        if node.is_block:
+            ports = (*ports_in(state, node.id), *ports_out(state, node.id))
+            found.update(dict.fromkeys(port.id for port in ports))
+    return found
+
+
+def level_state(state: DocumentState, level: str = TOP) -> DocumentState:
+    """What stands at a level as a drawing of its own, with blocks as layers.
+
+    Layout, arrow keys and minimap work on it: the wires of a block's ports are those of the block.
+    Without blocks it is the state itself.
+    """
+    if not has_blocks(state):
+        return state
+    found: dict[str, DocumentState] = state.__dict__.setdefault("_level_states", {})
+    if level not in found:
+        made = {node.id: _alone(state, node, level) for node in state.children.get(level, ())}
+        found[level] = replace(state, nodes=MappingProxyType(made), outputs=())
+    return found[level]
+
+
+def layers_inside(state: DocumentState, block: str) -> tuple[str, ...]:
+    """Ids of the layers in a block, those in blocks inside it too."""
+    return tuple(node.id for node in descendants(state, block) if node.is_layer)
+
+
+def worst_of(report: Report, layers: Iterable[str]) -> NodeCondition:
+    """The worst condition among layers; ok without any."""
+    found = {report.status(node_id).state for node_id in layers}
+    return next((each for each in _WORST if each in found), "ok")
+
+
+def _alone(state: DocumentState, node: CanvasNode, level: str) -> CanvasNode:
+    """A thing that is fed only by what is drawn at its level."""
+    sources = node.inputs
+    if node.is_block:
+        sources = tuple(s for port in ports_in(state, node.id) for s in port.inputs)
+    elif node.port == "in":
+        sources = ()
+    shown = tuple(i for source in sources if (i := shown_at(state, source, level)))
+    return replace(node, inputs=shown, kind="layer" if node.is_block else node.kind)
