@@ -68,7 +68,7 @@ def load_npy(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> Array:
 
 def read_npy(reader: Reader, limits: Limits) -> Array:
     """The array that fills the rest of ``reader`` exactly; raises FormatError as `load_npy`."""
-    header = _read_header(reader, limits)
+    header = read_header(reader, limits)
     if header.data_bytes > limits.total_bytes:
         raise FormatError(
             f"the array is too large: expected at most {limits.total_bytes} bytes, "
@@ -87,7 +87,7 @@ def map_npy(opened: ByteSource, limits: Limits = DEFAULT_LIMITS) -> Array:
     Raises FormatError as `load_npy`, and for arrays that are empty, text, a single number, or in
     Fortran order, whose samples lie scattered.
     """
-    header = _read_header(opened, limits)
+    header = read_header(opened, limits)
     if header.fortran or not header.shape:
         raise FormatError("a mapped array must be in C order, samples first", who=opened.who)
     if header.data_bytes == 0 or header.dtype.kind == "U":
@@ -101,7 +101,7 @@ def map_npy(opened: ByteSource, limits: Limits = DEFAULT_LIMITS) -> Array:
     )
 
 
-def _read_header(reader: Reader, limits: Limits) -> NpyHeader:
+def read_header(reader: Reader, limits: Limits) -> NpyHeader:
     """The header; what remains of ``reader`` is then exactly the elements it declares."""
     start = reader.read(min(8, reader.remaining))
     if len(start) < 8 or not start.startswith(_MAGIC):

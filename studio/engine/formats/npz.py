@@ -9,7 +9,7 @@ from studio.engine.core.errors import FormatError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import Array, ByteSource, FileOrBytes, open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
-from studio.engine.formats.npy import npy_bytes, read_npy
+from studio.engine.formats.npy import NpyHeader, npy_bytes, read_header, read_npy
 from studio.engine.formats.safe_zip import Member, MemberReader, list_members, safe_name
 
 if TYPE_CHECKING:
@@ -53,15 +53,22 @@ class ArrayArchive:
 
     def read(self, key: str) -> Array:
         """The array called ``key`` in native byte order; FormatError if missing or damaged."""
+        reader = self._reader(key)
+        array = read_npy(reader, self._limits)
+        reader.finish()
+        return array
+
+    def header(self, key: str) -> NpyHeader:
+        """Shape and type of the array called ``key``, without its elements; errors as `read`."""
+        return read_header(self._reader(key), self._limits)
+
+    def _reader(self, key: str) -> MemberReader:
         if key not in self._members:
             shown = ", ".join(quoted(name) for name in self.keys[:12])
             raise FormatError(
                 f"there is no array {quoted(key)}: it holds {shown}", who=self._opened.who
             )
-        reader = MemberReader(self._opened, self._members[key])
-        array = read_npy(reader, self._limits)
-        reader.finish()
-        return array
+        return MemberReader(self._opened, self._members[key])
 
 
 def load_npz(source: FileOrBytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Array]:

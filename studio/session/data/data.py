@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.engine.core.signal import Signal
-from studio.engine.core.tensor import Shape
-from studio.engine.layers.layer import shape_text
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.sources import paths_of
@@ -20,6 +17,18 @@ from studio.engine.train.project.trusted_data import UntrustedDataError
 from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 from studio.session.data.cache import DatasetCache
 from studio.session.data.columns import ColumnPeek
+from studio.session.data.mapping import (
+    Ends,
+    Side,
+    SourcePart,
+    ends_of,
+    is_end_option,
+    mapped_by_name,
+    with_end_option,
+    with_use,
+    without_use,
+)
+from studio.session.data.offers import DataOffer, input_offer, mapping_offer, named_input_offer
 from studio.session.data.opening import (
     Attachment,
     Wanted,
@@ -29,6 +38,7 @@ from studio.session.data.opening import (
     look_at,
     wanted_of,
 )
+from studio.session.data.peeking import has_parts, parts_of_source
 from studio.session.data.problems import Problems, copy_without, find_problems
 from studio.session.data.recognition import (
     moved_reference,
@@ -43,13 +53,8 @@ from studio.session.data.sources import (
 )
 from studio.session.data.summary import DataSummary
 from studio.session.document.document import Change, Document
-from studio.session.document.edits.layers import add_layer, set_option
 from studio.session.document.edits.sections import data_of, set_data
-from studio.session.document.edits.wires import connect
-from studio.session.document.layer_types import is_input, layer_at
 from studio.session.document.report import DataFacts, InputFacts, TargetFacts, array_keys
-from studio.session.document.resolve import resolve
-from studio.session.document.state import DocumentState
 
 Status: TypeAlias = Literal["none", "opening", "ready", "failed"]
 
@@ -83,6 +88,7 @@ class DataModel:
         self.error: StudioError | None = None
         self.problems = Problems(())
         self.columns: tuple[ColumnPeek, ...] = ()
+        self.parts: tuple[SourcePart, ...] = ()
         self._document = document
         self._tasks = tasks
         self._wanted: Wanted | None = None
@@ -129,12 +135,21 @@ class DataModel:
         return _facts(dataset, {} if self._wanted is None else self._wanted.data.reference)
 
     @property
-    def offer(self) -> InputOffer | None:
-        """How the network's input can be made to fit the data, where it does not."""
-        dataset = self.dataset
-        if dataset is None:
-            return None
-        return input_offer(self._document().state, dataset.sample_shape)
+    def offer(self) -> DataOffer | None:
+        """How network and data can be made to fit each other, where they do not."""
+        state = self._document().state
+        offer = mapping_offer(state, reference_of(self.data), self.parts) if self.data else None
+        if offer is not None or self.dataset is None:
+            return offer
+        if self.dataset.inputs:
+            shapes = {each.name: tuple(each.values.shape[1:]) for each in self.dataset.inputs}
+            return named_input_offer(state, shapes)
+        return input_offer(state, self.dataset.sample_shape)
+
+    @property
+    def ends(self) -> Ends:
+        """Inputs and outputs of the network."""
+        return ends_of(self._document().state)
 
     # -- following the document -----------------------------------------------------------------
 
@@ -150,7 +165,7 @@ class DataModel:
         document.saved.connect(self._saved)
         self._wanted, self._reads_again, self._asked_about = None, False, ()
         self.status, self.summary, self.error = "none", None, None
-        self.problems, self.columns = Problems(()), ()
+        self.problems, self.columns, self.parts = Problems(()), (), ()
         self._refresh()
         if self._wanted is None:
             self.changed.emit()
@@ -179,7 +194,7 @@ class DataModel:
         self._forget_task()
         before, self._wanted = self._wanted, wanted
         if wanted is None:
-            self.columns = ()
+            self.columns, self.parts = (), ()
             self._show("none", None)
             return
         if not self._may_read(wanted):
@@ -219,7 +234,7 @@ class DataModel:
         try:
             trusted.check(wanted.data.reference, wanted.folder)
         except UntrustedDataError as error:
-            self.columns = ()
+            self.columns, self.parts = (), ()
             self._show("failed", None, error)
             if error.paths != self._asked_about:
                 # Once for a document: the pane goes on saying why nothing was read.
@@ -261,22 +276,26 @@ class DataModel:
         self.changed.emit()
 
     def _peek(self, wanted: Wanted) -> None:
-        """Look at the columns of a table, to choose from."""
-        if not wanted.is_table:
-            self.columns = ()
+        """Look at the columns of a table, or the parts of another source, to choose from."""
+        if not (wanted.is_table or has_parts(wanted.data.reference)):
+            self.columns, self.parts = (), ()
             return
 
-        def show(columns: tuple[ColumnPeek, ...]) -> None:
+        def show(found: tuple[tuple[ColumnPeek, ...], tuple[SourcePart, ...]]) -> None:
             if self._wanted is not None and self._wanted.data.reference == wanted.data.reference:
-                self.columns = columns
+                self.columns, self.parts = found
                 self.changed.emit()
 
-        # What keeps the table from being read at all is said by the reading itself.
+        def look() -> tuple[tuple[ColumnPeek, ...], tuple[SourcePart, ...]]:
+            columns = columns_of(wanted) if wanted.is_table else ()
+            return columns, parts_of_source(wanted.data.reference, wanted.folder)
+
+        # What keeps the file from being read at all is said by the reading itself.
         self._tasks.start(
-            "Read the columns",
-            lambda _: columns_of(wanted),
+            "Read the columns" if wanted.is_table else "Read the names",
+            lambda _: look(),
             show,
-            lambda _: show(()),
+            lambda _: show(((), ())),
             quiet=True,
         )
 
@@ -349,7 +368,7 @@ class DataModel:
             failed: told why it was not recognised; without, the list of tasks tells.
             beside: what was chosen together with it: the labels of samples.
         """
-        base = self._base()
+        base, ends = self._base(), self.ends
 
         def attached(made: Attachment) -> None:
             self._apply(f"Attach {path.name}", made.section(self.data))
@@ -358,7 +377,7 @@ class DataModel:
 
         self._tasks.start(
             f"Attach {path.name}",
-            lambda handle: look_at((path, *beside), base, self.cache, handle),
+            lambda handle: look_at((path, *beside), base, self.cache, handle, ends),
             attached,
             failed,
         )
@@ -382,9 +401,14 @@ class DataModel:
         self._apply(f"Change {name.replace('_', ' ')}", data, merge_key)
 
     def set_option(self, name: str, value: object, merge_key: str = "") -> None:
-        """Change an option of the source that is a plain value; one undo step."""
+        """Change an option of the source, or of an input or output; one undo step."""
         form = self.form
         if form is None:
+            return
+        if is_end_option(name):
+            made = with_end_option(reference_of(self.data), name, value)
+            text = f"Change {name.partition(':')[0].replace('_', ' ')}"
+            self._apply(text, with_reference(self.data, made), merge_key)
             return
         made = form.with_value(reference_of(self.data), name, value)
         self._apply(f"Change {name.replace('_', ' ')}", with_reference(self.data, made), merge_key)
@@ -398,8 +422,23 @@ class DataModel:
                 reference[name] = value
         self._apply("Choose columns", with_reference(self.data, reference))
 
+    def use(self, part: SourcePart, side: Side, name: str, *, used: bool = True) -> None:
+        """Give a part of the source to an input or output, or take it away; one undo step."""
+        reference = with_use(reference_of(self.data), part, side, name, used=used)
+        self._apply(f"Map {part.key}", with_reference(self.data, reference))
+
+    def leave_out(self, part: SourcePart) -> None:
+        """Give a part of the source to no input and no output; one undo step."""
+        reference = without_use(reference_of(self.data), part.key)
+        self._apply(f"Leave out {part.key}", with_reference(self.data, reference))
+
+    def map_by_name(self) -> None:
+        """Give every part to the input or output of its name; one undo step."""
+        reference = mapped_by_name(reference_of(self.data), self.parts, self.ends)
+        self._apply("Map by name", with_reference(self.data, reference))
+
     def take_offer(self) -> None:
-        """Make the network's input fit the data; one undo step."""
+        """Make network and data fit each other; one undo step."""
         offer, document = self.offer, self._document()
         if offer is not None:
             document.apply(offer.text, offer.apply(document.state))
@@ -443,60 +482,6 @@ class DataModel:
             # What the user chooses here, the user agrees to.
             self._trust(Wanted(settings, ("none", 0.0), document.folder))
         document.apply(text, state, merge_key)
-
-
-@dataclass(frozen=True)
-class InputOffer:
-    """An edit that makes the network's input fit the data.
-
-    Attributes:
-        text: what it does, a verb first.
-        why: what does not fit now, one sentence.
-        apply: makes the state with the step taken.
-    """
-
-    text: str
-    why: str
-    apply: Callable[[DocumentState], DocumentState]
-
-
-def input_offer(state: DocumentState, shape: Shape) -> InputOffer | None:
-    """What to offer for samples of a shape; None where the input fits or it is not clear which."""
-    entries = [node for node in state.layers() if is_input(node)]
-    wanted = shape_text(shape)
-    if not entries:
-        return InputOffer(
-            f"Add an input of {wanted}",
-            "The network has no input yet.",
-            lambda now: _with_input(now, shape),
-        )
-    if len(entries) > 1:
-        return None
-    (entry,) = entries
-    found = layer_at(entry).output_shape()
-    if found == shape:
-        return None
-    return InputOffer(
-        f"Set the input to {wanted}",
-        f"Samples are {wanted}, the input {entry.name!r} takes {shape_text(found)}.",
-        lambda now: set_option(now, entry.id, "shape", list(shape)),
-    )
-
-
-def _with_input(state: DocumentState, shape: Shape) -> DocumentState:
-    """An input added, and joined to the layer that waits for one where it is clear which."""
-    waiting = [i for i, sources in resolve(state).inputs.items() if not sources]
-    added = add_layer(state, "Input", config={"shape": list(shape)}, at=_left_of(state))
-    (new,) = (node.id for node in added.layers() if node.id not in state.nodes)
-    return connect(added, new, waiting[0], check_shapes=False) if len(waiting) == 1 else added
-
-
-def _left_of(state: DocumentState) -> tuple[float, float]:
-    """A place to the left of everything drawn."""
-    layers = list(state.layers())
-    if not layers:
-        return 0.0, 0.0
-    return min(node.x for node in layers) - 240.0, min(node.y for node in layers)
 
 
 def _facts(dataset: Dataset, reference: Mapping[str, object]) -> DataFacts:

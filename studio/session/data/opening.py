@@ -17,6 +17,7 @@ from studio.engine.train.settings import TrainingSettings
 from studio.session.core.tasks import CancelledError, TaskHandle
 from studio.session.data.cache import DatasetCache
 from studio.session.data.columns import ColumnPeek, peek_table
+from studio.session.data.mapping import Ends, is_by_name
 from studio.session.data.recognition import Recognised, recognise, recognise_pair
 from studio.session.data.sources import (
     default_normalization,
@@ -105,6 +106,10 @@ class Attachment:
         """The data section with it: split as before, the normalisation that suits it."""
         data = with_reference(before or None, self.found.reference)
         data.pop("normalization", None)
+        if is_by_name(self.found.reference):
+            # Each input has its own.
+            is_first = self.dataset is not None and self.dataset.kind == "images"
+            return fitting(data, is_pictures=is_first)
         kind, has_range = "table" if self.found.reference["source"] == "csv" else "", False
         if self.dataset is not None:
             kind, has_range = self.dataset.kind, self.dataset.value_range is not None
@@ -115,9 +120,20 @@ class Attachment:
 
 
 def look_at(
-    paths: Sequence[Path], base: Path | None, cache: DatasetCache, handle: TaskHandle
+    paths: Sequence[Path],
+    base: Path | None,
+    cache: DatasetCache,
+    handle: TaskHandle,
+    ends: Ends = (),
 ) -> Attachment:
     """Recognise and read a file, a folder, or two files that belong together.
+
+    Args:
+        paths: the files.
+        base: the project's folder, if it has one.
+        cache: keeps what is read.
+        handle: of the task this is.
+        ends: inputs and outputs of the network; parts of a file go to them where they are several.
 
     Raises:
         DataError: it is nothing to train on, or there is nothing in it.
@@ -129,7 +145,7 @@ def look_at(
             who=paths[0].name,
         )
     first, *beside = paths
-    found = recognise_pair(first, beside[0], base) if beside else recognise(first, base)
+    found = recognise_pair(first, beside[0], base) if beside else recognise(first, base, ends)
     settings = DataSettings.from_json(found.reference)
     if cache.trusted is not None:
         # The user has just chosen it.

@@ -18,6 +18,8 @@ from studio.engine.train.data.images.folder import class_folders
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
 from studio.engine.train.data.source_files import open_regular
 from studio.session.data.columns import ColumnPeek, TablePeek, peek_table
+from studio.session.data.mapping import Ends, is_several, mapped_by_name, missing_ends, uses_of
+from studio.session.data.peeking import by_name_source, parts_of_source
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
 _IDX_TYPES = frozenset(b"\x08\x09\x0b\x0c\x0d\x0e")
@@ -43,19 +45,43 @@ class Recognised:
     notes: tuple[str, ...] = ()
 
 
-def recognise(path: Path, base: Path | None = None) -> Recognised:
+def recognise(path: Path, base: Path | None = None, ends: Ends = ()) -> Recognised:
     """What a file or folder is.
 
     Args:
+        path: the file or folder.
         base: the project's folder; what lies inside is referred to relative to it.
+        ends: inputs and outputs of the network; where there are several of either, the parts of a
+            file go to them by name.
 
     Raises:
         DataError: it is nothing a network can be trained on, and what would be.
     """
     path = path.absolute()
     if path.is_dir():
-        return _folder(path, base, _DEPTH)
-    return _file(path, base)
+        return _by_name(_folder(path, base, _DEPTH), base, ends)
+    return _by_name(_file(path, base), base, ends)
+
+
+def _by_name(found: Recognised, base: Path | None, ends: Ends) -> Recognised:
+    """What was recognised, with a mapping by name where the network has several ends."""
+    source = by_name_source(found.reference)
+    if source is None or not is_several(ends):
+        return found
+    try:
+        parts = parts_of_source(source, base or Path())
+    except StudioError:
+        # The loader says what is wrong, where the problems are listed.
+        return found
+    made = mapped_by_name(source, parts, ends)
+    missing = missing_ends(made, ends)
+    notes = [
+        f"{part.key} goes to {' and '.join(name for _, name in uses_of(made, part.key))}"
+        for part in parts
+        if uses_of(made, part.key)
+    ]
+    notes += [f"nothing goes to the {end.title} yet" for end in missing]
+    return Recognised(made, found.kind, tuple(notes))
 
 
 def recognise_pair(first: Path, second: Path, base: Path | None = None) -> Recognised:

@@ -122,13 +122,15 @@ def _text(doc: str, label: str) -> Option[str]:
     return spec(doc, "", read, str, label=label)
 
 
-def _class_names(doc: str) -> Option[str]:
+def class_names_option(doc: str, label: str = "") -> Option[str]:
+    """A list of class names as text with commas between."""
+
     def read(value: object, who: str) -> str:
         if not isinstance(value, str):
             raise ParameterError(f"expected names, got {str(value)[:40]!r}", who=who)
         return ", ".join(_words(value))
 
-    return spec(doc, "", read, str)
+    return spec(doc, "", read, str, label=label)
 
 
 _NUMBERED = "Names of the classes 0, 1, 2 and so on, with commas between; numbers unless given."
@@ -178,7 +180,7 @@ FORMS: dict[str, SourceForm] = {
                 task=choice(_TASK, AUTO, "classes", "regression"),
                 shape=integers("Shape of a sample if each row holds an image: height, "
                                "width, channels.", (), low=1),
-                class_names=_class_names("Labels in the order of the classes, with commas "
+                class_names=class_names_option("Labels in the order of the classes, with commas "
                                          "between; sorted unless given."),
             ),
         ),
@@ -190,7 +192,7 @@ FORMS: dict[str, SourceForm] = {
                 y_key=_text("Name of the array of labels in an archive; the usual names unless "
                             "given.", "Labels"),
                 task=choice(_TASK, AUTO, "classes", "regression"),
-                class_names=_class_names(_NUMBERED),
+                class_names=class_names_option(_NUMBERED),
                 range=numbers("Lowest and highest possible raw value; by default 0 "
                               "and 255 for 8-bit images.", (), label="Raw range"),
             ),
@@ -207,13 +209,13 @@ FORMS: dict[str, SourceForm] = {
                               (), low=1),
                 color_mode=choice("Colour of the samples; automatic: grey if all images are.",
                                   AUTO, "grayscale", "rgb", label="Colour"),
-                class_names=_class_names("Folders in the order of the classes, with commas "
+                class_names=class_names_option("Folders in the order of the classes, with commas "
                                          "between; sorted unless given."),
             ),
         ),
         SourceForm(
             "idx", "IDX files", "file", "The file format of MNIST.",
-            named(class_names=_class_names(_NUMBERED)),
+            named(class_names=class_names_option(_NUMBERED)),
         ),
     )
 }  # fmt: skip

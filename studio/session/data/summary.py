@@ -16,7 +16,7 @@ from studio.engine.train.data.normalization import (
 )
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.settings import TrainingSettings
-from studio.session.data.parts import Part, parts_of
+from studio.session.data.parts import Indices, Part, parts_of
 
 UNEVEN = 3.0
 """How many times larger than the smallest the largest class may be before it is remarked on."""
@@ -107,11 +107,33 @@ def summarise(dataset: Dataset, data: DataSettings, training: TrainingSettings) 
     kept = parts[0]
     whole = len(kept) == len(dataset)
     x = dataset.x if whole else dataset.x[kept.indices]
-    found = feature_statistics(x)
-    norm = make_normalization(data.normalization, x, dataset.value_range)
-    features = _features(found, norm, dataset.feature_names)
+    if dataset.inputs:
+        norm, features = _of_inputs(dataset, None if whole else kept.indices, data)
+    else:
+        norm = make_normalization(data.normalization, x, dataset.value_range)
+        features = _features(feature_statistics(x), norm, dataset.feature_names)
     remarks = _remarks(dataset, parts, features, data)
     return DataSummary(dataset, parts, features, norm, remarks, dataset.sha256)
+
+
+def _of_inputs(
+    dataset: Dataset, indices: Indices | None, data: DataSettings
+) -> tuple[Normalization, tuple[FeatureRow, ...]]:
+    """The features of every input, named after it, and what makes the first of them."""
+    rows: list[FeatureRow] = []
+    norms: list[Normalization] = []
+    for each in dataset.inputs:
+        values = each.values if indices is None else each.values[indices]
+        norm = make_normalization(
+            each.normalization or data.normalization, values, each.value_range
+        )
+        norms.append(norm)
+        found = feature_statistics(values)
+        count = len(found.mean)
+        names = each.feature_names or tuple(map(str, range(count)))
+        names = tuple(f"{each.name} {name}" if count > 1 else each.name for name in names)
+        rows += _features(found, norm, names)
+    return norms[0], tuple(rows)
 
 
 def _features(
@@ -149,7 +171,8 @@ def _remarks(
         shown = ", ".join(constant[:6]) + (" …" if len(constant) > 6 else "")
         found.append(f"constant in the training part: {shown}")
     spread = max(abs(value) for f in features for value in (f.low_in, f.high_in))
-    if data.normalization == "none" and spread > 8.0:
+    plain = all((each.normalization or data.normalization) == "none" for each in dataset.inputs)
+    if data.normalization == "none" and plain and spread > 8.0:
         found.append(
             f"the network gets values up to {spread:.4g} as they are; normalising trains better"
         )

@@ -347,8 +347,8 @@ def test_pictures_map_the_stated_range_to_black_and_white() -> None:
 
 def test_every_option_of_every_loader_can_be_set_in_the_window() -> None:
     """What no form shows, columns excepted, nobody could use without editing the project's file."""
-    # Arrays by input and output are mapped in the project's file so far.
-    mapped = {"inputs", "targets"}
+    # What goes to inputs and outputs, and with which weights, is no plain value.
+    mapped = {"inputs", "targets", "weights"}
     elsewhere = {"path", "x", "y", "images", "labels", "label", "drop"} | mapped
     for source, options in OPTIONS.items():
         shown = {option.name for option in FORMS[source].options}

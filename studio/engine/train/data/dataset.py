@@ -37,6 +37,7 @@ class InputArray:
         value_range: lowest and highest raw value where the kind of data states them.
         normalization: how they are normalised; None as the project says.
         array: name of the array in the file; empty where it has none.
+        feature_names: one per trailing index, or empty.
     """
 
     name: str
@@ -45,6 +46,7 @@ class InputArray:
     value_range: tuple[float, float] | None = None
     normalization: NormalizationKind | None = None
     array: str = ""
+    feature_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

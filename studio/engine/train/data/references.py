@@ -139,6 +139,13 @@ class ReferenceOptions:
     def table(self, key: str) -> list[tuple[str, object]]:
         """The entries of an object, at least one, in the order that a project file has them in."""
         value = self._spec.get(key)
+        if isinstance(value, Mapping) and not value:
+            side = "input" if key == "inputs" else "output"
+            raise DataError(
+                f"nothing is mapped to an {side} of the network",
+                who="data",
+                hint=f"choose what each {side} gets in the Data pane, or list it under {key}",
+            )
         if not isinstance(value, Mapping) or not 0 < len(value) <= MAX_ARRAYS:
             raise self.refuse(key, f"an object of 1 to {MAX_ARRAYS} names")
         return sorted(((str(name), given) for name, given in value.items()), key=itemgetter(0))

@@ -17,6 +17,9 @@ from studio.engine.train.data.references import OPTIONS, open_dataset
 OWN_FIELDS = ("augment", "normalization", "split_seed", "test_fraction")
 MAX_AUGMENTATIONS = 16
 
+BY_NAME: Mapping[str, str] = {"arrays": "array"}
+"""Sources with a part for each input and output by name, and what an entry calls that part."""
+
 
 @dataclass(frozen=True)
 class DataSettings:
@@ -38,8 +41,8 @@ class DataSettings:
 
     @property
     def is_by_name(self) -> bool:
-        """Whether arrays are mapped to inputs and outputs of the network by name."""
-        return self.reference.get("source") == "arrays"
+        """Whether parts of the source are mapped to inputs and outputs of the network by name."""
+        return self.reference.get("source") in BY_NAME
 
     def open(self, base: Path) -> Dataset:
         """The data set; ``base`` is the project's folder. Raises what `open_dataset` raises."""

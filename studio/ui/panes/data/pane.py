@@ -20,6 +20,12 @@ from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 from studio.engine.core.options import Plain
 from studio.session.core.held_out import SHARED_PART
 from studio.session.data.augmentation import AugmentationPreview
+from studio.session.data.mapping import (
+    is_by_name,
+    is_end_option,
+    normalization_rows,
+    target_rows,
+)
 from studio.session.data.sources import (
     NORMALIZATIONS,
     augmentation_row,
@@ -34,6 +40,7 @@ from studio.ui.panes.data.attaching import Attaching, dropped_paths
 from studio.ui.panes.data.changes_view import ChangesView
 from studio.ui.panes.data.class_bars import ClassBars, PartsBar
 from studio.ui.panes.data.columns_editor import ColumnsEditor
+from studio.ui.panes.data.mapping_editor import MappingEditor
 from studio.ui.panes.data.problem_list import ProblemList
 from studio.ui.panes.data.sample_view import SampleView
 from studio.ui.panes.data.source_head import Remarks, SourceHead
@@ -95,6 +102,7 @@ class DataPane(PaneFrame):
         self.bars.chosen.connect(self.samples.show_class)
         self.source_form = Form(data.set_option, self._reset_option)
         self.columns = ColumnsEditor(data)
+        self.mapping = MappingEditor(data)
         self.parts = PartsBar()
         self.shared = QLabel(SHARED_PART.capitalize())
         self.shared.setObjectName("shared_part")
@@ -114,7 +122,7 @@ class DataPane(PaneFrame):
                 ("Problems", (self.problems,)),
                 ("Samples", (self.samples,)),
                 ("Classes", (self.bars,)),
-                ("Source", (self.source_form, self.columns)),
+                ("Source", (self.mapping, self.source_form, self.columns)),
                 ("Split", (self.parts, self.shared, self.split_form)),
                 ("Normalisation", (self.norm_form, self.features)),
                 ("Augmentation", (self.changes_form, self.changes)),
@@ -191,7 +199,12 @@ class DataPane(PaneFrame):
     def _show_source(self) -> None:
         data = self._data
         form = data.form
+        is_mapped = is_by_name(data.data)
         rows = () if form is None else source_rows(form, data.data)
+        if is_mapped:
+            rows = (*rows, *target_rows(data.data))
+            self.mapping.show_parts()
+        self.mapping.setVisible(is_mapped)
         self.source_form.show_rows(rows)
         self.source_form.setVisible(bool(rows))
         shown = (data.columns, str(data.data.get("label")), str(data.data.get("drop")))
@@ -200,7 +213,7 @@ class DataPane(PaneFrame):
             if data.columns:
                 self.columns.show_columns(data.columns)
         self.columns.setVisible(bool(data.columns))
-        self.sections["Source"].setVisible(bool(rows) or bool(data.columns))
+        self.sections["Source"].setVisible(bool(rows) or bool(data.columns) or is_mapped)
 
     def _show_split(self) -> None:
         summary, section = self._data.summary, self.sections["Split"]
@@ -216,8 +229,10 @@ class DataPane(PaneFrame):
         summary, section = self._data.summary, self.sections["Normalisation"]
         if summary is not None:
             plain = self._data.data
-            self.norm_form.show_rows([normalization_row(plain)])
-            section.set_note(NORMALIZATIONS[str(plain.get("normalization", "none"))])
+            rows = normalization_rows(plain) or (normalization_row(plain),)
+            self.norm_form.show_rows(rows)
+            kinds = {str(each.row.value) for each in self.norm_form.rows}
+            section.set_note(NORMALIZATIONS[kinds.pop()] if len(kinds) == 1 else "by input")
             self.features.show_features(summary.features)
         section.setVisible(summary is not None)
 
@@ -240,9 +255,15 @@ class DataPane(PaneFrame):
     # -- changing -------------------------------------------------------------------------------
 
     def _set_field(self, name: str, value: Plain, key: str) -> None:
-        self._data.set_field(name, value, key)
+        if is_end_option(name):
+            self._data.set_option(name, value, key)
+        else:
+            self._data.set_field(name, value, key)
 
     def _reset_field(self, name: str) -> None:
+        if is_end_option(name):
+            self._data.set_option(name, None)
+            return
         row = next(
             row.row for form in (self.split_form, self.norm_form) for row in form.rows
             if row.row.option.name == name
@@ -251,7 +272,9 @@ class DataPane(PaneFrame):
 
     def _reset_option(self, name: str) -> None:
         form = self._data.form
-        if form is not None:
+        if is_end_option(name):
+            self._data.set_option(name, None)
+        elif form is not None:
             self._data.set_option(name, form.option(name).default)
 
     def _skipped(self, path: Path, count: int) -> None:

@@ -100,7 +100,7 @@ class SourceHead(QWidget):
         else:
             text = form.about if summary is None else line_of(summary)
         self._line.setText(text)
-        offer = data.offer if data.status == "ready" else None
+        offer = data.offer if data.status in ("ready", "failed") else None
         if offer is None:
             self._put_away(self.offer)
         else:

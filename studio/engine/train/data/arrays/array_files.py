@@ -9,6 +9,7 @@ import numpy as np
 from studio.engine.core.errors import EmptyDataError
 from studio.engine.formats import npy
 from studio.engine.formats.byte_source import ByteSource
+from studio.engine.formats.npy import NpyHeader
 from studio.engine.formats.npz import ArrayArchive
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular
@@ -52,6 +53,10 @@ class DataArchive:
     def read(self, key: str) -> Array:
         """The array called ``key``; FormatError if missing or damaged, DataError if empty."""
         return _usable(self._archive.read(key), f"{self._who}/{key}")
+
+    def header(self, key: str) -> NpyHeader:
+        """Shape and type of the array called ``key``, without reading its elements."""
+        return self._archive.header(key)
 
 
 @contextmanager

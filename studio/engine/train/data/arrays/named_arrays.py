@@ -174,7 +174,9 @@ def load_named_arrays(
 
 
 def _input(archive: DataArchive, path: Path, wanted: NamedArray) -> InputArray:
-    values, kind = as_samples(archive.read(wanted.array), f"{path.name}/{wanted.array}")
+    raw = archive.read(wanted.array)
+    raw = raw[:, np.newaxis] if raw.ndim == 1 else raw
+    values, kind = as_samples(raw, f"{path.name}/{wanted.array}")
     pixels = (0.0, 255.0) if kind == "images" and values.dtype.name == "uint8" else None
     normalization = parse_kind(wanted.normalization) if wanted.normalization else None
     span = wanted.value_range or pixels
@@ -204,3 +206,13 @@ def _weight(archive: DataArchive, path: Path, wanted: NamedArray) -> WeightArray
         row = int(np.argmax((values < 0).reshape(len(values), -1).any(axis=1)))
         raise DataError(f"expected weights of at least 0, got less in sample {row}", who=who)
     return WeightArray(wanted.name, values)
+
+
+def input_shape(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> tuple[int, ...] | None:
+    """Shape of one sample of an array as an input; None where it makes none."""
+    if not shape or 0 in shape or dtype.kind not in "biuf":
+        return None
+    if len(shape) == 1:
+        return (1,)
+    pictures = len(shape) == 3 and dtype.kind == "u" and dtype.itemsize == 1
+    return (*shape[1:], 1) if pictures else shape[1:]

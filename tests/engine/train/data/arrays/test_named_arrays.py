@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import StudioError
+from studio.engine.train.data.arrays.named_arrays import input_shape
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.references import open_dataset
 
@@ -97,7 +98,7 @@ def test_sample_weights_go_with_their_samples(tmp_path: Path) -> None:
     ("changes", "arrays", "words"),
     [
         ({"inputs": {"left": "number"}}, {}, "no array 'number' for 'left': the archive holds"),
-        ({"inputs": {}}, {}, "option inputs of source arrays must be an object of 1 to 64"),
+        ({"inputs": {}}, {}, "nothing is mapped to an input of the network"),
         ({"inputs": ["left"]}, {}, "must be an object"),
         ({"targets": None}, {}, "option targets of source arrays must be an object"),
         ({"inputs": {"left": 3}}, {}, "input 'left'] expected the name of an array"),
@@ -129,7 +130,6 @@ def test_sample_weights_go_with_their_samples(tmp_path: Path) -> None:
         ({}, {"numbers": np.array([{}] * ROWS, dtype=object)}, "object"),
         ({}, {"numbers": np.zeros((0, 3))}, "empty"),
         ({}, {"numbers": np.full((ROWS, 3), np.nan)}, "must be a finite number"),
-        ({}, {"numbers": np.zeros(ROWS)}, "samples must have shape [n, …]"),
         ({}, {"words": np.full(ROWS, "maybe")}, "none of the 2 stated"),
         ({}, {"sizes": np.zeros((ROWS, 2, 2))}, "data.npz/sizes"),
         ({"path": "../data.npz"}, {}, "must stay inside"),
@@ -150,3 +150,21 @@ def test_a_damaged_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(StudioError, match=r"data\.npz"):
         open_dataset(REFERENCE, tmp_path)
+
+
+def test_an_array_of_one_number_a_sample_is_an_input_of_one(tmp_path: Path) -> None:
+    found = opened(tmp_path, numbers=np.arange(ROWS))
+    left = found.inputs[0]
+    assert (left.values.shape, left.values.dtype) == ((ROWS, 1), np.int32)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.zeros(ROWS), np.zeros((ROWS, 3)), np.zeros((ROWS, 4, 4), np.uint8),
+        np.zeros((ROWS, 4, 4)), np.zeros((ROWS, 4, 4, 3), np.uint8), np.zeros((ROWS, 5, 6, 7, 2)),
+    ],
+)  # fmt: skip
+def test_the_shape_of_a_sample_is_known_from_the_header(tmp_path: Path, array: np.ndarray) -> None:
+    found = opened(tmp_path, numbers=array)
+    assert input_shape(array.shape, array.dtype) == found.inputs[0].values.shape[1:]

@@ -1,0 +1,300 @@
+"""Which part of a source (array, column, folder) goes to which input or output of the network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from studio.engine.core.errors import DataError
+from studio.engine.core.options import Option, Plain, choice
+from studio.engine.core.tensor import Shape
+from studio.engine.train.data.normalization import KINDS
+from studio.engine.train.project.data_settings import BY_NAME
+from studio.session.core.option_rows import Row, row_of
+from studio.session.data.sources import AUTO, NORMALIZATIONS, class_names_option
+from studio.session.document.flow import flow_of
+from studio.session.document.layer_types import is_input
+from studio.session.document.resolve import resolve
+from studio.session.document.state import DocumentState
+
+Side: TypeAlias = Literal["inputs", "targets"]
+
+SIDES: tuple[Side, ...] = ("inputs", "targets")
+
+
+@dataclass(frozen=True)
+class SourcePart:
+    """One array, column or folder of a source.
+
+    Attributes:
+        key: its name in the source.
+        about: shape and type, or what it holds, in a few words.
+        sample_shape: shape of one sample as an input takes it; None where it makes none.
+        normalization: what suits it as an input.
+        detail: more about it, for a tip.
+    """
+
+    key: str
+    about: str
+    sample_shape: Shape | None = None
+    normalization: str = "none"
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class End:
+    """An input or output of the network.
+
+    Attributes:
+        side: which of them.
+        name: its name.
+        shape: of one sample; None while it is unknown.
+    """
+
+    side: Side
+    name: str
+    shape: Shape | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is called in lists."""
+        return f"{'input' if self.side == 'inputs' else 'output'} {self.name}"
+
+
+Ends: TypeAlias = tuple[End, ...]
+
+
+def ends_of(state: DocumentState) -> Ends:
+    """Inputs and outputs of the network, those of the drawing that data may go to."""
+    resolved, flow = resolve(state), flow_of(state)
+    entries = [i for i in resolved.inputs if is_input(state.nodes[i])]
+    reached = [i for i in entries if i in resolved.reached] or entries
+    outputs = resolved.outputs or resolved.ends
+    return (
+        *(End("inputs", state.nodes[i].name, flow.shape(i)) for i in reached),
+        *(End("targets", state.nodes[i].name, flow.shape(i)) for i in outputs),
+    )
+
+
+def is_several(ends: Ends) -> bool:
+    """Whether a network has more than one input or more than one output."""
+    return any(sum(end.side == side for end in ends) > 1 for side in SIDES)
+
+
+def is_by_name(reference: Mapping[str, object]) -> bool:
+    """Whether a source maps its parts to inputs and outputs by name."""
+    return reference.get("source") in BY_NAME
+
+
+def mapped(reference: Mapping[str, object], side: Side) -> dict[str, tuple[str, ...]]:
+    """The parts each input or output takes; empty for a source without such a mapping."""
+    given, key = reference.get(side), BY_NAME.get(str(reference.get("source")), "")
+    if not key or not isinstance(given, Mapping):
+        return {}
+    return {str(name): _keys(str(name), entry, key) for name, entry in given.items()}
+
+
+def uses_of(reference: Mapping[str, object], part: str) -> tuple[tuple[Side, str], ...]:
+    """The inputs and outputs that a part of the source goes to."""
+    return tuple(
+        (side, name)
+        for side in SIDES
+        for name, keys in mapped(reference, side).items()
+        if part in keys
+    )
+
+
+def with_use(
+    reference: Mapping[str, Plain], part: SourcePart, side: Side, name: str, *, used: bool
+) -> dict[str, Plain]:
+    """The reference with a part given to an input or output, or taken from it.
+
+    An array or folder takes the place of the one before; a column is added to those before. An
+    input or output that nothing is left for has no entry.
+    """
+    key, table = BY_NAME[str(reference["source"])], _table(reference, side)
+    entry = _fields(name, table.get(name), key)
+    before = _keys(name, table.get(name), key)
+    kept = [each for each in before if each != part.key] if key == "columns" else []
+    chosen = [*kept, part.key] if used else [each for each in before if each != part.key]
+    if not chosen:
+        table.pop(name, None)
+    else:
+        if not before and side == "inputs" and part.normalization != "none":
+            entry["normalization"] = part.normalization
+        entry[key] = list(chosen) if key == "columns" else chosen[0]
+        table[name] = _short(entry, key)
+    return {**reference, side: table}
+
+
+def without_use(reference: Mapping[str, Plain], part: str) -> dict[str, Plain]:
+    """The reference with a part that nothing takes."""
+    made = dict(reference)
+    for side, name in uses_of(reference, part):
+        made = with_use(made, SourcePart(part, ""), side, name, used=False)
+    return made
+
+
+def mapped_by_name(
+    reference: Mapping[str, Plain], parts: Sequence[SourcePart], ends: Ends
+) -> dict[str, Plain]:
+    """A source by name whose parts go to the inputs and outputs they are named after.
+
+    A part goes to the input or output of its name, in whichever case. An input without one gets the
+    only part left that has its shape; an only output without one gets the only part left.
+    """
+    made: dict[str, Plain] = {**reference, "inputs": {}, "targets": {}}
+    left = {part.key: part for part in parts}
+    waiting = []
+    for end in ends:
+        found = left.get(end.name) or _only(
+            p for p in left.values() if p.key.casefold() == end.name.casefold()
+        )
+        if found is None:
+            waiting.append(end)
+            continue
+        del left[found.key]
+        made = with_use(made, found, end.side, end.name, used=True)
+    for end in waiting:
+        fits = [p for p in left.values() if end.side == "inputs" and p.sample_shape == end.shape]
+        alone = len(waiting) == 1 and end.side == "targets"
+        found = _only(left.values()) if alone else _only(fits)
+        if found is not None:
+            del left[found.key]
+            made = with_use(made, found, end.side, end.name, used=True)
+    return made
+
+
+def missing_ends(reference: Mapping[str, object], ends: Ends) -> Ends:
+    """Inputs and outputs of the network that nothing is mapped to."""
+    return tuple(end for end in ends if not mapped(reference, end.side).get(end.name))
+
+
+def stray_names(reference: Mapping[str, object], ends: Ends) -> tuple[tuple[Side, str], ...]:
+    """Names with data that are no inputs or outputs of the network."""
+    known = {(end.side, end.name) for end in ends}
+    return tuple(
+        (side, name)
+        for side in SIDES
+        for name in mapped(reference, side)
+        if (side, name) not in known
+    )
+
+
+# -- options of an input or output ------------------------------------------------------------
+
+
+def normalization_rows(data: Mapping[str, Plain]) -> tuple[Row, ...]:
+    """How each input of a source by name is normalised."""
+    usual = data.get("normalization", "none")
+    return tuple(
+        row_of(_normalization(name), _entry(data, "inputs", name).get("normalization", usual))
+        for name in mapped(data, "inputs")
+    )
+
+
+def target_rows(data: Mapping[str, Plain]) -> tuple[Row, ...]:
+    """Whether each output of a source by name has classes, and how they are called."""
+    rows = []
+    for name in mapped(data, "targets"):
+        entry = _entry(data, "targets", name)
+        names = entry.get("class_names", [])
+        shown = ", ".join(map(str, names)) if isinstance(names, list | tuple) else ""
+        rows.append(row_of(_task(name), entry.get("task", AUTO)))
+        rows.append(row_of(_class_names(name), shown))
+    return tuple(rows)
+
+
+def with_end_option(reference: Mapping[str, Plain], option: str, value: object) -> dict[str, Plain]:
+    """A reference with one option of an input or output changed.
+
+    Args:
+        reference: source and options.
+        option: ``normalization:name``, ``task:name`` or ``class_names:name``.
+        value: None for the default.
+
+    Raises:
+        ParameterError: the value is out of its range.
+        DataError: nothing is mapped to that input or output.
+    """
+    field, _, name = option.partition(":")
+    side: Side = "inputs" if field == "normalization" else "targets"
+    table, key = _table(reference, side), BY_NAME[str(reference["source"])]
+    if name not in table:
+        raise DataError(f"nothing is mapped to {name!r}", who="data")
+    entry = _fields(name, table[name], key)
+    made = {"normalization": _normalization, "task": _task, "class_names": _class_names}[field]
+    row = made(name)
+    found = row.default if value is None else row.check(value, name)
+    entry.pop(field, None)
+    if field == "class_names":
+        words = [word.strip() for word in str(found).split(",") if word.strip()]
+        if words:
+            entry[field] = list(words)
+    elif field == "normalization" or found != row.default:
+        entry[field] = row.plain(found)
+    table[name] = _short(entry, key)
+    return {**reference, side: table}
+
+
+def is_end_option(name: str) -> bool:
+    """Whether `with_end_option` changes it."""
+    return ":" in name
+
+
+def _normalization(name: str) -> Option[Any]:
+    return choice(
+        f"How raw values of the input {name} are scaled, by statistics of the training part: "
+        + ", ".join(f"{kind} ({what})" for kind, what in NORMALIZATIONS.items()) + ".", *KINDS,
+        label=name,
+    ).named(f"normalization:{name}")  # fmt: skip
+
+
+def _task(name: str) -> Option[Any]:
+    return choice(
+        f"Whether the output {name} has classes or numbers; automatic goes by the type: whole "
+        "numbers and text are classes.", AUTO, "classes", "regression", label=name,
+    ).named(f"task:{name}")  # fmt: skip
+
+
+def _class_names(name: str) -> Option[Any]:
+    doc = f"Names of the classes of the output {name} in order, with commas between."
+    return class_names_option(doc, f"{name} classes").named(f"class_names:{name}")
+
+
+# -- entries ----------------------------------------------------------------------------------
+
+
+def _only(parts: Iterable[SourcePart]) -> SourcePart | None:
+    found = list(parts)
+    return found[0] if len(found) == 1 else None
+
+
+def _table(reference: Mapping[str, Plain], side: Side) -> dict[str, Plain]:
+    given = reference.get(side)
+    return dict(given) if isinstance(given, Mapping) else {}
+
+
+def _entry(data: Mapping[str, Plain], side: Side, name: str) -> dict[str, Plain]:
+    key = BY_NAME[str(data["source"])]
+    return _fields(name, _table(data, side).get(name), key)
+
+
+def _fields(name: str, entry: object, key: str) -> dict[str, Plain]:
+    """An entry with every option by name, however short it was written."""
+    if isinstance(entry, Mapping):
+        return {key: name, **entry} if key not in entry and key != "columns" else dict(entry)
+    return {} if entry is None else {key: entry}  # type: ignore[dict-item]
+
+
+def _short(entry: dict[str, Plain], key: str) -> Plain:
+    """An entry as briefly as it can be written."""
+    return entry[key] if set(entry) == {key} else entry
+
+
+def _keys(name: str, entry: object, key: str) -> tuple[str, ...]:
+    found = _fields(name, entry, key).get(key)
+    if isinstance(found, list | tuple):
+        return tuple(map(str, found))
+    return () if found is None else (str(found),)

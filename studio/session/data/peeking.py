@@ -1,0 +1,69 @@
+"""The parts of a source that can go to inputs and outputs, by name: looked at, not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from studio.engine.core.options import Plain
+from studio.engine.train.data.arrays.array_files import open_npz
+from studio.engine.train.data.arrays.named_arrays import MAX_ARRAYS, input_shape
+from studio.engine.train.data.source_files import resolve_source
+from studio.session.data.mapping import SourcePart
+from studio.session.data.sources import default_normalization
+
+_ARCHIVES = ("npz", "arrays")
+
+
+def has_parts(reference: Mapping[str, object]) -> bool:
+    """Whether a source has parts that can go to inputs and outputs by name."""
+    return by_name_source(reference) is not None
+
+
+def by_name_source(reference: Mapping[str, object]) -> dict[str, Plain] | None:
+    """The source whose parts are mapped by name that reads the same files, without a mapping."""
+    path = reference.get("path")
+    if not isinstance(path, str) or not path:
+        return None
+    if reference.get("source") in _ARCHIVES:
+        return {"source": "arrays", "path": path}
+    return None
+
+
+def parts_of_source(reference: Mapping[str, object], folder: Path) -> tuple[SourcePart, ...]:
+    """The parts of a source; none where it has no parts to choose.
+
+    Raises:
+        StudioError: what the file cannot be opened for.
+    """
+    source = by_name_source(reference)
+    if source is None:
+        return ()
+    return array_parts(resolve_source(folder, str(source["path"])))
+
+
+def array_parts(path: Path) -> tuple[SourcePart, ...]:
+    """The arrays of an archive by their headers; raises what opening it raises."""
+    with open_npz(path) as archive:
+        headers = {key: archive.header(key) for key in archive.keys[:MAX_ARRAYS]}
+    return tuple(_array(key, header.shape, header.dtype) for key, header in headers.items())
+
+
+def _array(key: str, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> SourcePart:
+    sample = input_shape(shape, dtype)
+    is_picture = sample is not None and len(sample) == 3 and sample[2] in (1, 3, 4)
+    pixels = is_picture and dtype.name == "uint8"
+    normalization = "none"
+    if dtype.kind == "f" or pixels:
+        normalization = default_normalization("images" if pixels else "table", has_range=pixels)
+    kind = "text" if dtype.kind == "U" else dtype.name
+    rows = f"{shape[0]:,}" if shape else "no"
+    return SourcePart(
+        key,
+        f"{list(shape)} {kind}",
+        sample,
+        normalization,
+        f"{rows} samples of {kind}" if len(shape) < 2 else f"{rows} samples of {list(shape[1:])}",
+    )

@@ -1,0 +1,169 @@
+"""Which array, column or folder goes to which input or output of the network."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.session.data.data import DataModel
+from studio.session.data.mapping import (
+    Ends,
+    Side,
+    SourcePart,
+    missing_ends,
+    stray_names,
+    uses_of,
+)
+from studio.widgets import theme
+from studio.widgets.labels.elided_button import ElidedButton
+from studio.widgets.labels.elided_label import ElidedLabel
+
+_HEADINGS = {"arrays": ("array", "shape"), "columns": ("column", "holds"),
+             "folders": ("folder", "holds")}  # fmt: skip
+_UNUSED = "not used"
+
+
+class MappingEditor(QWidget):
+    """A row for each part of the source, with a menu of the inputs and outputs it can go to.
+
+    Args:
+        data: the data of the project.
+        parent: the widget it stands in.
+    """
+
+    def __init__(self, data: DataModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("mapping_editor")
+        self._data = data
+        self._shown: object = None
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(2)
+        self._grid.setColumnStretch(0, 3)
+        self._grid.setColumnStretch(1, 3)
+        self._grid.setColumnStretch(2, 4)
+        self._missing = QLabel(self)
+        self._missing.setObjectName("mapping_missing")
+        self._missing.setProperty("role", "error")
+        self._missing.setFont(theme.font("small"))
+        self._missing.setWordWrap(True)
+        self.by_name = ElidedButton("Map by name", _BY_NAME_TIP, self)
+        self.by_name.setObjectName("map_by_name")
+        self.by_name.clicked.connect(lambda: self._change(data.map_by_name))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(self._grid)
+        column.addWidget(self._missing)
+        column.addWidget(self.by_name)
+
+    def show_parts(self) -> None:
+        """Show the parts of the source and where each goes."""
+        data, ends = self._data, self._data.ends
+        reference = data.data
+        shown = (data.parts, ends, reference.get("source"), str(reference.get("inputs")),
+                 str(reference.get("targets")))  # fmt: skip
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._fill(ends)
+        said = [f"Nothing goes to the {end.title}." for end in missing_ends(reference, ends)]
+        said += [
+            f"There is no {'input' if side == 'inputs' else 'output'} {name}, which data is "
+            "mapped to."
+            for side, name in stray_names(reference, ends)
+        ]
+        self._say(said)
+        self.by_name.setVisible(bool(data.parts))
+
+    def _fill(self, ends: Ends) -> None:
+        held = self.focusWidget()
+        focused = held.objectName() if held is not None and held.hasFocus() else ""
+        while self._grid.count():
+            item = self._grid.takeAt(0)
+            widget = item.widget() if item is not None else None
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        headings = _HEADINGS.get(str(self._data.data.get("source")), ("part", "shape"))
+        for place, text in enumerate((*headings, "goes to")):
+            label = QLabel(text, self)
+            label.setProperty("role", "faint")
+            label.setFont(theme.font("small"))
+            self._grid.addWidget(label, 0, place)
+        for line, part in enumerate(self._data.parts, 1):
+            self._add_row(line, part, ends)
+        if focused:
+            again = self.findChild(QPushButton, focused)
+            if again is not None:
+                again.setFocus()
+
+    def _add_row(self, line: int, part: SourcePart, ends: Ends) -> None:
+        name, about = ElidedLabel(self), ElidedLabel(self)
+        name.set_text(part.key)
+        about.set_text(part.about)
+        about.setToolTip(part.detail)
+        about.setProperty("role", "soft")
+        uses = uses_of(self._data.data, part.key)
+        text = ", ".join(name for _, name in uses) or _UNUSED
+        button = ElidedButton(text, f"Inputs and outputs that get {part.key}.", self)
+        button.setObjectName(f"goes_to_{part.key}")
+        button.setAccessibleName(f"{part.key} goes to {text}")
+        button.setMenu(self._menu(part, uses, ends, button))
+        self._grid.addWidget(name, line, 0)
+        self._grid.addWidget(about, line, 1)
+        self._grid.addWidget(button, line, 2)
+
+    def _menu(
+        self, part: SourcePart, uses: tuple[tuple[Side, str], ...], ends: Ends, parent: QWidget
+    ) -> QMenu:
+        menu = QMenu(parent)
+        menu.setObjectName(f"menu_{part.key}")
+        known = [(end.side, end.name, end.title) for end in ends]
+        known += [
+            (side, name, f"{name} (not in the network)")
+            for side, name in uses
+            if (side, name) not in {(each[0], each[1]) for each in known}
+        ]
+        side_before = ""
+        for side, name, title in known:
+            if side_before and side != side_before:
+                menu.addSeparator()
+            side_before = side
+            is_on = (side, name) in uses
+            action = _checkable(menu, title, is_on=is_on)
+            take = partial(self._data.use, part, side, name, used=not is_on)
+            action.triggered.connect(partial(self._change, take))
+        if known:
+            menu.addSeparator()
+        action = _checkable(menu, _UNUSED.capitalize(), is_on=not uses)
+        if uses:
+            action.triggered.connect(partial(self._change, partial(self._data.leave_out, part)))
+        return menu
+
+    def _change(self, change: object, *_: object) -> None:
+        try:
+            change()  # type: ignore[operator]
+        except StudioError as error:
+            self._say([error.message])
+
+    def _say(self, texts: list[str]) -> None:
+        self._missing.setText("\n".join(texts))
+        self._missing.setVisible(bool(texts))
+
+
+def _checkable(menu: QMenu, text: str, *, is_on: bool) -> QAction:
+    action = menu.addAction(text.replace("&", "&&"))
+    action.setCheckable(True)
+    action.setChecked(is_on)
+    return action
+
+
+_BY_NAME_TIP = (
+    "Give each array, column or folder to the input or output of the same name; the rest by shape "
+    "where only one fits."
+)

@@ -1,0 +1,233 @@
+"""Parts of a source mapped to inputs and outputs of the network, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studio.engine.core.errors import StudioError
+from studio.session.data.mapping import ends_of, mapped, mapped_by_name, missing_ends
+from studio.session.data.peeking import array_parts
+from studio.session.document.edits.layers import rename
+from studio.session.document.edits.sections import data_of
+from studio.session.document.state import DocumentState
+from tests.session.data.test_model import DataDesk
+from tests.session.document.faulty_parts import graph, marked, plain
+
+ROWS = 60
+
+
+@pytest.fixture
+def desk() -> Iterator[DataDesk]:
+    made = DataDesk()
+    yield made
+    made.tasks.close()
+
+
+def network() -> DocumentState:
+    """Two inputs and two outputs: left and right, kind and size."""
+    return graph(
+        ("left", "Input", "", {"shape": [3]}),
+        ("right", "Input", "", {"shape": [4, 4, 1]}),
+        ("flat", "Flatten", "right", {}),
+        plain("joined", "Concatenate", "left", "flat"),
+        ("kind", "Dense", "joined", {"units": 2, "activation": "softmax"}),
+        ("size", "Dense", "joined", {"units": 1}),
+        change=marked("kind", "size"),
+    )
+
+
+def arrays(**changes: object) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    left = rng.normal(size=(ROWS, 3))
+    made: dict[str, object] = {
+        "left": left,
+        "RIGHT": rng.integers(0, 256, (ROWS, 4, 4)).astype(np.uint8),
+        "kind": (left.sum(1) > 0).astype(np.int64),
+        "size": left[:, 0],
+        "other": np.zeros((ROWS, 9), np.int32),
+    }
+    made.update(changes)
+    return {name: np.asarray(value) for name, value in made.items() if value is not None}
+
+
+def attached(desk: DataDesk, folder: Path, **changes: object) -> None:
+    path = folder / "scenes.npz"
+    np.savez(path, **arrays(**changes))
+    desk.document.apply("network", network())
+    desk.data.attach_path(path)
+    desk.settle()
+
+
+def problems(desk: DataDesk) -> set[tuple[str, str]]:
+    return {(p.id, p.node) for p in desk.document.report.problems}
+
+
+def test_arrays_go_to_what_is_named_like_them(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path)
+    assert desk.data.status == "ready"
+    assert desk.data.data["source"] == "arrays"
+    assert desk.data.data["inputs"] == {
+        "left": {"array": "left", "normalization": "standard"},
+        "right": {"array": "RIGHT", "normalization": "unit"},
+    }
+    assert desk.data.data["targets"] == {"kind": "kind", "size": "size"}
+    assert [part.key for part in desk.data.parts] == ["left", "RIGHT", "kind", "size", "other"]
+    assert desk.data.parts[1].about == "[60, 4, 4] uint8"
+    assert not problems(desk)
+    summary = desk.data.summary
+    assert summary is not None
+    assert [row.name for row in summary.features] == ["left 0", "left 1", "left 2", "right"]
+    assert abs(summary.features[0].low_in) < 5
+    assert summary.features[3].high_in == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_part_is_given_taken_and_given_to_two(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path)
+    other = desk.data.parts[4]
+    desk.data.use(other, "inputs", "left")
+    desk.settle()
+    assert mapped(desk.data.data, "inputs")["left"] == ("other",)
+    assert ("data.input_shape", "left") in problems(desk)
+    offer = desk.data.offer
+    assert offer is not None
+    assert offer.text == "Set left to [9]"
+    desk.data.take_offer()
+    assert not problems(desk)
+    desk.data.leave_out(desk.data.parts[2])
+    desk.settle()
+    assert ("data.no_target_array", "kind") in problems(desk)
+    assert [end.name for end in missing_ends(desk.data.data, desk.data.ends)] == ["kind"]
+    desk.data.use(desk.data.parts[3], "targets", "kind")
+    desk.settle()
+    assert mapped(desk.data.data, "targets") == {"kind": ("size",), "size": ("size",)}
+    desk.data.map_by_name()
+    assert mapped(desk.data.data, "targets") == {"kind": ("kind",), "size": ("size",)}
+
+
+def test_options_of_inputs_and_outputs(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path)
+    desk.data.set_option("normalization:left", "none")
+    desk.data.set_option("class_names:kind", "small, large")
+    desk.data.set_option("task:size", "regression")
+    desk.settle()
+    assert desk.data.data["inputs"]["left"] == {"array": "left", "normalization": "none"}
+    assert desk.data.data["targets"] == {
+        "kind": {"array": "kind", "class_names": ["small", "large"]},
+        "size": {"array": "size", "task": "regression"},
+    }
+    assert desk.data.dataset is not None
+    assert desk.data.dataset.targets[0].class_names == ("small", "large")
+    desk.data.set_option("task:size", None)
+    desk.data.set_option("class_names:kind", None)
+    assert desk.data.data["targets"] == {"kind": "kind", "size": "size"}
+    with pytest.raises(StudioError):
+        desk.data.set_option("normalization:left", "sideways")
+    with pytest.raises(StudioError, match="nothing is mapped"):
+        desk.data.set_option("task:none", "classes")
+
+
+def test_a_renamed_input_keeps_its_data(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path)
+    desk.document.apply("rename", rename(desk.document.state, "left", "position"))
+    desk.settle()
+    assert mapped(desk.data.data, "inputs") == {"position": ("left",), "right": ("RIGHT",)}
+    assert not problems(desk)
+    desk.document.undo()
+    desk.settle()
+    assert mapped(desk.data.data, "inputs") == {"left": ("left",), "right": ("RIGHT",)}
+
+
+def test_data_of_a_name_that_is_gone_is_repaired(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path)
+    data = data_of(desk.document.state)
+    assert data is not None
+    made = dict(desk.data.data)
+    made["inputs"] = {"position": "left", "right": "RIGHT"}
+    desk.data.attach(made)
+    desk.settle()
+    found = {p.id: p for p in desk.document.report.problems}
+    assert set(found) == {"data.no_input_array"}
+    stray = found["data.no_input_array"]
+    state = stray.fixes[0].apply(desk.document.state)
+    desk.document.apply("repair", state)
+    desk.settle()
+    assert not problems(desk)
+
+
+def test_samples_and_labels_are_offered_a_mapping(desk: DataDesk, tmp_path: Path) -> None:
+    path = tmp_path / "scenes.npz"
+    np.savez(path, **arrays(x=np.ones((ROWS, 3)), y=np.arange(ROWS) % 2))
+    desk.data.attach_path(path)
+    desk.settle()
+    assert desk.data.data["source"] == "npz"
+    desk.document.apply("network", network().replaced(data=desk.document.state.data))
+    desk.settle()
+    assert ("data.several_inputs", "right") in problems(desk)
+    offer = desk.data.offer
+    assert offer is not None
+    desk.data.take_offer()
+    desk.settle()
+    assert desk.data.data["source"] == "arrays"
+    assert not problems(desk)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"left": np.zeros((ROWS - 1, 3))}, "same number of samples"),
+        ({"left": np.full((ROWS, 3), np.nan)}, "finite number"),
+        ({"left": np.array(["a", "b"] * (ROWS // 2))}, "expected numbers"),
+        ({"left": np.zeros((0, 3))}, "array is empty"),
+        ({"size": np.full(ROWS, np.inf)}, "label of sample 0 is not a finite number"),
+    ],
+)
+def test_arrays_that_make_no_data_are_refused_by_name(
+    desk: DataDesk, tmp_path: Path, changes: dict[str, object], said: str
+) -> None:
+    attached(desk, tmp_path)
+    np.savez(tmp_path / "scenes.npz", **arrays(**changes))
+    desk.data.reload()
+    desk.settle()
+    assert desk.data.status == "failed"
+    assert desk.data.error is not None
+    assert said in desk.data.error.message
+    name = next(iter(changes))
+    assert name in f"{desk.data.error.who} {desk.data.error.message}"
+    assert desk.data.parts, "the mapping can still be changed"
+
+
+def test_a_missing_array_is_named(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path)
+    np.savez(tmp_path / "scenes.npz", **arrays(size=None))
+    desk.data.reload()
+    desk.settle()
+    assert desk.data.error is not None
+    assert "there is no array 'size' for 'size'" in desk.data.error.message
+
+
+def test_nothing_named_alike_says_what_is_missing(desk: DataDesk, tmp_path: Path) -> None:
+    path = tmp_path / "parts.npz"
+    np.savez(path, a=np.zeros((ROWS, 7)), b=np.zeros((ROWS, 8)), c=np.zeros(ROWS))
+    desk.document.apply("network", network())
+    desk.data.attach_path(path)
+    desk.settle()
+    assert desk.data.status == "failed"
+    assert desk.data.error is not None
+    assert desk.data.error.message == "nothing is mapped to an input of the network"
+    assert [part.key for part in desk.data.parts] == ["a", "b", "c"]
+    assert len(missing_ends(desk.data.data, desk.data.ends)) == 4
+
+
+def test_an_input_without_a_name_alike_gets_what_has_its_shape(tmp_path: Path) -> None:
+    path = tmp_path / "parts.npz"
+    np.savez(path, a=np.zeros((ROWS, 3)), b=np.zeros((ROWS, 4, 4, 1)), kind=np.arange(ROWS) % 2,
+             last=np.zeros(ROWS))  # fmt: skip
+    made = mapped_by_name(
+        {"source": "arrays", "path": "parts.npz"}, array_parts(path), ends_of(network())
+    )
+    assert mapped(made, "inputs") == {"left": ("a",), "right": ("b",)}
+    assert mapped(made, "targets") == {"kind": ("kind",)}
