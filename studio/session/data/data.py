@@ -17,17 +17,7 @@ from studio.engine.train.project.trusted_data import UntrustedDataError
 from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 from studio.session.data.cache import DatasetCache
 from studio.session.data.columns import ColumnPeek
-from studio.session.data.mapping import (
-    Ends,
-    Side,
-    SourcePart,
-    ends_of,
-    is_end_option,
-    mapped_by_name,
-    with_end_option,
-    with_use,
-    without_use,
-)
+from studio.session.data.mapping import SourcePart, is_end_option
 from studio.session.data.offers import DataOffer, input_offer, mapping_offer, named_input_offer
 from studio.session.data.opening import (
     Attachment,
@@ -38,6 +28,7 @@ from studio.session.data.opening import (
     look_at,
     wanted_of,
 )
+from studio.session.data.part_mapping import PartMapping
 from studio.session.data.peeking import has_parts, parts_of_source
 from studio.session.data.problems import Problems, copy_without, find_problems
 from studio.session.data.recognition import (
@@ -89,6 +80,7 @@ class DataModel:
         self.problems = Problems(())
         self.columns: tuple[ColumnPeek, ...] = ()
         self.parts: tuple[SourcePart, ...] = ()
+        self.mapping = PartMapping(self, document)
         self._document = document
         self._tasks = tasks
         self._wanted: Wanted | None = None
@@ -145,11 +137,6 @@ class DataModel:
             shapes = {each.name: tuple(each.values.shape[1:]) for each in self.dataset.inputs}
             return named_input_offer(state, shapes)
         return input_offer(state, self.dataset.sample_shape)
-
-    @property
-    def ends(self) -> Ends:
-        """Inputs and outputs of the network."""
-        return ends_of(self._document().state)
 
     # -- following the document -----------------------------------------------------------------
 
@@ -347,9 +334,11 @@ class DataModel:
             data["normalization"] = made
         self._apply(f"Use {form.title.lower()}", fitting(data, is_pictures=source == "digits"))
 
-    def attach(self, reference: Mapping[str, Plain], text: str = "Attach data") -> None:
+    def attach(
+        self, reference: Mapping[str, Plain], text: str = "Attach data", merge_key: str = ""
+    ) -> None:
         """Use another source with its options; one undo step."""
-        self._apply(text, with_reference(self.data or None, reference))
+        self._apply(text, with_reference(self.data or None, reference), merge_key)
 
     def attach_path(
         self,
@@ -368,7 +357,7 @@ class DataModel:
             failed: told why it was not recognised; without, the list of tasks tells.
             beside: what was chosen together with it: the labels of samples.
         """
-        base, ends = self._base(), self.ends
+        base, ends = self._base(), self.mapping.ends
 
         def attached(made: Attachment) -> None:
             self._apply(f"Attach {path.name}", made.section(self.data))
@@ -406,9 +395,7 @@ class DataModel:
         if form is None:
             return
         if is_end_option(name):
-            made = with_end_option(reference_of(self.data), name, value)
-            text = f"Change {name.partition(':')[0].replace('_', ' ')}"
-            self._apply(text, with_reference(self.data, made), merge_key)
+            self.mapping.set_option(name, value, merge_key)
             return
         made = form.with_value(reference_of(self.data), name, value)
         self._apply(f"Change {name.replace('_', ' ')}", with_reference(self.data, made), merge_key)
@@ -421,21 +408,6 @@ class DataModel:
             if value is not None:
                 reference[name] = value
         self._apply("Choose columns", with_reference(self.data, reference))
-
-    def use(self, part: SourcePart, side: Side, name: str, *, used: bool = True) -> None:
-        """Give a part of the source to an input or output, or take it away; one undo step."""
-        reference = with_use(reference_of(self.data), part, side, name, used=used)
-        self._apply(f"Map {part.key}", with_reference(self.data, reference))
-
-    def leave_out(self, part: SourcePart) -> None:
-        """Give a part of the source to no input and no output; one undo step."""
-        reference = without_use(reference_of(self.data), part.key)
-        self._apply(f"Leave out {part.key}", with_reference(self.data, reference))
-
-    def map_by_name(self) -> None:
-        """Give every part to the input or output of its name; one undo step."""
-        reference = mapped_by_name(reference_of(self.data), self.parts, self.ends)
-        self._apply("Map by name", with_reference(self.data, reference))
 
     def take_offer(self) -> None:
         """Make network and data fit each other; one undo step."""

@@ -88,7 +88,7 @@ def test_arrays_go_to_what_is_named_like_them(desk: DataDesk, tmp_path: Path) ->
 def test_a_part_is_given_taken_and_given_to_two(desk: DataDesk, tmp_path: Path) -> None:
     attached(desk, tmp_path)
     other = desk.data.parts[4]
-    desk.data.use(other, "inputs", "left")
+    desk.data.mapping.use(other, "inputs", "left")
     desk.settle()
     assert mapped(desk.data.data, "inputs")["left"] == ("other",)
     assert ("data.input_shape", "left") in problems(desk)
@@ -97,14 +97,14 @@ def test_a_part_is_given_taken_and_given_to_two(desk: DataDesk, tmp_path: Path) 
     assert offer.text == "Set left to [9]"
     desk.data.take_offer()
     assert not problems(desk)
-    desk.data.leave_out(desk.data.parts[2])
+    desk.data.mapping.leave_out(desk.data.parts[2])
     desk.settle()
     assert ("data.no_target_array", "kind") in problems(desk)
-    assert [end.name for end in missing_ends(desk.data.data, desk.data.ends)] == ["kind"]
-    desk.data.use(desk.data.parts[3], "targets", "kind")
+    assert [end.name for end in missing_ends(desk.data.data, desk.data.mapping.ends)] == ["kind"]
+    desk.data.mapping.use(desk.data.parts[3], "targets", "kind")
     desk.settle()
     assert mapped(desk.data.data, "targets") == {"kind": ("size",), "size": ("size",)}
-    desk.data.map_by_name()
+    desk.data.mapping.map_by_name()
     assert mapped(desk.data.data, "targets") == {"kind": ("kind",), "size": ("size",)}
 
 
@@ -219,7 +219,7 @@ def test_nothing_named_alike_says_what_is_missing(desk: DataDesk, tmp_path: Path
     assert desk.data.error is not None
     assert desk.data.error.message == "nothing is mapped to an input of the network"
     assert [part.key for part in desk.data.parts] == ["a", "b", "c"]
-    assert len(missing_ends(desk.data.data, desk.data.ends)) == 4
+    assert len(missing_ends(desk.data.data, desk.data.mapping.ends)) == 4
 
 
 def test_an_input_without_a_name_alike_gets_what_has_its_shape(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class MappingEditor(QWidget):
         self._missing.setWordWrap(True)
         self.by_name = ElidedButton("Map by name", _BY_NAME_TIP, self)
         self.by_name.setObjectName("map_by_name")
-        self.by_name.clicked.connect(lambda: self._change(data.map_by_name))
+        self.by_name.clicked.connect(lambda: self._change(data.mapping.map_by_name))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
@@ -63,7 +63,7 @@ class MappingEditor(QWidget):
 
     def show_parts(self) -> None:
         """Show the parts of the source and where each goes."""
-        data, ends = self._data, self._data.ends
+        data, ends = self._data, self._data.mapping.ends
         reference = data.data
         shown = (data.parts, ends, reference.get("source"), str(reference.get("inputs")),
                  str(reference.get("targets")))  # fmt: skip
@@ -136,13 +136,15 @@ class MappingEditor(QWidget):
             side_before = side
             is_on = (side, name) in uses
             action = _checkable(menu, title, is_on=is_on)
-            take = partial(self._data.use, part, side, name, used=not is_on)
+            take = partial(self._data.mapping.use, part, side, name, used=not is_on)
             action.triggered.connect(partial(self._change, take))
         if known:
             menu.addSeparator()
         action = _checkable(menu, _UNUSED.capitalize(), is_on=not uses)
         if uses:
-            action.triggered.connect(partial(self._change, partial(self._data.leave_out, part)))
+            action.triggered.connect(
+                partial(self._change, partial(self._data.mapping.leave_out, part))
+            )
         return menu
 
     def _change(self, change: object, *_: object) -> None:
