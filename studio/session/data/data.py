@@ -49,6 +49,8 @@ from studio.session.document.report import DataFacts, InputFacts, TargetFacts, a
 
 Status: TypeAlias = Literal["none", "opening", "ready", "failed"]
 
+Peeked: TypeAlias = tuple[tuple[ColumnPeek, ...], tuple[SourcePart, ...]]
+
 _LOG = logging.getLogger(__name__)
 _OWN_NORMALIZATION = {"digits": "unit", "iris": "standard"}
 
@@ -268,23 +270,20 @@ class DataModel:
             self.columns, self.parts = (), ()
             return
 
-        def show(found: tuple[tuple[ColumnPeek, ...], tuple[SourcePart, ...]]) -> None:
+        def show(found: Peeked) -> None:
             if self._wanted is not None and self._wanted.data.reference == wanted.data.reference:
                 self.columns, self.parts = found
                 self.changed.emit()
 
-        def look() -> tuple[tuple[ColumnPeek, ...], tuple[SourcePart, ...]]:
-            columns = columns_of(wanted) if wanted.is_table else ()
-            return columns, parts_of_source(wanted.data.reference, wanted.folder)
+        def look() -> Peeked:
+            parts = parts_of_source(wanted.data.reference, wanted.folder)
+            return columns_of(wanted) if wanted.is_table else (), parts
 
         # What keeps the file from being read at all is said by the reading itself.
+        title = "Read the columns" if wanted.is_table else "Read the names"
         self._tasks.start(
-            "Read the columns" if wanted.is_table else "Read the names",
-            lambda _: look(),
-            show,
-            lambda _: show(((), ())),
-            quiet=True,
-        )
+            title, lambda _: look(), show, lambda _: show(((), ())), quiet=True
+        )  # fmt: skip
 
     def _show(
         self, status: Status, summary: DataSummary | None, error: StudioError | None = None
@@ -392,10 +391,9 @@ class DataModel:
     def set_option(self, name: str, value: object, merge_key: str = "") -> None:
         """Change an option of the source, or of an input or output; one undo step."""
         form = self.form
-        if form is None:
-            return
         if is_end_option(name):
             self.mapping.set_option(name, value, merge_key)
+        if form is None or is_end_option(name):
             return
         made = form.with_value(reference_of(self.data), name, value)
         self._apply(f"Change {name.replace('_', ' ')}", with_reference(self.data, made), merge_key)
