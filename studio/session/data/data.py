@@ -17,7 +17,7 @@ from studio.engine.train.project.trusted_data import UntrustedDataError
 from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 from studio.session.data.cache import DatasetCache
 from studio.session.data.columns import ColumnPeek
-from studio.session.data.mapping import SourcePart, is_end_option
+from studio.session.data.mapping import PartMapping, SourcePart, is_end_option
 from studio.session.data.offers import DataOffer, input_offer, mapping_offer, named_input_offer
 from studio.session.data.opening import (
     Attachment,
@@ -28,7 +28,6 @@ from studio.session.data.opening import (
     look_at,
     wanted_of,
 )
-from studio.session.data.part_mapping import PartMapping
 from studio.session.data.peeking import has_parts, parts_of_source
 from studio.session.data.problems import Problems, copy_without, find_problems
 from studio.session.data.recognition import (
