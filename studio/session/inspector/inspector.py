@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from studio.engine.core.options import Plain
+from studio.engine.core.options import Plain, number
 from studio.engine.core.signal import Signal
 from studio.engine.layers.catalog import layer_class
-from studio.engine.train.settings import TrainingSettings
+from studio.engine.train.settings import MAX_LOSS_WEIGHT, TrainingSettings
 from studio.session.compile.compilation import Compilation
 from studio.session.compile.selection import Selection, SelectionBus
 from studio.session.core.entities import Entity
@@ -15,6 +15,12 @@ from studio.session.core.option_rows import Row, joined_rows, row_of
 from studio.session.document.cards.lines import CardLine, kept_lines
 from studio.session.document.document import Document
 from studio.session.document.edits.layers import bypass, freeze, rename, set_option, set_preview
+from studio.session.document.edits.outputs import (
+    OUTPUT_OPTIONS,
+    OutputOption,
+    output_setting,
+    set_output_training,
+)
 from studio.session.document.edits.sections import (
     set_name,
     set_notes,
@@ -22,9 +28,11 @@ from studio.session.document.edits.sections import (
     training_of,
 )
 from studio.session.document.layer_types import is_known, layer_at
-from studio.session.document.report import Fix
+from studio.session.document.report import Fix, TargetFacts
+from studio.session.document.resolve import output_names
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
 from studio.session.inspector.facts import GraphFacts, NodeFacts, graph_facts, node_facts
+from studio.session.inspector.sections import OptionGroup
 
 
 class InspectorModel:
@@ -169,14 +177,52 @@ class InspectorModel:
         """Totals of the network."""
         return graph_facts(self.document, self._compilation)
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of the network's outputs."""
+        return output_names(self.document.state)
+
     def training_rows(self) -> tuple[Row, ...]:
-        """The training settings."""
-        settings = training_of(self.document.state)
-        return tuple(
-            row_of(option, option.plain(settings.option_values[option.name]))
-            for option in TrainingSettings.form_options()
-            if option.name != "loss_weights" or settings.loss_weights is not None
-        )
+        """The training settings; those given by output only where there is one output."""
+        settings, outputs = training_of(self.document.state), self.outputs
+        found = []
+        for option in TrainingSettings.form_options():
+            name, value = option.name, option.plain(settings.option_values[option.name])
+            if name in OUTPUT_OPTIONS and len(outputs) > 1:
+                continue
+            if name == "loss_weights" and value is None:
+                continue
+            if name in _OF_ONE and outputs:
+                value = output_setting(settings, outputs[0], name)
+            found.append(row_of(option, value))
+        return tuple(found)
+
+    def output_groups(self) -> tuple[OptionGroup, ...]:
+        """The training settings of each output; none where there is only one."""
+        names = self.outputs
+        if len(names) < 2:
+            return ()
+        return tuple(OptionGroup(name, self._output_rows(name)) for name in names)
+
+    def class_names(self, output: str) -> tuple[str, ...]:
+        """Classes of an output's targets; empty where it has none, or they are not known."""
+        target = self._target(output)
+        return () if target is None else target.class_names
+
+    def _output_rows(self, output: str) -> tuple[Row, ...]:
+        settings, target = training_of(self.document.state), self._target(output)
+        found = []
+        for name in OUTPUT_OPTIONS:
+            value = output_setting(settings, output, name)
+            if name == "class_weights" and value is None and target and not target.classes:
+                continue
+            option = _LOSS_WEIGHT if name == "loss_weights" else TrainingSettings.option(name)
+            found.append(row_of(option, value))
+        return tuple(found)
+
+    def _target(self, output: str) -> TargetFacts | None:
+        facts = self.document.data_facts
+        return None if facts is None else facts.under(self.document.state.data).target_of(output)
 
     def set_training(self, name: str, value: Plain, merge_key: str = "") -> None:
         """Change a training setting; one undo step. StudioError where it is refused."""
@@ -191,6 +237,26 @@ class InspectorModel:
         state = set_training(self.document.state, {name: option.plain_default})
         self._apply(f"Reset {option.label.lower()}", state)
 
+    def set_output_training(
+        self, output: str, name: str, value: Plain, merge_key: str = ""
+    ) -> None:
+        """Change a training setting of one output; one undo step. StudioError where refused."""
+        self._apply(
+            f"Change {_output_label(name)} of {output}",
+            self._with_output(output, name, value),
+            f"{output}/{merge_key}" if merge_key else "",
+        )
+
+    def reset_output_training(self, output: str, name: str) -> None:
+        """Take the default of a training setting of one output again."""
+        text = f"Reset {_output_label(name)} of {output}"
+        self._apply(text, self._with_output(output, name, None))
+
+    def _with_output(self, output: str, name: str, value: Plain) -> DocumentState:
+        targets = {each: self._target(each) for each in self.outputs}
+        known = [each for each, target in targets.items() if target is None or target.classes]
+        return set_output_training(self.document.state, output, {name: value}, known)
+
     def set_notes(self, text: str) -> None:
         """Change the notes of the project; what is typed without a pause is one step."""
         self._apply("Edit notes", set_notes(self.document.state, text), "notes")
@@ -201,6 +267,19 @@ class InspectorModel:
 
     def _apply(self, text: str, state: DocumentState, merge_key: str = "") -> None:
         self.document.apply(text, state, merge_key)
+
+
+_OF_ONE: tuple[OutputOption, ...] = ("loss", "metrics", "class_weights")
+
+_LOSS_WEIGHT = number(
+    "Factor of this output's loss in the total.", 1.0, low=-MAX_LOSS_WEIGHT, high=MAX_LOSS_WEIGHT,
+    label="Loss weight", effect="A larger one makes training fit this output better.",
+).named("loss_weights")  # fmt: skip
+
+
+def _output_label(name: str) -> str:
+    option = _LOSS_WEIGHT if name == "loss_weights" else TrainingSettings.option(name)
+    return option.label.lower()
 
 
 def _rows_of(node: CanvasNode) -> tuple[Row, ...]:

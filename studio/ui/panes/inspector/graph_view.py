@@ -11,6 +11,7 @@ from studio.session.inspector.sections import training_sections
 from studio.ui.panes.inspector.sections_view import SectionsView
 from studio.widgets import numbers, theme
 from studio.widgets.forms.facts import Fact, Facts
+from studio.widgets.forms.form import Form
 from studio.widgets.forms.kind_editors import WeightsEditor
 from studio.widgets.forms.reverting_line import RevertingLine
 from studio.widgets.forms.section import Section
@@ -42,7 +43,11 @@ class GraphView(QWidget):
         self._refusal.hide()
         self.facts = Facts(self)
         self._totals = Section("Network", self.facts, parent=self)
-        self.settings = SectionsView(inspector.set_training, inspector.reset_training, self)
+        self.settings = SectionsView(
+            inspector.set_training, inspector.reset_training, self,
+            take_of_group=inspector.set_output_training,
+            reset_of_group=inspector.reset_output_training,
+        )  # fmt: skip
         self.notes = QPlainTextEdit(self)
         self.notes.setObjectName("notes")
         self.notes.setAccessibleName("Notes of the project")
@@ -67,12 +72,15 @@ class GraphView(QWidget):
         state = self._inspector.document.state
         self.name.show_text(state.name)
         self._show_totals(self._inspector.graph_facts())
-        self.settings.show_sections(training_sections(self._inspector.training_rows()))
+        inspector = self._inspector
+        sections = training_sections(inspector.training_rows(), inspector.output_groups())
+        self.settings.show_sections(sections)
+        by_output = self.settings.groups("Loss and metrics")
+        for output, form in by_output.items():
+            _show_classes(form, inspector.class_names(output))
         for form in self.settings.forms:
-            for row in form.rows:
-                if isinstance(row.editor, WeightsEditor) and row.editor.classes != class_names:
-                    row.editor.classes = class_names
-                    row.editor.show_value(row.row.value)
+            if form not in by_output.values():
+                _show_classes(form, class_names)
         if state.notes != self.notes.toPlainText():
             blocked = self.notes.blockSignals(True)
             self.notes.setPlainText(state.notes)
@@ -124,3 +132,11 @@ class GraphView(QWidget):
         except StudioError as error:
             self._refusal.setText(error.message)
             self._refusal.show()
+
+
+def _show_classes(form: Form, names: tuple[str, ...]) -> None:
+    """Let the form's editors of weights know the classes."""
+    for row in form.rows:
+        if isinstance(row.editor, WeightsEditor) and row.editor.classes != names:
+            row.editor.classes = names
+            row.editor.show_value(row.row.value)

@@ -6,9 +6,22 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.session.inspector.sections import OptionSection
+from studio.engine.core.options import Plain
+from studio.session.inspector.sections import OptionGroup, OptionSection
+from studio.widgets import theme
 from studio.widgets.forms.form import Form, TakeValue
 from studio.widgets.forms.section import Section
+from studio.widgets.labels.elided_label import ElidedLabel
+
+TakeOfGroup = Callable[[str, str, Plain, str], None]
+"""Takes title of the group, option, value and merge key; raises StudioError to refuse."""
+
+ResetOfGroup = Callable[[str, str], None]
+"""Takes title of the group and the option that gets its default again."""
+
+
+def _no_group(group: str, *_: object) -> None:
+    raise TypeError(f"there are no groups here, got {group}")
 
 
 class SectionsView(QWidget):
@@ -18,15 +31,24 @@ class SectionsView(QWidget):
         take: takes what the user settled on.
         reset: takes the default of an option again.
         parent: the widget it stands in.
+        take_of_group: takes it for an option in a group of a section.
+        reset_of_group: takes the default of such an option again.
     """
 
     def __init__(
-        self, take: TakeValue, reset: Callable[[str], None], parent: QWidget | None = None
+        self,
+        take: TakeValue,
+        reset: Callable[[str], None],
+        parent: QWidget | None = None,
+        *,
+        take_of_group: TakeOfGroup = _no_group,
+        reset_of_group: ResetOfGroup = _no_group,
     ) -> None:
         super().__init__(parent)
         self._take = take
         self._reset = reset
-        self._sections: dict[str, tuple[Section, Form]] = {}
+        self._of_group = (take_of_group, reset_of_group)
+        self._sections: dict[str, tuple[Section, _Body]] = {}
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(8)
@@ -34,7 +56,12 @@ class SectionsView(QWidget):
     @property
     def forms(self) -> tuple[Form, ...]:
         """The forms that are shown."""
-        return tuple(form for section, form in self._sections.values() if not section.isHidden())
+        shown = [body for section, body in self._sections.values() if not section.isHidden()]
+        return tuple(form for body in shown for form in (body.form, *body.groups.values()))
+
+    def groups(self, title: str) -> dict[str, Form]:
+        """The form of each group of a section, by title; KeyError where there is no section."""
+        return self._sections[title][1].groups
 
     def section(self, title: str) -> Section:
         """The section of a title; KeyError where there is none."""
@@ -48,17 +75,75 @@ class SectionsView(QWidget):
         for place, each in enumerate(sections):
             if each.title not in self._sections:
                 self._add(each, place)
-            section, form = self._sections[each.title]
-            form.show_rows(each.rows)
+            section, body = self._sections[each.title]
+            body.form.show_rows(each.rows)
+            body.show_groups(each.groups)
             section.set_note(f"{each.changed} changed" if each.changed else "")
 
     def clear_error(self) -> None:
         """Say no more what was refused."""
-        for _, form in self._sections.values():
-            form.clear_error()
+        for _, body in self._sections.values():
+            for form in (body.form, *body.groups.values()):
+                form.clear_error()
 
     def _add(self, each: OptionSection, place: int) -> None:
-        form = Form(self._take, self._reset)
-        section = Section(each.title, form, is_open=each.is_open, parent=self)
-        self._sections[each.title] = (section, form)
+        body = _Body(Form(self._take, self._reset), *self._of_group)
+        section = Section(each.title, body, is_open=each.is_open, parent=self)
+        self._sections[each.title] = (section, body)
         self._column.insertWidget(place, section)
+
+
+class _Body(QWidget):
+    """The options of a section, and below them its groups."""
+
+    def __init__(self, form: Form, take: TakeOfGroup, reset: ResetOfGroup) -> None:
+        super().__init__()
+        self.form = form
+        self.groups: dict[str, Form] = {}
+        self._take = take
+        self._reset = reset
+        self._parts: dict[str, QWidget] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(8)
+        self._column.addWidget(form)
+
+    def show_groups(self, groups: Sequence[OptionGroup]) -> None:
+        """Show these groups, in their order."""
+        if list(self.groups) != [each.title for each in groups]:
+            self._rebuild(groups)
+        self.form.setVisible(bool(self.form.rows))
+        for each in groups:
+            self.groups[each.title].show_rows(each.rows)
+
+    def _rebuild(self, groups: Sequence[OptionGroup]) -> None:
+        for part in self._parts.values():
+            self._column.removeWidget(part)
+            part.hide()
+            part.deleteLater()
+        self._parts, self.groups = {}, {}
+        for each in groups:
+            part, self.groups[each.title] = self._made(each.title)
+            self._parts[each.title] = part
+            self._column.addWidget(part)
+
+    def _made(self, title: str) -> tuple[QWidget, Form]:
+        part = QWidget(self)
+        part.setObjectName(f"group_{title}")
+        part.setAccessibleName(title)
+        heading = ElidedLabel(part)
+        heading.set_text(title)
+        heading.setProperty("role", "strong")
+        heading.setFont(theme.font("ui"))
+        form = Form(
+            lambda name, value, key: self._take(title, name, value, key),
+            lambda name: self._reset(title, name),
+            part,
+            nesting=1,
+        )
+        column = QVBoxLayout(part)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addWidget(heading)
+        column.addWidget(form)
+        return part, form

@@ -275,7 +275,7 @@ def test_training_settings_and_notes_belong_to_the_project(
 def test_optimiser_schedule_and_lists_are_edited(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
-    row = pane.graph_view.settings.section("Optimiser").body.row("optimizer")
+    row = pane.graph_view.settings.section("Optimiser").body.form.row("optimizer")
     index = row.editor.box.findData("SGD")
     row.editor.box.setCurrentIndex(index)
     row.editor.box.activated.emit(index)
@@ -283,7 +283,7 @@ def test_optimiser_schedule_and_lists_are_edited(
     assert optimiser["type"] == "SGD"
     assert optimiser["config"]["learning_rate"]["type"] == "CosineDecay"
     pane.graph_view.settings.section("Loss and metrics").set_open(True)
-    metrics = pane.graph_view.settings.section("Loss and metrics").body.row("metrics").editor
+    metrics = pane.graph_view.settings.section("Loss and metrics").body.form.row("metrics").editor
     index = metrics.adder.findData("MeanSquaredError")
     metrics.adder.activated.emit(index)
     assert studio.document.state.training["metrics"] == ["MeanSquaredError"]

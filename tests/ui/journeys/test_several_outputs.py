@@ -1,0 +1,57 @@
+"""A network with two outputs, set up by hand for each of them, trained, and seen everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QComboBox, QWidget
+
+from studio.session.document.edits.sections import set_training
+from studio.ui.panes.inspector.pane import InspectorPane
+from studio.ui.panes.plots.pane import PlotsPane
+from studio.widgets.forms.number_editors import NumberField
+from tests.session.two_outputs import save_two_outputs
+from tests.ui.journeys.person import Person
+from tests.ui.journeys.test_counted_metrics import reach
+
+WAIT = 60_000
+
+
+def test_two_outputs_are_set_up_trained_and_seen(person: Person, tmp_path: Path) -> None:
+    studio = person.studio
+    studio.preferences.set("profile_live", False)
+    studio.open(save_two_outputs(tmp_path))
+    document = studio.document
+    person.until(lambda: document.data_facts is not None, WAIT)
+    document.apply("settings", set_training(document.state, {"epochs": 3}))
+    person.point_at_canvas()
+    person.press("Escape")
+    pane = person.until(lambda: person.sees(InspectorPane), WAIT)
+    section = reach(person, pane, QWidget, "section_loss_and_metrics")
+    person.click(reach(person, section, QWidget, "fold"))
+
+    age = reach(person, section, QWidget, "group_age")
+    kind = reach(person, section, QWidget, "group_kind")
+    assert age.findChild(QWidget, "field_class_weights") is None
+    person.pick(reach(person, kind, QComboBox, "field_class_weights"), "by class")
+    person.fill(reach(person, kind, NumberField, "field_high"), "3")
+    age = reach(person, section, QWidget, "group_age")
+    person.pick(reach(person, age, QComboBox, "field_loss"), "Mean absolute error")
+    person.pick(reach(person, age, QComboBox, "add_metrics"), "Mean squared error")
+    person.fill(reach(person, age, NumberField, "field_loss_weights"), "0.5")
+    training = document.state.training
+    assert training["loss"] == {"age": "MeanAbsoluteError"}
+    assert training["metrics"] == {"age": ["MeanSquaredError"]}
+    assert training["loss_weights"] == {"age": 0.5}
+    assert training["class_weights"] == {"kind": {"low": 1.0, "mid": 1.0, "high": 3.0}}
+    assert document.history.texts[1:3] == ("Change class weights of kind",) * 2
+
+    person.press("F5")
+    person.until(lambda: studio.training.state in ("finished", "failed"), WAIT)
+    assert studio.training.state == "finished", studio.training.error
+    numbers = {"loss", "kind_loss", "kind_accuracy", "age_loss", "age_mean_squared_error"}
+    told = numbers | {f"val_{name}" for name in numbers}
+    person.until(lambda: any(told <= run.metrics.keys() for run in studio.runs.runs), WAIT)
+    person.click(*person.until(lambda: person.tab("Plots"), WAIT))
+    plots = person.until(lambda: person.sees(PlotsPane), WAIT)
+    assert plots
