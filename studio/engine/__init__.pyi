@@ -20,6 +20,7 @@ from studio.engine.layers.shaping import Flatten
 from studio.engine.layers.shaping import Reshape
 from studio.engine.layers.shaping import ZeroPadding2D
 from studio.engine.layers.symbol import input_symbol as Input
+from studio.engine.layers.tied_dense import TiedDense
 from studio.engine.optim.auc import AUC
 from studio.engine.optim.intersection import BinaryIoU
 from studio.engine.optim.intersection import MeanIoU
@@ -153,6 +154,7 @@ __all__ = [
     "SparseCategoricalCrossentropy",
     "StepDecay",
     "Task",
+    "TiedDense",
     "Trained",
     "Trainer",
     "WarmUp",

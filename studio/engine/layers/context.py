@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import CompileError, ParameterError, ShapeError
+from studio.engine.core.errors import CompileError, ParameterError, ShapeError, quoted
 from studio.engine.core.philox import stream_of
 from studio.engine.core.tensor import ABSENT, BATCH, Ref, Role, Shape, TensorType
 from studio.engine.isa.builder import ProgramBuilder
@@ -105,6 +105,21 @@ class LayerContext:
                 )
             self._owned[layer] = made
         return self._owned[layer]
+
+    def parameter_of(self, name: str, role: str) -> Ref:
+        """A parameter of another layer that was lowered before; CompileError where there is none.
+
+        Args:
+            name: the other layer.
+            role: which of its parameters.
+        """
+        for layer, made in self._owned.items():
+            if layer.name == name and role in made:
+                return made[role]
+        raise CompileError(
+            f"no layer {quoted(name)} with a {role} comes before it", who=self.layer.name,
+            hint="name a layer that this one depends on",
+        )  # fmt: skip
 
     def param(
         self,

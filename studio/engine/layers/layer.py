@@ -141,6 +141,7 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         followers: layers that usually come next, most usual first.
         follows: layers that it usually comes after, where those do not name it as a follower;
             the empty name stands for the beginning of a network.
+        layer_options: options that hold the name of another layer; they follow when it is renamed.
         name: unique in a graph; empty until a graph names it.
         trainable: whether its parameters are optimised (and batch normalisation uses the batch).
     """
@@ -155,6 +156,7 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
     followers: ClassVar[tuple[str, ...]] = ()
     follows: ClassVar[tuple[str, ...]] = ()
     positional: ClassVar[tuple[str, ...] | None] = ()
+    layer_options: ClassVar[tuple[str, ...]] = ()
 
     name: str
     trainable: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -68,6 +69,16 @@ def arity(node: CanvasNode) -> tuple[int, int | None]:
 def checked_config(type_name: str, config: Mapping[str, object]) -> FrozenConfig:
     """The configuration as the layer itself states it: checked, defaults left out."""
     return FrozenConfig(new_layer(type_name, config).config())
+
+
+def with_layers_renamed(node: CanvasNode, names: Mapping[str, str]) -> CanvasNode:
+    """The node with options that name other layers following new names, by the old ones."""
+    options = layer_class(node.type_name).layer_options if is_known(node.type_name) else ()
+    found = {name: names.get(str(node.config.get(name))) for name in options}
+    changed = {name: after for name, after in found.items() if after is not None}
+    if not changed:
+        return node
+    return replace(node, config=checked_config(node.type_name, {**node.config.plain(), **changed}))
 
 
 def starting_config(type_name: str, given: Mapping[str, object] | None = None) -> dict[str, object]:

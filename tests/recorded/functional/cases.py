@@ -28,38 +28,55 @@ class Functional:
     Attributes:
         build: makes the model from a library with Keras' names (``k.Dense``, ``k.Model``).
         inputs: shape of one sample by input name.
-        targets: by output name the number of classes (an int), or the shape of one target.
+        targets: by output name the number of classes (an int), the shape of one target, or the
+            name of the input that is the target.
         compile: arguments of compile besides the optimiser.
         optimizer: makes the optimiser from the library.
         batch: rows of a step.
         fit: further arguments of fit, arrays made by `weights`.
         weights: sample weights from a generator, if any.
         positions: shape of the classes of one sample; a single class unless given.
+        below: by name of an input of whole numbers, the number they are all less than.
+        padded: whether the last positions of every second sample are 0.
     """
 
     build: Callable[[Any], Any]
     inputs: Mapping[str, tuple[int, ...]]
-    targets: Mapping[str, int | tuple[int, ...]]
+    targets: Mapping[str, int | tuple[int, ...] | str]
     compile: Mapping[str, Any]
     optimizer: Callable[[Any], Any] = lambda k: k.SGD(0.1, momentum=0.9)
     batch: int = SAMPLES
     fit: Mapping[str, Any] = field(default_factory=dict)
     weights: Callable[[np.random.Generator], Any] | None = None
     positions: tuple[int, ...] = ()
+    below: Mapping[str, int] = field(default_factory=dict)
+    padded: bool = False
 
     def samples(self) -> tuple[Named, Named]:
         """The same inputs and targets on every call."""
         rng = np.random.default_rng(7)
-        x = {name: rng.normal(size=(SAMPLES, *shape)) for name, shape in self.inputs.items()}
+        x = {name: self._input(name, shape, rng) for name, shape in self.inputs.items()}
         y: dict[str, Array] = {}
         for name, target in self.targets.items():
             if isinstance(target, int):
                 y[name] = rng.integers(0, target, (SAMPLES, *self.positions)).astype(np.int32)
+            elif isinstance(target, str):
+                y[name] = x[target]
             else:
                 y[name] = rng.normal(size=(SAMPLES, *target))
-        return {n: a.astype(np.float32) for n, a in x.items()}, {
-            n: a if a.dtype == np.int32 else a.astype(np.float32) for n, a in y.items()
-        }
+        return tuple(  # type: ignore[return-value]
+            {n: a if a.dtype == np.int32 else a.astype(np.float32) for n, a in named.items()}
+            for named in (x, y)
+        )
+
+    def _input(self, name: str, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
+        if name in self.below:
+            return rng.integers(0, self.below[name], (SAMPLES, *shape)).astype(np.int32)
+        values = rng.normal(size=(SAMPLES, *shape))
+        if self.padded:
+            for row in range(0, SAMPLES, 2):
+                values[row, shape[0] - row // 2 % shape[0] :] = 0.0
+        return values
 
     def sample_weight(self) -> Any:
         """The same sample weights on every call; None without any."""
@@ -159,6 +176,34 @@ def by_position(k: Any) -> Any:
     return k.Model(x, [k.Dense(3, "softmax", name="kind")(trunk), k.Dense(2, name="place")(trunk)])
 
 
+def whole_numbers(k: Any) -> Any:
+    """Whole numbers multiplied and joined as such, and converted behind that."""
+    words, counts = (
+        k.Input((4,), dtype="int32", name="words"),
+        k.Input((4,), dtype="int32", name="counts"),
+    )
+    joined = k.Concatenate(name="joined")([k.Multiply(name="product")([words, counts]), words])
+    x = k.Dense(6, "tanh", name="trunk")(k.Rescaling(0.05, offset=-0.5, name="scaled")(joined))
+    return k.Model(
+        [words, counts], [k.Dense(3, "softmax", name="kind")(x), k.Dense(2, name="place")(x)]
+    )
+
+
+def masked(k: Any) -> Any:
+    """A class and two numbers for each position that is not padding."""
+    x = k.Input((5, 4), name="x")
+    trunk = k.Dense(6, "tanh", name="trunk")(k.Masking(name="masking")(x))
+    return k.Model(x, [k.Dense(3, "softmax", name="kind")(trunk), k.Dense(2, name="place")(trunk)])
+
+
+def tied_autoencoder(k: Any) -> Any:
+    """Two layers, and two behind them that use the same kernels transposed."""
+    x = k.Input((6,), name="x")
+    hidden, code = k.Dense(5, "tanh", name="hidden"), k.Dense(2, "tanh", name="code")
+    widened = k.TiedDense(5, code, "tanh", name="widened")(code(hidden(x)))
+    return k.Model(x, k.TiedDense(6, hidden, name="restored")(widened))
+
+
 SPARSE, CROSS, MSE, MAE, BCE = (
     "sparse_categorical_crossentropy", "categorical_crossentropy", "mse", "mae",
     "binary_crossentropy",
@@ -230,5 +275,23 @@ NETWORKS: dict[str, Functional] = {
     "frozen parts": Functional(
         frozen_parts, {"x": (4,)}, {"a": (1,), "b": (2,)},
         {"loss": {"a": MSE, "b": MAE}, "metrics": {"b": [MSE]}},
+    ),
+    "tied autoencoder": Functional(
+        tied_autoencoder, {"x": (6,)}, {"restored": "x"}, {"loss": MSE, "metrics": [MAE]},
+        batch=12,
+    ),
+    "integer inputs": Functional(
+        whole_numbers, {"words": (4,), "counts": (4,)}, {"kind": 3, "place": (2,)},
+        {"loss": HEADS, "metrics": {"kind": ["accuracy"]}},
+        batch=12,
+        below={"words": 9, "counts": 5},
+    ),
+    "mask": Functional(
+        masked, {"x": (5, 4)}, {"kind": 3, "place": (5, 2)},
+        # Without metrics: in a training step of Keras on JAX they have lost the mask.
+        {"loss": HEADS, "loss_weights": [1.0, 0.5]},
+        batch=16,
+        positions=(5,),
+        padded=True,
     ),
 }  # fmt: skip

@@ -24,10 +24,32 @@ from tests.recorded.functional.cases import NETWORKS, Functional, starts
 TARGET_FILE = Path(__file__).parent / "keras.json"
 
 keras.config.set_floatx("float64")
+
+
+class TiedDense(keras.layers.Layer):
+    """What users of Keras write for tied weights: a product with another layer's kernel."""
+
+    def __init__(self, units: int, tied_to: Any, activation: Any = None, **given: Any) -> None:
+        super().__init__(**given)
+        # Behind a function, so that Keras does not count the other layer's weights here too.
+        self.kernel = lambda: tied_to.kernel
+        self.activation = keras.activations.get(activation)
+        self.units = units
+
+    def build(self, _: Any) -> None:
+        self.bias = self.add_weight((self.units,), "zeros", name="bias")
+
+    def call(self, x: Any) -> Any:
+        y = keras.ops.matmul(x, keras.ops.transpose(self.kernel())) + self.bias
+        return self.activation(y)
+
+
+LAYERS = ("Add", "Concatenate", "Dense", "Masking", "Multiply", "Rescaling")
 LIBRARY = SimpleNamespace(
     Model=keras.Model,
     Input=keras.Input,
-    **{name: getattr(keras.layers, name) for name in ("Add", "Concatenate", "Dense", "Multiply")},
+    TiedDense=TiedDense,
+    **{name: getattr(keras.layers, name) for name in LAYERS},
     **{name: getattr(keras.optimizers, name) for name in ("SGD", "Adam")},
 )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from studio.engine.layers.graph import free_name
 from studio.session.document.cards.geometry import Box, SizeOf, box_of, node_size
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.layer_types import checked_config
+from studio.session.document.layer_types import checked_config, with_layers_renamed
 from studio.session.document.naming import names_of
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -75,6 +75,7 @@ def insert_copies(
         ids[node.id] = names[node.id]
         taken.add(names[node.id])
     dx, dy = _clear_offset(state, originals, offset, size_of)
+    copied = {node.name: names[node.id] for node in originals if not node.shares}
     made = []
     for node in originals:
         kept = [
@@ -82,10 +83,11 @@ def insert_copies(
         ]
         shares = ids.get(node.shares, "")
         name = names[shares_root(node, ids) or node.id]
+        copy = with_layers_renamed(node, copied) if node.is_layer else node
         made.append(
             replace(
-                node, id=ids[node.id], inputs=tuple(kept), x=node.x + dx, y=node.y + dy,
-                shares=shares, config=_renamed(node, name),
+                copy, id=ids[node.id], inputs=tuple(kept), x=node.x + dx, y=node.y + dy,
+                shares=shares, config=_renamed(copy, name),
             )
         )  # fmt: skip
     return Copied(state.with_nodes(made), ids)

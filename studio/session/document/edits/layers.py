@@ -30,6 +30,7 @@ from studio.session.document.layer_types import (
     is_input,
     option_of,
     starting_config,
+    with_layers_renamed,
 )
 from studio.session.document.levels import TOP, level_of_output, members
 from studio.session.document.naming import check_free_name, names_of, new_name
@@ -97,11 +98,16 @@ def set_options(state: DocumentState, node_id: str, values: Mapping[str, object]
 def rename(state: DocumentState, node_id: str, name: str) -> DocumentState:
     """Give a layer another name; its id stays. StudioError for a name that is wrong or taken.
 
-    Settings and data given by the names of inputs and outputs follow.
+    Settings and data given by the names of inputs and outputs follow, and layers that name it.
     """
     node = _layer(state, node_id)
     free = check_free_name(state, name, node_id)
     after = with_config(state, node_id, {**node.config.plain(), "name": free})
+    after = after.with_nodes(
+        found
+        for each in after.layers()
+        if (found := with_layers_renamed(each, {node.name: free})) is not each
+    )
     return with_layer_renamed(following_names(state, after), node.name, free)
 
 
