@@ -96,6 +96,15 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
         run=lambda c: c.duplicate(), enabled=lambda c: c.needs_things(),
     ),
     Action(
+        "graph.place_again", "Place again with the same weights",
+        "Use the selected layer a second time: it follows the pointer; click to place it, on a "
+        "wire to insert it, on a layer to connect it after that.",
+        ("Alt+D",), "Graph", "canvas",
+        aliases=("share weights", "shared layer", "siamese", "tied", "duplicate linked"),
+        group="selection",
+        run=lambda c: c.place_again(), enabled=lambda c: c.why_not_place_again(),
+    ),
+    Action(
         "graph.delete", "Delete",
         "Delete the selection and reconnect the wires around it where shapes fit.",
         ("Del", "Backspace"), "Graph", "canvas", aliases=("remove", "dissolve"),

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QMimeData
+from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QGuiApplication
 
 from studio.graph_editor.canvas.actions import ACTIONS
 from studio.graph_editor.canvas.block_commands import BlockCommands
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
+from studio.graph_editor.editing.interactions.place_again import PlaceAgain
 from studio.session.core import entities
 from studio.session.document.arrange.layered import Direction as Flowing
 from studio.session.document.arrange.layered import layout
@@ -18,9 +19,10 @@ from studio.session.document.checks import possible
 from studio.session.document.edits.arranging import Edge, align
 from studio.session.document.edits.comments import add_frame, add_note
 from studio.session.document.edits.copies import duplicate_mapped
-from studio.session.document.edits.layers import give_own_layer, mark_output, set_preview
+from studio.session.document.edits.layers import mark_output, set_preview
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.removal import delete_counted
+from studio.session.document.edits.sharing import give_own_layer
 from studio.session.document.edits.wires import cut_wires
 from studio.session.document.files.clipboard import MIME, copy_text, paste_mapped
 from studio.session.document.finding.keyboard_navigation import Direction, first_layer, next_node
@@ -85,6 +87,13 @@ class CanvasCommands:
         """Layers with parameters have to be selected."""
         document = self.context.document
         return possible.why_not_freeze(
+            document.state, self.context.selected_ids(), document.report
+        )  # fmt: skip
+
+    def why_not_place_again(self) -> str:
+        """A layer with weights has to be selected."""
+        document = self.context.document
+        return possible.why_not_place_again(
             document.state, self.context.selected_ids(), document.report
         )  # fmt: skip
 
@@ -253,6 +262,15 @@ class CanvasCommands:
         node_id = self._layers()[-1]
         name = self.context.document.state.nodes[node_id].name
         self.context.apply(f"Mark {name} as output", lambda state: mark_output(state, node_id))
+
+    def place_again(self) -> None:
+        """Carry another use of the selected layer to where it is placed."""
+        self.canvas.setFocus()
+        self.canvas.gestures.cancel()
+        gesture = PlaceAgain(self.canvas.gestures, self._layers()[-1])
+        self.canvas.gestures.begin(gesture, gesture.button)
+        no_keys = Qt.KeyboardModifier.NoModifier
+        gesture.move(self.context.pointer_at(self.context.pointer_or_middle(), no_keys))
 
     def own_layer(self) -> None:
         """End the sharing of the selected layer's parameters."""

@@ -34,13 +34,22 @@ class Linking:
     def _hovered(self, entity: Entity | None, _source: str) -> None:
         provenance = self._context.studio.compilation.provenance
         self._marks.show_hover(entity, roles_of(entity, provenance))
+        self._show_uses()
 
     def _selected(self, _selection: Selection, source: str) -> None:
         found = self._bus.drawn
         self._marks.show_selection(found)
+        self._show_uses()
         primary = found.primary
         if source != CANVAS and primary is not None and primary.kind == "node":
             self._reveal([primary.key])
+
+    def _show_uses(self) -> None:
+        """Mark the other uses of what is selected or under the pointer."""
+        state, hovered = self._context.document.state, self._bus.hover_entity
+        meant = set(self._bus.drawn.of_kind("node"))
+        meant |= {hovered.key} if hovered is not None and hovered.kind == "node" else set()
+        self._marks.show_uses({use for i in meant for use in state.uses_of(i)} - meant)
 
     def _revealed(self, entity: Entity, _source: str) -> None:
         found = self._bus.as_drawn(Selection((entity,), entity))

@@ -18,6 +18,8 @@ _LAYER: tuple[Entry, ...] = (
     "graph.bypass",
     "graph.freeze",
     "graph.mark_output",
+    None,
+    "graph.place_again",
     "graph.own_layer",
     None,
     ("Appearance", ("graph.collapse", "graph.preview")),

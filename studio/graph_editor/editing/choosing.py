@@ -14,6 +14,7 @@ from studio.session.document.adding.quick_add import (
     Place,
     QuickAdd,
     add_at_place,
+    added_text,
     first_sentence,
     meant_by,
     no_match_text,
@@ -138,7 +139,7 @@ class AddChooser:
             return None
         if self._net:
             # Unlike an offer, a typed net need not fit; it may be drawn and mended afterwards.
-            message = first_message(flow_of(made.state), made.ids)
+            message = first_message(made.state, made.ids)
             self._remark = message[:1].upper() + message[1:]
         return made.state
 
@@ -150,8 +151,7 @@ class AddChooser:
         made = add_at_place(state, layers, self._place, self._at)
         first = layers[0].type_name
         self._quick_add.took(state, first, self._place)
-        names = f"{len(layers)} layers" if len(layers) > 1 else made.ids[0]
-        self._document.apply(f"Add {names}", made.state)
+        self._document.apply(added_text(layers, made), made.state)
         self._added(made.ids, first)
         return True
 
@@ -161,7 +161,7 @@ class AddChooser:
         if not 0 <= row < len(self._offers):
             return ()
         entry = self._offers[row].entry
-        return (NewLayer(entry.type_name, entry.config),)
+        return (NewLayer(entry.type_name, entry.config, entry.shares),)
 
 
 class SwitchChooser:

@@ -84,11 +84,17 @@ class CanvasColours:
         self.nothing = QBrush(Qt.BrushStyle.NoBrush)
 
 
+SHARED = "shared"
+"""The role of the other uses of a layer that is selected or under the pointer."""
+
+
 def linked_pen(colour: QColor, role: str, width: float) -> QPen:
     """A line in the manner of a role an instruction has for a layer."""
     pen = QPen(colour, width)
     if role == "backward":
         pen.setDashPattern([5.0, 2.5])
+    elif role == SHARED:
+        pen.setDashPattern([6.0, 2.0, 1.2, 2.0])
     elif role in ("update", "data", "synthetic"):
         pen.setDashPattern([1.2, 2.2])
     return pen

@@ -24,7 +24,7 @@ class Marks:
     Attributes:
         selected: ``primary`` for the one keys act on, ``other`` for the rest, or empty.
         hovered: the pointer is over it, here or in another view.
-        linked: role it has for what the pointer is over in another view, or empty.
+        linked: role it has for what is selected or under the pointer, or empty.
         caught: a marquee covers it, or a drop would go to it.
         dimmed: what is being dragged cannot go there.
         ports: ports that stand out while a wire is drawn.

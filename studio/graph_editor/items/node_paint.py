@@ -144,15 +144,29 @@ def paint_tab(painter: QPainter, size: QRectF, colours: CanvasColours, text: str
     painter.setFont(colours.small_font)
     width = painter.fontMetrics().horizontalAdvance(text) + 12
     area = QRectF(size.width() - width - 8, -15, width, 15)
+    _draw_tab(painter, area, colours.accent)
+    painter.setPen(colours.on_accent)
+    painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def paint_uses(painter: QPainter, colours: CanvasColours, text: str) -> None:
+    """A small tab on the upper edge at the left: how often the layer is used."""
+    painter.setFont(colours.title_font)
+    width = painter.fontMetrics().horizontalAdvance(text) + 12
+    area = QRectF(8, -15, width, 15)
+    _draw_tab(painter, area, colours.outline)
+    painter.setPen(colours.canvas)
+    painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def _draw_tab(painter: QPainter, area: QRectF, colour: QColor) -> None:
     path = QPainterPath()
     path.addRoundedRect(area.adjusted(0, 0, 0, 6), 5, 5)
     cut = QPainterPath()
     cut.addRect(area)
     painter.setPen(_NO_PEN)
-    painter.setBrush(colours.accent)
+    painter.setBrush(colour)
     painter.drawPath(path.intersected(cut))
-    painter.setPen(colours.on_accent)
-    painter.drawText(area, Qt.AlignmentFlag.AlignCenter, text)
 
 
 def paint_far(painter: QPainter, card: NodeCard, size: QRectF, colours: CanvasColours) -> None:

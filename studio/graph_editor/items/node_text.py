@@ -14,7 +14,7 @@ from studio.graph_editor.items.text_runs import (
     text_runs,
     text_width,
 )
-from studio.session.document.cards.card import NodeCard
+from studio.session.document.cards.card import SHARED, NodeCard
 from studio.session.document.cards.geometry import (
     COLLAPSED_HEIGHT,
     LINE_HEIGHT,
@@ -69,11 +69,18 @@ def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Tex
     font = QFont(colours.title_font)
     font.setPixelSize(_FAR_PIXELS)
     beside_sign = 2 * FAR_SIGN if card.node.frozen and height < FAR_LOW else 0.0
-    text = cut_text(card.title, font, NODE_WIDTH - 8 - beside_sign)
+    uses = f" {uses_text(card)}" if card.uses else ""
+    room = NODE_WIDTH - 8 - beside_sign - text_width(uses, font)
+    text = cut_text(card.title, font, room) + uses
     left = (NODE_WIDTH - text_width(text, font)) / 2
     place = QPointF(left, (height - text_height(font)) / 2)
     colour = colours.text2 if card.node.bypassed else colours.text
     return text_runs([PlacedText(place, text, font, colour)])
+
+
+def uses_text(card: NodeCard) -> str:
+    """How often a shared layer is used, such as \u00d73."""
+    return f"{TIMES}{card.uses}"
 
 
 def _lines(card: NodeCard, colours: CanvasColours) -> list[PlacedText]:
@@ -102,6 +109,8 @@ def footer_texts(card: NodeCard, font: QFont, small: QFont) -> tuple[str, str]:
     shape = cut_text(card.shape or UNKNOWN, font, room)
     left = room - text_width(shape, font) - _BETWEEN
     counts = (f"{card.parameters} params", card.parameters) if card.parameters else ()
+    if card.parameters == SHARED:
+        counts = (f"{SHARED} weights", SHARED)
     return shape, next((count for count in counts if text_width(count, small) <= left), "")
 
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
 from studio.session.core.entities import Entity
-from studio.session.document.cards.lines import shape_label
+from studio.session.document.cards.lines import TIMES, shape_label
 from studio.session.document.change import Change
 from studio.session.document.document import Document
 from studio.session.document.finding.outline import Outline, OutlineRow, accessible_text, outline
@@ -30,7 +30,8 @@ _ID = Qt.ItemDataRole.UserRole
 _NAME, _TYPE, _SHAPE, _PARAMETERS = range(4)
 _PADDING, _LEAST_TYPE, _READABLE_TYPE = 16, 40, 64
 _MENU = (
-    "graph.edit_options", "graph.rename", "graph.duplicate", None, "graph.bypass", "graph.freeze",
+    "graph.edit_options", "graph.rename", "graph.duplicate", "graph.place_again",
+    "graph.own_layer", None, "graph.bypass", "graph.freeze",
     None, "graph.delete",
 )  # fmt: skip
 
@@ -176,12 +177,11 @@ class OutlinePane(PaneFrame):
     def _fill(self, item: QTreeWidgetItem, row: OutlineRow) -> None:
         state, report = self._studio.document.state, self._studio.culprit.report
         item.setData(_NAME, _ID, row.id)
-        item.setText(_NAME, row.name)
+        item.setText(_NAME, f"{row.name} {TIMES}{row.uses}" if row.uses else row.name)
         item.setText(_TYPE, row.type_name)
         item.setToolTip(_TYPE, row.type_name)
         item.setText(_SHAPE, "" if row.shape is None else shape_label(row.shape))
-        count = f"{row.parameters:,}".replace(",", "\u2009") if row.parameters else ""
-        item.setText(_PARAMETERS, count)
+        item.setText(_PARAMETERS, row.parameters_text)
         item.setTextAlignment(_PARAMETERS, Qt.AlignmentFlag.AlignRight)
         family = f"family.{row.family}"
         if row.condition in ("ok", "unreached"):

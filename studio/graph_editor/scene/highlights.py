@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from studio.engine.core.signal import Signal
+from studio.graph_editor.items.colours import SHARED
 from studio.graph_editor.items.marks import Marks, PortKey, PortMark
 from studio.graph_editor.scene.scene import GraphScene
 from studio.session.compile.selection import Selection
@@ -27,6 +28,7 @@ class Highlights:
         self._wires_selected: frozenset[Wire] = frozenset()
         self._hovered: Entity | None = None
         self._linked: Mapping[str, str] = {}
+        self._uses: frozenset[str] = frozenset()
         self._caught: frozenset[str] = frozenset()
         self._let_go: frozenset[str] = frozenset()
         self._dimmed: frozenset[str] = frozenset()
@@ -53,6 +55,13 @@ class Highlights:
         self._hovered, self._linked = entity, linked
         self._show_nodes(before | {*linked, *self._node_of(entity)})
         self._show_wires()
+
+    def show_uses(self, uses: Iterable[str]) -> None:
+        """Mark the other uses of shared layers that are selected or under the pointer."""
+        before = self._uses
+        self._uses = frozenset(uses)
+        if self._uses != before:
+            self._show_nodes(before | self._uses)
 
     def show_caught(self, caught: Iterable[str], let_go: Iterable[str] = ()) -> None:
         """Mark what a marquee would add to the selection, and what it would take out."""
@@ -92,7 +101,7 @@ class Highlights:
         return Marks(
             selected="" if selected is None else "primary" if selected else "other",
             hovered=node_id in self._node_of(self._hovered),
-            linked=self._linked.get(node_id, ""),
+            linked=self._linked.get(node_id, SHARED if node_id in self._uses else ""),
             caught=node_id in self._caught,
             dimmed=node_id in self._dimmed,
             ports=self._ports.get(node_id, {}),

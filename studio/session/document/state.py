@@ -187,6 +187,25 @@ class DocumentState:
         """The wires that leave a node."""
         return self.outgoing.get(node_id, ())
 
+    @cached_property
+    def shared(self) -> Mapping[str, tuple[str, ...]]:
+        """All uses of each layer that has several, the owner's first, by the id of the owner."""
+        found: dict[str, list[str]] = {}
+        for node in self.nodes.values():
+            if node.shares:
+                found.setdefault(node.shares, [node.shares]).append(node.id)
+        return {owner: tuple(uses) for owner, uses in found.items()}
+
+    def uses_of(self, node_id: str) -> tuple[str, ...]:
+        """All uses of the layer a node is a use of, the owner's first; empty for a single one."""
+        node = self.nodes.get(node_id)
+        return () if node is None else self.shared.get(node.shares or node_id, ())
+
+    def counted_at(self, node_id: str) -> str:
+        """The use of a layer its parameters are counted at: the first that is not bypassed."""
+        uses = self.uses_of(node_id)
+        return next((i for i in uses if not self.nodes[i].bypassed), node_id)
+
     def with_nodes(
         self, changed: Iterable[CanvasNode], removed: Iterable[str] = ()
     ) -> DocumentState:

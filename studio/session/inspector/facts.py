@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.catalog import layer_class
@@ -13,7 +13,7 @@ from studio.session.compile.compilation_result import CompiledProgram
 from studio.session.document.document import Document
 from studio.session.document.layer_types import absent_plugin, is_known, layer_at
 from studio.session.document.report import NodeCondition, Problem
-from studio.session.document.state import CanvasNode
+from studio.session.document.state import CanvasNode, DocumentState
 
 Pass: TypeAlias = Literal["forward", "backward", "update"]
 
@@ -46,6 +46,13 @@ class PassCost:
         )
 
 
+class Use(NamedTuple):
+    """One use of a shared layer: its node, and what tells it from the others."""
+
+    id: str
+    text: str
+
+
 @dataclass(frozen=True)
 class NodeFacts:
     """What is known of one layer.
@@ -60,7 +67,8 @@ class NodeFacts:
         shape: of its output without the batch, where known.
         parameters: numbers it owns, where known.
         trained: those of them that training changes.
-        shared_with: other uses of the same layer.
+        uses: all uses of its layer, which have one set of weights; empty for a single one.
+        has_shared_weights: whether those uses have parameters.
         costs: what each pass does; empty without a program.
         batch: samples those costs are for.
         is_stale: whether the program is older than the graph.
@@ -75,7 +83,8 @@ class NodeFacts:
     shape: Shape | None
     parameters: int | None
     trained: int | None
-    shared_with: tuple[str, ...]
+    uses: tuple[Use, ...]
+    has_shared_weights: bool
     costs: Mapping[Pass, PassCost]
     batch: int
     is_stale: bool
@@ -121,11 +130,6 @@ def node_facts(document: Document, compilation: Compilation, node: CanvasNode) -
     problems = report.problems_of(node.id)
     result = compilation.result
     program = None if result is None else result.main
-    owner = node.shares or node.id
-    shared = tuple(
-        each.name for each in state.layers()
-        if each.id != node.id and owner in (each.id, each.shares)
-    )  # fmt: skip
     return NodeFacts(
         node,
         about(node),
@@ -136,11 +140,20 @@ def node_facts(document: Document, compilation: Compilation, node: CanvasNode) -
         status.shape,
         status.parameters,
         _trained(node, shapes, status.parameters),
-        shared,
+        tuple(Use(i, use_text(state, i)) for i in state.uses_of(node.id)),
+        bool(report.status(state.counted_at(node.id)).parameters),
         {} if program is None else costs_of(program, node.id),
         0 if program is None else program.batch,
         compilation.is_stale,
     )
+
+
+def use_text(state: DocumentState, node_id: str) -> str:
+    """A use of a shared layer by what feeds it: all uses have one name."""
+    node = state.node(node_id)
+    sources = [state.nodes[i].name for i in node.inputs]
+    said = f"after {' and '.join(sources)}" if sources else "not connected"
+    return f"{said}, bypassed" if node.bypassed else said
 
 
 def graph_facts(document: Document, compilation: Compilation) -> GraphFacts:

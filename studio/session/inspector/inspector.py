@@ -10,6 +10,7 @@ from studio.engine.layers.catalog import layer_class
 from studio.engine.train.settings import MAX_LOSS_WEIGHT, TrainingSettings
 from studio.session.compile.compilation import Compilation
 from studio.session.compile.selection import Selection, SelectionBus
+from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.core.option_rows import Row, joined_rows, row_of
 from studio.session.document.cards.lines import CardLine, kept_lines
@@ -27,6 +28,7 @@ from studio.session.document.edits.sections import (
     set_training,
     training_of,
 )
+from studio.session.document.edits.sharing import give_own_layer
 from studio.session.document.layer_types import is_known, layer_at
 from studio.session.document.report import Fix, TargetFacts
 from studio.session.document.resolve import output_names
@@ -84,9 +86,9 @@ class InspectorModel:
         if not self._pinned:
             self.show(self._nodes_of(selection.entities))
 
-    def _nodes_of(self, entities: tuple[Entity, ...]) -> tuple[str, ...]:
+    def _nodes_of(self, chosen: tuple[Entity, ...]) -> tuple[str, ...]:
         found: dict[str, None] = {}
-        for entity in entities:
+        for entity in chosen:
             if entity.kind == "node":
                 found[entity.key] = None
             elif entity.kind != "wire":
@@ -149,6 +151,16 @@ class InspectorModel:
         """Let data pass the layers unchanged, or not; StudioError where that does not fit."""
         ids = [node.id for node in self.nodes]
         self._apply("Bypass" if on else "Stop bypassing", bypass(self.document.state, ids, on))
+
+    def own_layer(self) -> None:
+        """Give the only layer shown its own weights, where it shares them."""
+        node = self.nodes[0]
+        state = give_own_layer(self.document.state, node.id)
+        self._apply(f"Stop sharing parameters of {node.name}", state)
+
+    def go_to(self, node_id: str) -> None:
+        """Select a layer, such as another use of the one shown."""
+        self._bus.select([entities.node(node_id)], source="inspector")
 
     def set_preview(self, mode: PreviewMode) -> None:
         """Choose what the layers show of their output."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.catalog import all_layers, layer_class
@@ -19,12 +18,12 @@ from studio.session.document.edits import (
     places,
     removal,
     sections,
+    sharing,
     switching,
     wires,
 )
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.files.clipboard import copy_text, paste
-from studio.session.document.naming import new_id
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 
 TYPES = [cls.__name__ for cls in all_layers()]
@@ -217,12 +216,8 @@ class Editor:
         return sections.set_name(state, self.random.choice(["", "one", "two"]))
 
     def share(self, state: DocumentState) -> DocumentState:
-        """Another use of a layer, as a project file may hold one; no edit makes it."""
-        node = state.node(self.one(state))
-        if not node.is_layer:
-            return state
-        use = replace(node, id=new_id(state, "use"), inputs=(), shares=node.shares or node.id)
-        return state.with_nodes([use])
+        after = self.one(state) if self.random.random() < 0.5 else ""
+        return sharing.place_again(state, self.one(state), after=after)
 
     def own_layer(self, state: DocumentState) -> DocumentState:
-        return layers.give_own_layer(state, self.one(state))
+        return sharing.give_own_layer(state, self.one(state))

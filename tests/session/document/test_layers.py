@@ -10,7 +10,8 @@ from studio.session.document.checks.validation import validate
 from studio.session.document.edits import layers, removal
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.copies import duplicate, duplicate_mapped
-from studio.session.document.edits.layers import bypass, give_own_layer
+from studio.session.document.edits.layers import bypass
+from studio.session.document.edits.sharing import give_own_layer
 from studio.session.document.edits.switching import switch_type, switchable
 from studio.session.document.edits.wires import add_dot
 from studio.session.document.flow import flow_of

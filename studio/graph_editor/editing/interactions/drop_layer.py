@@ -12,8 +12,8 @@ from studio.engine.core.errors import StudioError
 from studio.graph_editor.editing.adding import layer_in
 from studio.graph_editor.editing.context import CanvasContext, Pointer
 from studio.graph_editor.editing.interactions.move_nodes import INSERT_REACH
-from studio.session.document.adding.preview import preview_chain
-from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place
+from studio.session.document.adding.preview import first_message, preview_chain
+from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place, added_text
 from studio.session.document.cards.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
 from studio.session.document.cards.lines import shape_label
 from studio.session.document.checks.validation import validate
@@ -114,7 +114,7 @@ class DropLayer:
         document = context.document
         try:
             made = add_at_place(document.state, [self._layer], place, corner)
-            document.apply(f"Add {made.ids[0]}", made.state)
+            document.apply(added_text([self._layer], made), made.state)
         except StudioError as error:
             context.studio.fail(error, EDIT)
             return
@@ -147,16 +147,13 @@ class DropLayer:
         self, before: DocumentState, after: DocumentState, node_id: str, place: Place
     ) -> str:
         """The shape it gives, and over a wire what changes in the whole network."""
-        flow = flow_of(after)
-        shape = flow.shape(node_id)
-        parts = [f"{node_id} {shape_label(shape)}" if shape is not None else node_id]
+        shape, name = flow_of(after).shape(node_id), after.nodes[node_id].name
+        parts = [f"{name} {shape_label(shape)}" if shape is not None else name]
         if place.wire is not None:
             ghost = preview_chain(before, [self._layer], wire=place.wire)
             parts += [ghost.text] if ghost.text else []
-        found = flow.outcomes.get(node_id)
-        if found is not None and found.error is not None:
-            parts.append(found.error.message)
-        return " · ".join(parts)
+        message = first_message(after, [node_id])
+        return " · ".join([*parts, message] if message else parts)
 
 
 def _corner(at: QPointF) -> tuple[float, float]:

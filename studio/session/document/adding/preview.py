@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
+from studio.session.document.checks.rule_checks import sharing_problem
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.flow import Flow, flow_of
 from studio.session.document.resolve import resolve
@@ -50,8 +51,11 @@ def preview_chain(
     except StudioError as error:
         return AddPreview(message=error.message)
     flow = flow_of(added.state)
-    message = first_message(flow, added.ids)
-    parameters = [_parameters(flow, node_id) for node_id in added.ids]
+    message = first_message(added.state, added.ids)
+    parameters = [
+        0 if added.state.nodes[node_id].shares else _parameters(flow, node_id)
+        for node_id in added.ids
+    ]
     known = [count for count in parameters if count is not None]
     shape = flow.shape(added.ids[-1]) if added.ids else None
     if wire is not None and not message:
@@ -68,12 +72,16 @@ def preview_chain(
     )
 
 
-def first_message(flow: Flow, ids: Sequence[str]) -> str:
+def first_message(state: DocumentState, ids: Sequence[str]) -> str:
     """Why the first of some layers that does not fit does not."""
+    flow = flow_of(state)
     for node_id in ids:
         found = flow.outcomes.get(node_id)
         if found is not None and found.error is not None:
             return found.error.message
+        problem = sharing_problem(state, state.nodes[node_id], flow)
+        if problem is not None:
+            return problem.message
     return ""
 
 

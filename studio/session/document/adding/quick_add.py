@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from typing import NamedTuple
@@ -15,8 +15,10 @@ from studio.engine.layers.catalog import all_layers, layer_class
 from studio.session.document.adding.connection_history import ConnectionHistory
 from studio.session.document.adding.net_text import is_net, parse_net
 from studio.session.document.cards.families import Family, family_of
+from studio.session.document.checks.rule_checks import sharing_problem
 from studio.session.document.edits.chains import Chained, NewLayer, add_chain
 from studio.session.document.edits.link_offers import link_offer, linked
+from studio.session.document.edits.sharing import next_use, place_again, why_not_again
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import successor_place, words_for
 from studio.session.document.flow import flow_of, outcome, refusal
@@ -35,6 +37,7 @@ class Entry(NamedTuple):
         family: what it is coloured by.
         config: options that make it what the title says.
         words: everything it is found by.
+        shares: id of the layer of the document that is placed again; empty for a new one.
     """
 
     type_name: str
@@ -43,6 +46,7 @@ class Entry(NamedTuple):
     family: Family
     config: FrozenConfig
     words: tuple[str, ...]
+    shares: str = ""
 
 
 @dataclass(frozen=True)
@@ -104,12 +108,13 @@ class QuickAdd:
         """
         before = _type_at(state, place.before)
         found: list[tuple[tuple[float, bool, float, int, str], Offer]] = []
-        for entry in entries():
+        again = again_entries(state) if query else ()
+        for entry in (*entries(), *again):
             score = best_score(query, entry.words)
             if score is None or (not query and entry.config):
                 continue
             offer = _offer(state, entry, place)
-            if offer is not None:
+            if offer is not None and not _why_not_shared(state, entry, place):
                 weight = self._weight(state, entry, place, before)
                 rank = _usual(state, entry, place, before)
                 key = (-round(score), bool(entry.config), -weight, rank, entry.title)
@@ -174,6 +179,24 @@ def entries() -> tuple[Entry, ...]:
     return (*_layer_entries(), *_function_entries())
 
 
+def again_entries(state: DocumentState) -> tuple[Entry, ...]:
+    """The layers of the document that can be placed again with the same weights."""
+    flow, found = flow_of(state), []
+    for node in state.layers():
+        known = flow.outcomes.get(node.id)
+        has_none = known is not None and known.parameters == 0 and not node.bypassed
+        if node.shares or has_none or why_not_again(state, node.id):
+            continue
+        doc = f"Places {node.name} again: another use with the same weights."
+        found.append(
+            Entry(
+                node.type_name, f"{node.name}, same weights", doc, family_of(node.type_name),
+                node.config, (node.name, "same weights", "shared weights"), node.id,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
 def first_sentence(type_name: str) -> str:
     """What a layer says it does."""
     return (layer_class(type_name).__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ")
@@ -215,6 +238,16 @@ def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
         return _offer_in_front(state, entry, place)
     made = _type_of(entry)
     return Offer(entry, "", None if made is None else made.sample)
+
+
+def _why_not_shared(state: DocumentState, entry: Entry, place: Place) -> str:
+    """Why what comes in at a place does not fit the weights an entry shares; empty if it does."""
+    if not entry.shares or not place.before:
+        return ""
+    made = place_again(state, entry.shares, use := next_use(state, entry.shares), at=(0.0, 0.0))
+    fed = made.with_nodes([replace(made.nodes[use], inputs=(place.before,))])
+    problem = sharing_problem(fed, fed.nodes[use], flow_of(fed))
+    return "" if problem is None else problem.message
 
 
 def _offer_in_front(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
@@ -282,6 +315,14 @@ def _type_at(state: DocumentState, node_id: str) -> str:
     while node is not None and node.kind == "dot" and node.inputs:
         node = state.nodes.get(node.inputs[0])
     return "" if node is None else node.type_name
+
+
+def added_text(layers: Sequence[NewLayer], made: Chained) -> str:
+    """The name of the step that adds layers."""
+    if len(layers) > 1:
+        return f"Add {len(layers)} layers"
+    name = made.state.nodes[made.ids[0]].name
+    return f"Place {name} again" if layers[0].shares else f"Add {name}"
 
 
 def add_at_place(

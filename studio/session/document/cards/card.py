@@ -13,6 +13,9 @@ from studio.session.document.levels import ports_in, ports_out
 from studio.session.document.report import NodeCondition, Report
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
+SHARED = "shared"
+"""What further uses of a layer show in place of the number of its parameters."""
+
 
 @dataclass(frozen=True)
 class NodeCard:
@@ -21,11 +24,11 @@ class NodeCard:
     Attributes:
         node: the thing itself.
         title: its name.
-        subtitle: its type, and what it shares its parameters with.
+        subtitle: its type, and which use of a shared layer it is.
         family: what it is coloured by.
         lines: the options it shows.
         shape: shape of its output as text; empty while unknown.
-        parameters: numbers it owns as text; empty for none.
+        parameters: numbers it owns as text; empty for none; ``shared`` for a further use.
         condition: how it is.
         message: what to say about that.
         inputs: how many inputs are drawn.
@@ -34,6 +37,7 @@ class NodeCard:
         is_output: whether it is one of the network's outputs.
         ports_in: of a block, ids and names of its inputs.
         ports_out: of a block, ids and names of its outputs.
+        uses: how often its layer is used with one set of weights; 0 for a single use.
     """
 
     node: CanvasNode
@@ -51,6 +55,7 @@ class NodeCard:
     is_output: bool = False
     ports_in: tuple[tuple[str, str], ...] = ()
     ports_out: tuple[tuple[str, str], ...] = ()
+    uses: int = 0
 
 
 def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
@@ -68,13 +73,14 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         family=family_of(node.type_name) if node.is_layer else "shape",
         lines=card_lines(node),
         shape="" if status.shape is None else shape_label(status.shape),
-        parameters=parameters_label(status.parameters),
+        parameters=parameters_text(state, report, node),
         condition=status.state,
         message=status.message,
         inputs=input_count(node),
         filled=len(node.inputs),
         has_output=has_output(node),
         is_output=node_id in report.outputs,
+        uses=len(state.uses_of(node_id)),
     )
 
 
@@ -112,8 +118,8 @@ def block_subtitle(state: DocumentState, node: CanvasNode, layers: int) -> str:
 
 def owned_parameters(state: DocumentState, report: Report, layers: Iterable[str]) -> int:
     """Numbers that layers own together; a shared layer counts once."""
-    owners = {state.nodes[i].shares or i: i for i in layers}
-    return sum(report.status(i).parameters or 0 for i in owners.values())
+    counted = {state.counted_at(i) for i in layers}
+    return sum(report.status(i).parameters or 0 for i in counted)
 
 
 def parameters_label(count: int | None) -> str:
@@ -121,13 +127,23 @@ def parameters_label(count: int | None) -> str:
     return f"{count:,}".replace(",", "\u2009") if count else ""
 
 
+def parameters_text(state: DocumentState, report: Report, node: CanvasNode) -> str:
+    """The number of parameters, or nothing; of a shared layer it stands at one use only."""
+    label = parameters_label(report.status(state.counted_at(node.id)).parameters)
+    if not label or node.bypassed or state.counted_at(node.id) == node.id:
+        return parameters_label(report.status(node.id).parameters)
+    return SHARED
+
+
 def _subtitle(state: DocumentState, node: CanvasNode) -> str:
     if node.port:
         return "input of the block" if node.port == "in" else "output of the block"
     if node.kind == "dot":
         return "bend"
-    owner = state.nodes.get(node.shares)
-    return node.type_name if owner is None else f"{node.type_name} of {owner.name}"
+    uses = state.uses_of(node.id)
+    if not uses:
+        return node.type_name
+    return f"{node.type_name}, use {uses.index(node.id) + 1} of {len(uses)}"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from studio.session.document.edits.sharing import why_not_again
 from studio.session.document.layer_types import is_input
 from studio.session.document.report import Report
 from studio.session.document.state import CanvasNode, DocumentState
@@ -64,14 +65,25 @@ def why_not_distribute(chosen: Sequence[str]) -> str:
     return "" if len(chosen) > 2 else FEW_THINGS
 
 
+def why_not_place_again(state: DocumentState, chosen: Sequence[str], report: Report) -> str:
+    """One layer with weights to share; where their number is not known, it may have some."""
+    layers = _layers(state, chosen)
+    if not layers:
+        return NO_LAYER
+    last = layers[-1]
+    refused = why_not_again(state, last.id)
+    if refused or last.shares or last.bypassed:
+        return refused
+    return "" if report.status(last.id).parameters != 0 else f"{last.name} has no parameters"
+
+
 def why_not_own_layer(state: DocumentState, chosen: Sequence[str]) -> str:
     """The layer chosen last has to share its parameters with another use."""
     layers = _layers(state, chosen)
     if not layers:
         return NO_LAYER
     last = layers[-1]
-    shares = last.shares or any(each.shares == last.id for each in state.layers())
-    return "" if shares else "it does not share its parameters"
+    return "" if state.uses_of(last.id) else "it does not share its parameters"
 
 
 def why_not_drop_wires(state: DocumentState, chosen: Sequence[str], wires: int) -> str:

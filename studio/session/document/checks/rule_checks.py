@@ -75,24 +75,42 @@ def _absent_activation(node: CanvasNode) -> Problem | None:
 def shared_problems(state: DocumentState, flow: Flow) -> Iterator[Problem]:
     """Further uses of a layer whose inputs ask for parameters of another size."""
     for node in state.layers():
-        owner = state.nodes.get(node.shares)
-        if owner is None or node.bypassed or owner.bypassed or not is_known(node.type_name):
-            continue
-        here, there = input_shapes(node, flow), input_shapes(owner, flow)
-        ready = [flow.outcomes.get(each.id) for each in (node, owner)]
-        if any(found is None or found.error is not None for found in ready):
-            continue
-        layer = layer_at(node)
-        if layer.parameters(*here) != layer.parameters(*there):
-            yield Problem(
-                "layer.shared_sizes",
-                "error",
-                node.id,
-                f"a shared layer needs inputs of one shape, got {shapes_text(there)} "
-                f"and {shapes_text(here)}",
-                "stop sharing parameters for one of them",
-                0,
-            )
+        problem = sharing_problem(state, node, flow)
+        if problem is not None:
+            yield problem
+
+
+def sharing_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem | None:
+    """What is wrong where a further use asks for parameters of another size; None where nothing.
+
+    It is compared with the first use before it whose input is known.
+    """
+    if not node.shares or node.bypassed or not is_known(node.type_name):
+        return None
+    uses = state.uses_of(node.id)
+    earlier = (state.nodes[i] for i in uses[: uses.index(node.id)])
+    known = (each for each in earlier if not each.bypassed and _holds(each, flow))
+    first = next(known, None)
+    if first is None or not _holds(node, flow):
+        return None
+    layer, here, there = layer_at(node), input_shapes(node, flow), input_shapes(first, flow)
+    if layer.parameters(*here) == layer.parameters(*there):
+        return None
+    return Problem(
+        "layer.shared_sizes",
+        "error",
+        node.id,
+        f"a shared layer needs inputs of one shape, got {shapes_text(there)} "
+        f"and {shapes_text(here)}",
+        "stop sharing parameters for one of them",
+        0,
+    )
+
+
+def _holds(node: CanvasNode, flow: Flow) -> bool:
+    """Whether the inputs of a layer are known and its rule takes them."""
+    found = flow.outcomes.get(node.id)
+    return found is not None and found.error is None
 
 
 def input_shapes(node: CanvasNode, flow: Flow) -> tuple[Shape, ...]:

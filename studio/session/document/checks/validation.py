@@ -57,7 +57,7 @@ def _node_status(
     found = flow.outcomes.get(node.id)
     shape = None if found is None else found.shape
     count = None if found is None else found.parameters
-    if node.shares and count is not None:
+    if count is not None and state.counted_at(node.id) != node.id:
         count = 0
     unknown = node.is_layer and not is_known(node.type_name)
     if not _takes_part(state, node, resolved):

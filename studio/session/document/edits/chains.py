@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from studio.session.document.cards.geometry import SizeOf, node_size
 from studio.session.document.edits.insertion import Push, insert_on_wire
 from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.sharing import next_use, place_again
 from studio.session.document.edits.wires import wire_exists
 from studio.session.document.levels import TOP, level_of_wire
 from studio.session.document.naming import new_name
@@ -16,10 +17,17 @@ from studio.session.document.state import DocumentState, Wire
 
 @dataclass(frozen=True)
 class NewLayer:
-    """A layer to add: its type and the options that are given."""
+    """A layer to add.
+
+    Attributes:
+        type_name: its type.
+        config: the options that are given.
+        shares: id of a layer on the canvas that is placed again instead; empty for a new one.
+    """
 
     type_name: str
     config: Mapping[str, object]
+    shares: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,14 +60,26 @@ def add_chain(
     if wire is not None and wire_exists(state, wire):
         level = level_of_wire(state, wire)
     for layer in layers:
-        name = new_name(state, layer.type_name)
         place = at if not ids else None
-        state = add_layer(
-            state, layer.type_name, after=before, at=place, config=layer.config, level=level,
-            size_of=size_of,
-        )  # fmt: skip
-        before = name
-        ids.append(name)
+        if layer.shares:
+            made = next_use(state, layer.shares)
+            state = place_again(
+                state, layer.shares, made, after=before, at=place, level=level,
+                size_of=size_of
+            )  # fmt: skip
+        else:
+            made = new_name(state, layer.type_name)
+            state = add_layer(
+                state,
+                layer.type_name,
+                after=before,
+                at=place,
+                config=layer.config,
+                level=level,
+                size_of=size_of,
+            )
+        before = made
+        ids.append(made)
     if wire is not None and ids:
         state = insert_on_wire(state, ids, wire, push=push, check_shapes=False, size_of=size_of)
     return Chained(state, tuple(ids))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from studio.engine.layers.graph import free_name
 from studio.session.document.cards.geometry import Box, SizeOf, box_of, node_size
+from studio.session.document.edits.sharing import owners_among
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import checked_config, with_layers_renamed
 from studio.session.document.naming import names_of
@@ -75,27 +76,23 @@ def insert_copies(
         ids[node.id] = names[node.id]
         taken.add(names[node.id])
     dx, dy = _clear_offset(state, originals, offset, size_of)
-    copied = {node.name: names[node.id] for node in originals if not node.shares}
+    owners = owners_among(originals)
+    copied = {node.name: names[node.id] for node in originals if node.id not in owners}
     made = []
     for node in originals:
         kept = [
             ids.get(s, s) for s in node.inputs if s in ids or (keep_inputs and s in state.nodes)
         ]
-        shares = ids.get(node.shares, "")
-        name = names[shares_root(node, ids) or node.id]
+        owner = owners.get(node.id, "")
+        name = names[owner or node.id]
         copy = with_layers_renamed(node, copied) if node.is_layer else node
         made.append(
             replace(
                 copy, id=ids[node.id], inputs=tuple(kept), x=node.x + dx, y=node.y + dy,
-                shares=shares, config=_renamed(copy, name),
+                shares=ids.get(owner, ""), config=_renamed(copy, name),
             )
         )  # fmt: skip
     return Copied(state.with_nodes(made), ids)
-
-
-def shares_root(node: CanvasNode, ids: Mapping[str, str]) -> str:
-    """The original whose layer a copy shares, when that is copied too."""
-    return node.shares if node.shares in ids else ""
 
 
 def _renamed(node: CanvasNode, name: str) -> FrozenConfig:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.core.options import Plain
 from studio.engine.layers.catalog import layer_class
-from studio.engine.layers.graph import free_name
 from studio.session.document.cards.geometry import (
     COLUMN,
     NODE_WIDTH,
@@ -33,7 +32,7 @@ from studio.session.document.layer_types import (
     with_layers_renamed,
 )
 from studio.session.document.levels import TOP, level_of_output, members
-from studio.session.document.naming import check_free_name, names_of, new_name
+from studio.session.document.naming import check_free_name, new_name
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
 
 WIRE_ROOM = COLUMN - NODE_WIDTH
@@ -62,13 +61,8 @@ def add_layer(
     name = new_name(state, type_name)
     given = {key: value for key, value in (config or {}).items() if key != "name"}
     made = checked_config(type_name, {**starting_config(type_name, given), "name": name})
-    level = level_of_output(state, after) if after else level
-    node = CanvasNode(name, "layer", type_name, made, parent=level)
-    x, y = _place(state, node, after, at, size_of)
-    state = state.with_nodes([replace(node, x=x, y=y)])
-    if after and state.node(after).flows and free_inputs(node) != 0:
-        state = connect(state, after, name, check_shapes=False)
-    return state
+    node = CanvasNode(name, "layer", type_name, made)
+    return put_after(state, node, after, at, level, size_of)
 
 
 def set_option(state: DocumentState, node_id: str, name: str, value: object) -> DocumentState:
@@ -207,6 +201,23 @@ def _layer(state: DocumentState, node_id: str) -> CanvasNode:
     return node
 
 
+def put_after(
+    state: DocumentState,
+    node: CanvasNode,
+    after: str,
+    at: tuple[float, float] | None,
+    level: str = TOP,
+    size_of: SizeOf = node_size,
+) -> DocumentState:
+    """Put a new layer on the canvas, fed by ``after`` and at its level, where that is given."""
+    node = replace(node, parent=level_of_output(state, after) if after else level)
+    x, y = _place(state, node, after, at, size_of)
+    state = state.with_nodes([replace(node, x=x, y=y)])
+    if after and state.node(after).flows and free_inputs(node) != 0:
+        state = connect(state, after, node.id, check_shapes=False)
+    return state
+
+
 def _place(
     state: DocumentState,
     node: CanvasNode,
@@ -249,22 +260,3 @@ def bypass(
         if is_input(node):
             raise GraphError("an input cannot be bypassed", who=node.name)
     return state.with_nodes(changed) if changed else state
-
-
-def give_own_layer(state: DocumentState, node_id: str) -> DocumentState:
-    """A layer of its own, alike but with other parameters; GraphError where nothing is shared."""
-    node = state.node(node_id)
-    uses = [each for each in state.layers() if each.shares == node_id]
-    if not node.is_layer or not (node.shares or uses):
-        raise GraphError("it does not share its parameters", who=node.name)
-    changed = []
-    if not node.shares:
-        successor, *others = uses
-        changed = [
-            replace(successor, shares=""),
-            *(replace(o, shares=successor.id) for o in others),
-        ]
-    name = free_name(node.name, names_of(state))
-    config = checked_config(node.type_name, {**node.config.plain(), "name": name})
-    after = state.with_nodes([*changed, replace(node, shares="", config=config)])
-    return following_names(state, after)

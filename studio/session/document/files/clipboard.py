@@ -12,6 +12,7 @@ from studio.engine.formats.safe_json import parse_json
 from studio.engine.train.project.project_text import project_text
 from studio.session.document.cards.geometry import SizeOf, bounds, node_size
 from studio.session.document.edits.copies import Copied, insert_copies
+from studio.session.document.edits.sharing import owners_among
 from studio.session.document.files.drawing import node_to_json, nodes_from_json
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -29,10 +30,11 @@ def copy_text(state: DocumentState, node_ids: Iterable[str]) -> str:
     nodes = [node for node in state.nodes.values() if node.id in chosen]
     if not nodes:
         return ""
+    owners = owners_among(nodes)
     document: dict[str, Plain] = {
         "format": FORMAT,
         "version": VERSION,
-        "nodes": [node_to_json(_apart(node, chosen)) for node in nodes],
+        "nodes": [node_to_json(replace(node, shares=owners.get(node.id, ""))) for node in nodes],
     }
     return project_text(document, first=_FIELDS)
 
@@ -105,10 +107,3 @@ def paste_mapped(
         middle = around.x + around.width / 2, around.y + around.height / 2
         offset = at[0] - middle[0], at[1] - middle[1]
     return insert_copies(state, nodes, offset=offset, keep_inputs=keep_inputs, size_of=size_of)
-
-
-def _apart(node: CanvasNode, chosen: set[str]) -> CanvasNode:
-    """A copy that shares only what is copied with it."""
-    if node.shares and node.shares not in chosen:
-        return replace(node, shares="")
-    return node

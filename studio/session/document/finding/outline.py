@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Shape
-from studio.session.document.cards.card import wire_card
+from studio.session.document.cards.card import parameters_text, wire_card
 from studio.session.document.cards.families import Family, family_of
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import words_for
@@ -27,6 +27,8 @@ class OutlineRow(NamedTuple):
         message: what to say about that.
         inputs: names of what feeds it.
         is_output: whether it is one of the network's outputs.
+        uses: how often its layer is used with one set of weights; 0 for a single use.
+        parameters_text: their number as text; empty for none, ``shared`` where another use has it.
     """
 
     id: str
@@ -39,6 +41,8 @@ class OutlineRow(NamedTuple):
     message: str
     inputs: tuple[str, ...]
     is_output: bool
+    uses: int
+    parameters_text: str
 
 
 class Outline(NamedTuple):
@@ -79,6 +83,9 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
         return said[0].upper() + said[1:]
     status = report.status(node_id)
     parts = [f"{node.type_name} {node.name}"]
+    uses = state.uses_of(node_id)
+    if uses:
+        parts.append(f"use {uses.index(node_id) + 1} of {len(uses)} of this layer")
     parts += [f"{key.replace('_', ' ')} {_said(value)}" for key, value in node.config.items()
               if key not in ("name", "trainable")]  # fmt: skip
     sources = [state.nodes[s].name for s in node.inputs if s in state.nodes]
@@ -119,6 +126,8 @@ def _row(state: DocumentState, report: Report, node_id: str) -> OutlineRow:
         status.message,
         tuple(state.nodes[s].name for s in node.inputs if s in state.nodes),
         node_id in report.outputs,
+        len(state.uses_of(node_id)),
+        parameters_text(state, report, node),
     )
 
 

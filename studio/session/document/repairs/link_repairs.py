@@ -11,8 +11,9 @@ from studio.engine.layers.dense import Dense
 from studio.engine.layers.inputs import Input
 from studio.session.document.cards.geometry import box_of
 from studio.session.document.edits.chains import NewLayer, add_chain
-from studio.session.document.edits.layers import add_layer, give_own_layer, mark_output
+from studio.session.document.edits.layers import add_layer, mark_output
 from studio.session.document.edits.removal import delete
+from studio.session.document.edits.sharing import give_own_layer
 from studio.session.document.edits.wires import connect, move_outputs
 from studio.session.document.flow import downstream
 from studio.session.document.layer_types import is_input

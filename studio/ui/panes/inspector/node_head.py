@@ -1,4 +1,4 @@
-"""The head of the inspector: family, name to be changed, type, and what is wrong with repairs."""
+"""The head of the inspector: family, name to be changed, type, what is wrong, and other uses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from studio.engine.core.errors import StudioError
 from studio.session.document.cards.families import family_of
 from studio.session.document.report import Fix
 from studio.session.document.state import CanvasNode
-from studio.session.inspector.facts import NodeFacts
+from studio.session.inspector.facts import NodeFacts, Use
+from studio.session.inspector.inspector import InspectorModel
 from studio.widgets import binding, icons, theme
 from studio.widgets.forms.reverting_line import RevertingLine
 from studio.widgets.labels.elided_button import ElidedButton
@@ -88,8 +89,7 @@ class NodeHead(QWidget):
         self._show_family(node)
         self.name.show_text(node.name)
         self.name.setReadOnly(False)
-        shared = f", shared with {', '.join(facts.shared_with)}" if facts.shared_with else ""
-        self._type.set_text(f"{node.type_name}{shared}")
+        self._type.set_text(node.type_name)
         self._about.setText(facts.about)
         self._about.show()
         self.trouble.show_condition(facts)
@@ -209,3 +209,65 @@ class Trouble(QFrame):
             button.clicked.connect(lambda _=False, fix=fix: self._repair(fix))
             self._chips.addWidget(button)
             self._offered.append(button)
+
+
+class SharedUses(QFrame):
+    """Says how often a layer is used with one set of weights; hidden for a single use.
+
+    Args:
+        inspector: the model of the layer shown.
+        parent: the widget it stands in.
+    """
+
+    def __init__(self, inspector: InspectorModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("shared_uses")
+        self._inspector = inspector
+        self._shown: tuple[object, ...] = ()
+        self._text = QLabel(self)
+        self._text.setObjectName("shared_text")
+        self._text.setWordWrap(True)
+        self._text.setTextFormat(Qt.TextFormat.PlainText)
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(2)
+        self.buttons: list[QPushButton] = []
+        self.detach = QPushButton("Use own weights", self)
+        self.detach.setObjectName("own_weights")
+        self.detach.setToolTip("Stop sharing: this use gets its own weights and a name of its own.")
+        self.detach.clicked.connect(lambda: self._inspector.own_layer())
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 4, 0, 4)
+        column.setSpacing(4)
+        column.addWidget(self._text)
+        column.addLayout(self._rows)
+        column.addWidget(self.detach)
+        self.hide()
+
+    def show_uses(self, facts: NodeFacts | None) -> None:
+        """Show the uses of a layer; nothing for a single use, or for several layers."""
+        uses = () if facts is None else facts.uses
+        here = "" if facts is None else facts.node.id
+        self.setVisible(bool(uses))
+        has_weights = facts is not None and facts.has_shared_weights
+        if (here, uses, has_weights) == self._shown:
+            return
+        self._shown = here, uses, has_weights
+        what = "One set of weights" if has_weights else "One layer"
+        self._text.setText(f"{what}, used {len(uses)} times:")
+        for old in self.buttons:
+            self._rows.removeWidget(old)
+            old.hide()
+            old.deleteLater()
+        self.buttons = [self._row(number, use, here) for number, use in enumerate(uses, 1)]
+
+    def _row(self, number: int, use: Use, here: str) -> QPushButton:
+        text = f"{number}. {use.text}"
+        is_here = use.id == here
+        tip = "The use that is shown." if is_here else "Go to this use."
+        button = ElidedButton(f"{text} (this one)" if is_here else text, tip, self)
+        button.setObjectName("shared_use")
+        button.setFont(theme.font("small"))
+        button.setEnabled(not is_here)
+        button.clicked.connect(lambda: self._inspector.go_to(use.id))
+        self._rows.addWidget(button)
+        return button

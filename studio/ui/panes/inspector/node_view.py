@@ -14,7 +14,7 @@ from studio.session.document.state import PREVIEW_MODES
 from studio.session.inspector.facts import PASSES, NodeFacts
 from studio.session.inspector.inspector import InspectorModel
 from studio.session.inspector.sections import layer_sections
-from studio.ui.panes.inspector.node_head import NodeHead
+from studio.ui.panes.inspector.node_head import NodeHead, SharedUses
 from studio.ui.panes.inspector.sections_view import SectionsView
 from studio.widgets import icons, numbers, theme
 from studio.widgets.forms.editor import choice_box
@@ -39,6 +39,7 @@ class NodeView(QWidget):
         super().__init__(parent)
         self._inspector = inspector
         self.head = NodeHead(inspector.rename, inspector.take_fix, self)
+        self.sharing = SharedUses(inspector, self)
         self.options = SectionsView(inspector.set_value, inspector.reset, self)
         self.kept = Facts(self)
         self._kept = Section("Options, kept unchanged", self.kept, parent=self)
@@ -54,6 +55,7 @@ class NodeView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(self.head)
+        column.addWidget(self.sharing)
         column.addWidget(self.options)
         column.addWidget(self._kept)
         column.addWidget(Section("Behaviour", self._behaviour(), parent=self))
@@ -80,6 +82,7 @@ class NodeView(QWidget):
             self._show_numbers(facts)
         else:
             self.head.show_several(nodes)
+        self.sharing.show_uses(facts)
         self._numbers.setVisible(facts is not None)
         self._show_flag(self.frozen, [node.frozen for node in nodes])
         nothing = facts is not None and facts.parameters == 0 and not nodes[0].frozen

@@ -23,6 +23,7 @@ from studio.session.core import entities
 from studio.session.core.theme import Theme
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.removal import delete
+from studio.session.document.edits.sharing import place_again
 from studio.session.studio import Studio
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.widgets import theme
@@ -382,3 +383,26 @@ def test_the_sign_of_a_problem_has_the_colours_of_the_theme(
     finally:
         theme.install(QApplication.instance(), before)
     assert sign.pixmap().toImage() == first
+
+
+def test_the_uses_of_a_shared_layer_are_listed_and_one_gets_its_own_weights(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    dense = one(studio, pane, qtbot, "Dense")
+    sharing = pane.node_view.sharing
+    assert not sharing.isVisible()
+    source = studio.document.state.nodes[dense].inputs[0]
+    state = place_again(studio.document.state, dense, "again", after=source)
+    studio.document.apply("Place again", state)
+    qtbot.waitUntil(sharing.isVisible)
+    text = sharing.findChild(QLabel, "shared_text")
+    assert text is not None
+    assert text.text() == "One set of weights, used 2 times:"
+    words = f"after {studio.document.state.nodes[source].name}"
+    assert [row.whole for row in sharing.buttons] == [f"1. {words} (this one)", f"2. {words}"]
+    sharing.buttons[1].click()
+    qtbot.waitUntil(lambda: [n.id for n in pane.inspector.nodes] == ["again"])
+    sharing.detach.click()
+    assert studio.document.state.nodes["again"].shares == ""
+    assert studio.document.state.nodes["again"].name != studio.document.state.nodes[dense].name
+    qtbot.waitUntil(lambda: not sharing.isVisible())
