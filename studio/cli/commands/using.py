@@ -28,7 +28,7 @@ from studio.engine.formats.npz import save_npz
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
-from studio.engine.train.project.task import OutputFacts, Task
+from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder, latest_run, list_runs
 from studio.engine.train.runs.weights_origin import WeightsOrigin
 
@@ -139,10 +139,9 @@ class _Answers:
 
 
 def _answers(task: Task, outputs: Sequence[np.ndarray]) -> list[_Answers]:
-    facts = task.outputs or (OutputFacts("", task.class_names),) * len(outputs)
     logits = [loss.takes_logits for loss in task.losses] or [False] * len(outputs)
-    found = zip(task.graph.output_names(), outputs, facts, logits, strict=True)
-    return [_Answers(name, values, own.class_names, raw) for name, values, own, raw in found]
+    found = zip(task.all_outputs, outputs, logits, strict=True)
+    return [_Answers(own.name, values, own.class_names, raw) for own, values, raw in found]
 
 
 def _say_several(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,21 +19,23 @@ _MARGIN = 0.08
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The answer about some rows.
+    """What one output says about some rows.
 
     Attributes:
         names: what each row is called.
-        rows: the rows as the network was given them.
+        inputs: for each input the rows as the network was given them.
         classes: the classes; empty where it predicts numbers.
         values: [rows, classes] shares, or [rows, numbers].
         origin: where the weights come from, if that is known.
+        output: name of the output.
     """
 
     names: tuple[str, ...]
-    rows: Array
+    inputs: tuple[Array, ...]
     classes: tuple[str, ...]
     values: Array
     origin: WeightsOrigin | None = None
+    output: str = ""
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -44,21 +46,32 @@ class Answer:
         return tuple(self.classes[index] for index in found.argmax(axis=1))
 
 
-def answer(trained: Trained, names: tuple[str, ...], rows: Array) -> Answer:
-    """What a network says about raw rows."""
-    task, outputs = trained.task, trained.predict(rows)
-    if not task.class_names:
-        numbers = outputs.reshape(len(outputs), -1).astype(np.float64)
-        return Answer(names, rows, (), numbers, trained.origin)
-    values = class_shares(outputs, len(task.class_names), logits=has_logits(task.losses))
-    return Answer(
-        names, rows, names_of(task.class_names, values.shape[1]), values, trained.origin
-    )  # fmt: skip
+def answers(
+    trained: Trained, names: tuple[str, ...], inputs: tuple[Array, ...]
+) -> tuple[Answer, ...]:
+    """What each output of a network says about raw rows, one array for each input."""
+    outputs = trained.predict_all(list(inputs))
+    said = zip(trained.task.all_outputs, _said(trained.task, outputs), strict=True)
+    return tuple(
+        Answer(names, inputs, classes, values, trained.origin, facts.name)
+        for facts, (classes, values) in said
+    )
+
+
+def _said(task: Task, outputs: Sequence[Array]) -> Iterator[tuple[tuple[str, ...], Floats]]:
+    """For each output names of its classes and their shares, or no names and its numbers."""
+    for place, (facts, found) in enumerate(zip(task.all_outputs, outputs, strict=True)):
+        if facts.class_names:
+            logits = has_logits(task.losses[place : place + 1])
+            shares = class_shares(found, len(facts.class_names), logits=logits)
+            yield names_of(facts.class_names, shares.shape[1]), shares
+        else:
+            yield (), found.reshape(len(found), -1).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Answers on a grid.
+    """Answers of one output on a grid.
 
     Attributes:
         x: lowest and highest first number.
@@ -77,10 +90,13 @@ class Plane:
 
 def is_plane(task: Task) -> bool:
     """Whether each sample is two numbers."""
-    return task.training is not None and tuple(task.training.inputs[0].shape[1:]) == (2,)
+    inputs = () if task.training is None else task.training.inputs
+    return len(inputs) == 1 and tuple(inputs[0].shape[1:]) == (2,)
 
 
-def ask_plane(trained: Trained, progress: Callable[[int, int], None] | None = None) -> Plane:
+def ask_planes(
+    trained: Trained, progress: Callable[[int, int], None] | None = None
+) -> tuple[Plane, ...]:
     """Ask a network about a grid over all samples of its data; see `is_plane`."""
     task = trained.task
     samples = task.training_samples().inputs[0]
@@ -88,18 +104,17 @@ def ask_plane(trained: Trained, progress: Callable[[int, int], None] | None = No
     columns = np.linspace(low[0], high[0], CELLS)
     rows = np.linspace(low[1], high[1], CELLS)
     points = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)
-    outputs = trained.predict(points.astype(samples.dtype), progress)
-    if task.class_names:
-        values = class_shares(outputs, len(task.class_names), logits=has_logits(task.losses))
-    else:
-        values = outputs.reshape(len(outputs), -1).astype(np.float64)
+    outputs = trained.predict_all([points.astype(samples.dtype)], progress)
     names = task.input_facts.feature_names
-    return Plane(
-        (float(low[0]), float(high[0])),
-        (float(low[1]), float(high[1])),
-        values.reshape(CELLS, CELLS, -1),
-        (names[0], names[1]) if len(names) == 2 else ("x", "y"),
-        names_of(task.class_names, values.shape[1]) if task.class_names else (),
+    return tuple(
+        Plane(
+            (float(low[0]), float(high[0])),
+            (float(low[1]), float(high[1])),
+            values.reshape(CELLS, CELLS, -1),
+            (names[0], names[1]) if len(names) == 2 else ("x", "y"),
+            classes,
+        )
+        for classes, values in _said(task, outputs)
     )
 
 

@@ -12,18 +12,17 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.options import AnyOption
 from studio.engine.core.signal import Signal
-from studio.engine.train.data.predict_input import RawInputs, read_inputs
 from studio.engine.train.devices import Opened, open_backend
 from studio.engine.train.network.trained import Trained
-from studio.engine.train.project.task import Task
+from studio.engine.train.project.task import InputFacts, Task
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.compile.compilation_result import OpenData, open_data
 from studio.session.core.held_out import SHARED_NAME, is_shared_in
 from studio.session.core.preferences import Preferences
 from studio.session.core.tasks import TaskHandle, TaskList
-from studio.session.evaluation.answers import Answer, Plane, answer, ask_plane, is_plane
+from studio.session.evaluation.answers import Answer, Plane, answers, ask_planes, is_plane
 from studio.session.evaluation.drawing import Sheet, sheet_of
-from studio.session.evaluation.form import form_of, row_of
+from studio.session.evaluation.form import first_row, form_of, row_of
 from studio.session.evaluation.measures import Array
 from studio.session.evaluation.results import Choice, Indices, PartName, Results, measure, parts_of
 from studio.session.runs.runs import RunList
@@ -32,10 +31,28 @@ from studio.session.training.state import State, TrainingOutcome
 from studio.session.training.training import TrainingModel
 
 T = TypeVar("T")
+Answers: TypeAlias = "tuple[Answer, ...]"
 Status: TypeAlias = Literal["nothing", "waiting", "measuring", "ready", "failed"]
 
 LATEST = ""
 """Stands for the network of the training under way or of the last."""
+
+
+@dataclass(frozen=True, eq=False)
+class AskedInput:
+    """What an input of the network can be given by hand.
+
+    Attributes:
+        facts: its name and what its raw values are.
+        shape: shape of one sample.
+        form: fields for typing a row; none where rows are no tables.
+        start: the row that questions begin with.
+    """
+
+    facts: InputFacts
+    shape: tuple[int, ...]
+    form: tuple[AnyOption, ...]
+    start: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,21 +61,24 @@ class Subject:
 
     Attributes:
         parts: parts of the data it can be measured on.
-        classes: its classes; empty where it predicts numbers.
-        form: fields for typing a row; none where rows are no tables.
-        sheet: what can be drawn on; None where samples are no pictures.
+        inputs: its inputs.
+        sheet: what can be drawn on; None where samples are no pictures, and for several inputs.
         is_plane: whether a sample is two numbers.
-        plane: what it says all over the plane, where that was asked.
         task: its data.
+        planes: what each output says all over the plane, where that was asked.
     """
 
     parts: tuple[PartName, ...]
-    classes: tuple[str, ...]
-    form: tuple[AnyOption, ...]
+    inputs: tuple[AskedInput, ...]
     sheet: Sheet | None
     is_plane: bool
     task: Task
-    plane: Plane | None = None
+    planes: tuple[Plane, ...] = ()
+
+    @property
+    def form(self) -> tuple[AnyOption, ...]:
+        """Fields for typing a row of the only input; none for several inputs."""
+        return self.inputs[0].form if len(self.inputs) == 1 else ()
 
     @property
     def is_shared(self) -> bool:
@@ -153,7 +173,8 @@ class EvaluationModel:
         self.subject: Subject | None = None
         self.part: PartName = "test"
         self.choice = Choice()
-        self.answer: Answer | None = None
+        self.answers: tuple[Answer, ...] = ()
+        """What each output said to the last question; nothing before there is an answer."""
         self.answer_error: StudioError | None = None
         self._training = training
         self._runs = runs
@@ -165,7 +186,9 @@ class EvaluationModel:
         self._recorded: RecordedNetwork | None = None
         self._measuring: TaskHandle | None = None
         self._asking: TaskHandle | None = None
-        self._next: Callable[[Trained], Answer] | None = None
+        self._next: Callable[[Trained], Answers] | None = None
+        self._own: list[Array] = []
+        self._output = ""
         self._unkept: tuple[str, Results] | None = None
         runs.changed.connect(self._runs_changed)
         training.ended.connect(self._ended)
@@ -210,6 +233,28 @@ class EvaluationModel:
         if results is None or self.run != LATEST or not self._training.is_busy:
             return False
         return self._training.status.steps != results.steps
+
+    @property
+    def output(self) -> int:
+        """Place of the output that is looked at."""
+        return 0 if self.results is None else self.results.output
+
+    @property
+    def answer(self) -> Answer | None:
+        """What the output that is looked at said to the last question."""
+        return self.answers[self.output] if self.output < len(self.answers) else None
+
+    def choose_output(self, place: int) -> None:
+        """Look at another output: its measures, evidence and samples."""
+        results = self.results
+        if results is None or place == results.output or not 0 <= place < len(results.outputs):
+            return
+        self._output = results.outputs[place]
+        self.results = replace(results, output=place)
+        self.choice = replace(self.choice, wrong_only=False, truth=-1, predicted=-1)
+        self.changed.emit()
+        self.chosen_changed.emit()
+        self.answered.emit()
 
     def why_not(self) -> str:
         """Why nothing can be tested, in a few words; empty when something can."""
@@ -258,7 +303,7 @@ class EvaluationModel:
                 chosen = part if part in subject.parts else subject.parts[0]
                 results = measure(trained, chosen, told, beside_training=beside)
                 if subject.is_plane:
-                    subject = replace(subject, plane=ask_plane(trained))
+                    subject = replace(subject, planes=ask_planes(trained))
                 return _Measured(subject, results)
 
             return network.use(ask)
@@ -284,42 +329,63 @@ class EvaluationModel:
 
     # -- questions ------------------------------------------------------------------------------
 
-    def ask_rows(self, names: tuple[str, ...], rows: Array) -> None:
-        """Ask about raw rows [rows, …]; only the latest question is answered."""
+    def ask_rows(self, names: tuple[str, ...], *inputs: Array) -> None:
+        """Ask about raw rows [rows, …] of each input; only the latest question is answered."""
+        self._own = [rows[:1] for rows in inputs]
 
-        def ask(trained: Trained) -> Answer:
-            return answer(trained, names, rows)
+        def ask(trained: Trained) -> Answers:
+            return answers(trained, names, inputs)
 
         self._ask(ask)
 
-    def ask_values(self, values: list[float]) -> None:
-        """Ask about one row typed by hand.
+    def ask_values(self, values: list[float], place: int = 0) -> None:
+        """Ask about one row typed by hand for an input; other inputs stay as asked last.
 
         Raises:
             DataError: a number the network cannot take.
         """
         if self.subject is not None:
-            self.ask_rows(("your row",), row_of(self.subject.task, values))
+            row = row_of(self.subject.task, values, place)
+            self.ask_rows(("your row",), *self._own_with(place, row))
 
     def ask_files(self, paths: list[Path]) -> None:
-        """Ask about files: images, tables, arrays."""
+        """Ask about files: images, tables, arrays; for several inputs one ``.npz`` with all."""
 
-        def ask(trained: Trained) -> Answer:
-            read: RawInputs = read_inputs(paths, trained.input_spec())
-            return answer(trained, read.names, read.values)
+        def ask(trained: Trained) -> Answers:
+            inputs, names = trained.read_files(paths)
+            return answers(trained, names, tuple(inputs))
 
         self._ask(ask)
+
+    def ask_file(self, place: int, path: Path) -> None:
+        """Ask with the first row of a file for an input; other inputs stay as asked last."""
+        if self.subject is None:
+            return
+        name = self.subject.inputs[place].facts.name
+
+        def ask(trained: Trained) -> Answers:
+            read = trained.read_input([path], place)
+            inputs = self._own_with(place, read.values[:1])
+            return answers(trained, (f"{name}: {read.names[0]}",), tuple(inputs))
+
+        self._ask(ask)
+
+    def _own_with(self, place: int, row: Array) -> list[Array]:
+        """One row for each input: those asked last, with another for one input."""
+        begun = () if self.subject is None else self.subject.inputs
+        rows = self._own if len(self._own) == len(begun) else [each.start for each in begun]
+        return [row if n == place else own for n, own in enumerate(rows)]
 
     def ask_sample(self, index: int) -> None:
         """Ask about a sample of the part that was measured."""
         if self.results is not None:
             name = f"{self.results.part} sample {index}"
-            self.ask_rows((name,), self.results.inputs[index : index + 1])
+            self.ask_rows((name,), *(rows[index : index + 1] for rows in self.results.inputs))
 
     def forget_answer(self) -> None:
         """Nothing is asked any more."""
         self._next = None
-        self.answer, self.answer_error = None, None
+        self.answers, self.answer_error = (), None
         self.answered.emit()
 
     def follow(self) -> None:
@@ -350,7 +416,9 @@ class EvaluationModel:
 
     def _measured(self, made: _Measured) -> None:
         self._measuring = None
-        self.subject, self.results = made.subject, made.results
+        outputs = made.results.outputs
+        place = outputs.index(self._output) if self._output in outputs else 0
+        self.subject, self.results = made.subject, replace(made.results, output=place)
         self.part = made.results.part
         if self.part == "test" and not self._training.is_busy:
             self._keep(self.run or self._runs.active, made.results)
@@ -379,7 +447,7 @@ class EvaluationModel:
         self.error = error
         self._set_status("failed")
 
-    def _ask(self, ask: Callable[[Trained], Answer]) -> None:
+    def _ask(self, ask: Callable[[Trained], Answers]) -> None:
         self._next = ask
         if self._asking is None:
             self._ask_next()
@@ -394,15 +462,17 @@ class EvaluationModel:
             quiet=True,
         )  # fmt: skip
 
-    def _answered(self, found: Answer) -> None:
+    def _answered(self, found: Answers) -> None:
         self._asking = None
-        self.answer, self.answer_error = found, None
+        self.answers, self.answer_error = found, None
+        if self._next is None and found[0].names:
+            self._own = [rows[:1] for rows in found[0].inputs]
         self.answered.emit()
         self._ask_next()
 
     def _not_answered(self, error: StudioError) -> None:
         self._asking = None
-        self.answer, self.answer_error = None, error
+        self.answers, self.answer_error = (), error
         self.answered.emit()
         self._ask_next()
 
@@ -435,8 +505,8 @@ class EvaluationModel:
     def _forget(self) -> None:
         self._cancel()
         self.results, self.subject, self.error = None, None, None
-        self.answer, self.answer_error = None, None
-        self.choice = Choice()
+        self.answers, self.answer_error = (), None
+        self.choice, self._own = Choice(), []
         recorded, self._recorded = self._recorded, None
         if recorded is not None:
             self._tasks.start(
@@ -451,8 +521,12 @@ class EvaluationModel:
 
 
 def _subject_of(task: Task) -> Subject:
+    inputs = []
+    for place, (facts, source) in enumerate(zip(task.all_inputs, task.spec.inputs, strict=True)):
+        form = form_of(task, place)
+        inputs.append(AskedInput(facts, source.shape, form, first_row(task, place, form)))
     sheet = None
-    if task.input_facts.kind == "images" and task.training is not None:
+    if len(inputs) == 1 and task.input_facts.kind == "images" and task.training is not None:
         source = task.spec.inputs[0]
         sheet = sheet_of(task.training.inputs[0], task.input_facts.value_range, DType(source.dtype))
-    return Subject(parts_of(task), task.class_names, form_of(task), sheet, is_plane(task), task)
+    return Subject(parts_of(task), tuple(inputs), sheet, is_plane(task), task)

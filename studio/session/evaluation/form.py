@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from studio.engine.core.dtypes import DType
@@ -14,17 +16,18 @@ MOST_FIELDS = 64
 _BOUNDS = {DType.bool: (0, 1), DType.uint8: (0, 255), DType.int32: (-(1 << 31), (1 << 31) - 1)}
 
 
-def form_of(task: Task) -> tuple[AnyOption, ...]:
-    """The numbers of a task whose samples are rows of some; none for others.
+def form_of(task: Task, place: int = 0) -> tuple[AnyOption, ...]:
+    """The numbers of an input whose samples are rows of some; none for others.
 
     Each begins with the middle one of the training part, and says the range it has there.
     """
-    if task.training is None or task.input_facts.kind == "images":
+    facts = task.all_inputs[place]
+    if task.training is None or facts.kind == "images":
         return ()
-    samples = task.training.inputs[0]
+    samples = task.training.inputs[place]
     if samples.ndim != 2 or not 0 < samples.shape[1] <= MOST_FIELDS:
         return ()
-    names = task.input_facts.feature_names or default_names(samples.shape[1])
+    names = facts.feature_names or default_names(samples.shape[1])
     wide = samples.astype(np.float64)
     low, high, start = wide.min(axis=0), wide.max(axis=0), np.median(wide, axis=0)
     limits = _BOUNDS.get(DType.of(samples.dtype))
@@ -54,9 +57,16 @@ def default_names(count: int) -> tuple[str, ...]:
     return ("x", "y") if count == 2 else tuple(f"x{index}" for index in range(count))
 
 
-def row_of(task: Task, values: list[float]) -> Array:
+def first_row(task: Task, place: int, form: tuple[AnyOption, ...]) -> Array:
+    """The raw row an input begins with: what its form shows, or the first training sample."""
+    if form:
+        return row_of(task, [cast("float", each.default) for each in form], place)
+    return task.training_samples().inputs[place][:1]
+
+
+def row_of(task: Task, values: list[float], place: int = 0) -> Array:
     """Typed numbers as one raw row; DataError for one that the network's input cannot hold."""
-    source = task.spec.inputs[0]
+    source = task.spec.inputs[place]
     wide = np.array([values], np.float64)
     kind = DType(source.dtype)
     if not np.isfinite(wide).all():

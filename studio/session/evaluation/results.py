@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
+from studio.engine.optim.losses import Loss
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.task import InputFacts, Task
@@ -20,7 +21,6 @@ from studio.session.evaluation.measures import (
     Classification,
     Outcome,
     classify,
-    has_logits,
     regress,
 )
 
@@ -35,30 +35,60 @@ PARTS: tuple[PartName, ...] = get_args(PartName)
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """A measurement.
+    """A measurement, and which output of the network is looked at.
 
     Attributes:
         part: of the data.
         metrics: loss and metrics, as training reports them.
-        outcome: what was said about each sample.
-        inputs: the raw samples.
-        facts: what the raw input is.
+        outcomes: for each output what was said about each sample.
+        outputs: names of the outputs.
+        inputs: for each input the raw samples.
+        facts: what each raw input is.
         steps: steps the network was trained for.
         note: what to know about it, one sentence or nothing.
         origin: where the weights come from, if that is known.
+        output: place of the output that is looked at.
     """
 
     part: PartName
     metrics: Mapping[str, float]
-    outcome: Outcome
-    inputs: Array
-    facts: InputFacts
+    outcomes: tuple[Outcome, ...]
+    outputs: tuple[str, ...]
+    inputs: tuple[Array, ...]
+    facts: tuple[InputFacts, ...]
     steps: int
     note: str = ""
     origin: WeightsOrigin | None = None
+    output: int = 0
 
     def __len__(self) -> int:
-        return len(self.inputs)
+        return len(self.inputs[0])
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the output that is looked at said about each sample."""
+        return self.outcomes[self.output]
+
+    @property
+    def shown_metrics(self) -> dict[str, float]:
+        """All metrics of the only output; of one of several its own, and the loss of all."""
+        if len(self.outputs) == 1:
+            return dict(self.metrics)
+        own = self.outputs[self.output]
+        found = {
+            metric.removeprefix(f"{own}_"): value
+            for metric, value in self.metrics.items()
+            if output_of(metric, self.outputs) == own
+        }
+        if "loss" in self.metrics:
+            found["total_loss"] = self.metrics["loss"]
+        return found
+
+
+def output_of(metric: str, outputs: Sequence[str]) -> str:
+    """The output that a metric such as ``size_loss`` is of; empty for that of all."""
+    fitting = [name for name in outputs if metric.startswith(f"{name}_")]
+    return max(fitting, key=len, default="")
 
 
 def part_of(task: Task, part: PartName) -> Samples | None:
@@ -95,30 +125,50 @@ def measure(
     samples = part_of(task, part)
     if samples is None:
         raise DataError(f"there is no {part} part to measure", who=task.name)
-    outputs = trained.predict(list(samples.inputs), progress)
-    targets = np.asarray(samples.targets[0])
-    outcome: Outcome
-    if task.class_names:
-        logits = has_logits(task.losses)
-        outcome = classify(outputs, targets, task.class_names, logits=logits)
-    else:
-        outcome = regress(outputs, targets, task.losses)
-    metrics = _by_samples(outcome) if beside_training else trained.evaluate(samples)
+    predicted = trained.predict_all(list(samples.inputs), progress)
+    outcomes = tuple(
+        _outcome(found, np.asarray(targets), facts.class_names, task.losses[place])
+        for place, (found, targets, facts) in enumerate(
+            zip(predicted, samples.targets, task.all_outputs, strict=True)
+        )
+    )
+    names = task.graph.output_names()
+    metrics = (
+        _by_samples(outcomes, names, task.loss_weights)
+        if beside_training
+        else trained.evaluate(samples)
+    )
     checkpoint = trained.checkpoint
     steps = 0 if checkpoint is None else checkpoint.position.total_step
     notes = () if trained.origin is None else trained.origin.notes
     if checkpoint is not None and checkpoint.data_hash != task.data_hash:
         notes = ("the data has changed since this network was trained", *notes)
     return Results(
-        part, metrics, outcome, samples.inputs[0], task.input_facts, steps, "; ".join(notes),
+        part, metrics, outcomes, names, samples.inputs, task.all_inputs, steps, "; ".join(notes),
         trained.origin,
     )  # fmt: skip
 
 
-def _by_samples(outcome: Outcome) -> dict[str, float]:
-    found = {"loss": float(outcome.losses.mean())}
-    if isinstance(outcome, Classification):
-        found["accuracy"] = outcome.accuracy
+def _outcome(outputs: Array, targets: Array, classes: tuple[str, ...], loss: Loss) -> Outcome:
+    if classes:
+        return classify(outputs, targets, classes, logits=loss.takes_logits)
+    return regress(outputs, targets, (loss,))
+
+
+def _by_samples(
+    outcomes: Sequence[Outcome], names: Sequence[str], weights: Sequence[float]
+) -> dict[str, float]:
+    """Loss and accuracies as means of the samples', named as training names them."""
+    losses = [float(outcome.losses.mean()) for outcome in outcomes]
+    total = sum(
+        loss * weight for loss, weight in zip(losses, weights or [1.0] * len(losses), strict=True)
+    )
+    found = {"loss": total}
+    if len(outcomes) > 1:
+        found |= {f"{name}_loss": loss for name, loss in zip(names, losses, strict=True)}
+    for name, outcome in zip(names, outcomes, strict=True):
+        if isinstance(outcome, Classification):
+            found[f"{name}_accuracy" if len(outcomes) > 1 else "accuracy"] = outcome.accuracy
     return found
 
 

@@ -190,7 +190,7 @@ def test_outputs_that_stand_for_no_class_have_names_of_their_own(
     assert subject is not None
     outcome = results.outcome
     assert isinstance(outcome, Classification)
-    assert outcome.names[:3] == subject.classes
+    assert outcome.names[:3] == subject.task.class_names
     assert outcome.names[3:] == tuple(f"output {n}" for n in range(3, 12))
     counts = outcome.confusion()
     assert counts.shape == (12, 12)
@@ -306,7 +306,7 @@ def test_an_image_file_is_answered(digits: TestBench, tmp_path: Path) -> None:
     outcome = results.outcome
     assert isinstance(outcome, Classification)
     sample = int(np.argmin(outcome.losses))
-    pixels = np.rint(results.inputs[sample, :, :, 0] * (255 / 16)).astype(np.uint8)
+    pixels = np.rint(results.inputs[0][sample, :, :, 0] * (255 / 16)).astype(np.uint8)
     path = tmp_path / "mine.png"
     Image.fromarray(pixels).save(path)
     evaluation.ask_files([path])
@@ -395,7 +395,7 @@ def test_a_plane_shows_what_the_network_says_everywhere(
     subject = bench.evaluation.subject
     assert subject is not None
     assert subject.is_plane
-    plane = subject.plane
+    plane = subject.planes[0]
     assert plane is not None
     network = bench.model.network
     assert network is not None

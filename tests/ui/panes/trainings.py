@@ -18,13 +18,13 @@ WAIT = 30_000
 class Trainings:
     """Drives the trainings of a studio as a user would, and waits for them."""
 
-    def __init__(self, studio: Studio, qtbot: QtBot, folder: Path, sample: str) -> None:
+    def __init__(self, studio: Studio, qtbot: QtBot, folder: Path, sample: str | Path) -> None:
         self.studio = studio
         self.qtbot = qtbot
         studio.preferences.set("backend", "cpu")
         # Measuring steps, and then the device's peaks, would only take the tests' time.
         studio.preferences.set("profile_live", False)
-        studio.open(open_copy(sample, folder))
+        studio.open(open_copy(sample, folder) if isinstance(sample, str) else sample)
 
     def settings(self, **changes: object) -> None:
         """Change how the project is trained."""

@@ -52,6 +52,7 @@ class InputSpec:
         feature_names: columns of a table in the model's order, or empty. A table with a header is
             read by these names, so that it may have other columns, the label too.
         key: array to take from an ``.npz``, or empty for the only one, ``x`` or ``x_test``.
+        names: arrays of an ``.npz`` that are taken before those, where it has them.
     """
 
     shape: tuple[int, ...]
@@ -59,6 +60,7 @@ class InputSpec:
     value_range: tuple[float, float] | None = None
     feature_names: tuple[str, ...] = ()
     key: str = ""
+    names: tuple[str, ...] = ()
 
 
 def read_inputs(
@@ -162,7 +164,8 @@ def _read_one(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
     with open_npz(path, limits) as archive:
         key = spec.key
         if not key:
-            usual = [name for name in ("x", "X", "x_test", "images") if name in archive.keys]
+            wanted = (*spec.names, "x", "X", "x_test", "images")
+            usual = [name for name in wanted if name in archive.keys]
             key = archive.keys[0] if len(archive.keys) == 1 else next(iter(usual), "x")
         return _fit(archive.read(key), spec.shape, f"{path.name}/{key}")
 

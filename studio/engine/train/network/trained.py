@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -14,12 +15,17 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, FormatError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.runtime.backend import Backend
-from studio.engine.train.data.predict_input import InputSpec, read_inputs, read_named_inputs
+from studio.engine.train.data.predict_input import (
+    InputSpec,
+    RawInputs,
+    read_inputs,
+    read_named_inputs,
+)
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.network.evaluation import Evaluator
 from studio.engine.train.network.inference import Inference
 from studio.engine.train.network.network import Network
-from studio.engine.train.project.task import InputFacts, Task
+from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.weights_origin import WeightsOrigin, origin_of_run
 
@@ -132,25 +138,27 @@ class Trained:
             self._inference = Inference(self.network.backend, program, self.network.session)
         return self._inference.run(inputs, progress, most_rows)
 
-    def input_spec(self, key: str = "") -> InputSpec:
-        """What `read_inputs` needs to turn a user's files into rows for `predict`."""
-        return input_spec(self.task, key)
-
     def read_files(self, paths: Sequence[Path]) -> tuple[list[Array], tuple[str, ...]]:
         """One array per input for `predict_all` from a user's files, and a name for each row.
 
         Raises what `read_inputs` and `read_named_inputs` raise.
         """
-        names = [node.layer.name for node in self.task.graph.inputs]
-        if len(names) == 1 and not self.task.is_by_name:
-            read = read_inputs(paths, self.input_spec())
+        facts = self.task.all_inputs
+        if len(facts) == 1:
+            read = self.read_input(paths)
             return [read.values], read.names
-        facts = self.task.inputs or (InputFacts(),) * len(names)
         specs = {
-            name: InputSpec(source.shape, DType(source.dtype), each.value_range, (), each.array)
-            for name, source, each in zip(names, self.task.spec.inputs, facts, strict=True)
+            each.name: replace(input_spec(self.task, place), key=each.array)
+            for place, each in enumerate(facts)
         }
         return read_named_inputs(paths, specs)
+
+    def read_input(self, paths: Sequence[Path], place: int = 0) -> RawInputs:
+        """Rows for one input from a user's files, by its place; raises what `read_inputs` raises.
+
+        Of an ``.npz`` the array called as the input or as its array in the data is taken.
+        """
+        return read_inputs(paths, input_spec(self.task, place))
 
     def close(self) -> None:
         """Give back what this made."""
@@ -162,14 +170,13 @@ class Trained:
             self.network.close()
 
 
-def input_spec(task: Task, key: str = "") -> InputSpec:
-    """The form of a task's raw input, for reading files."""
-    source = task.spec.inputs[0]
-    dataset = task.input_facts
+def input_spec(task: Task, place: int = 0) -> InputSpec:
+    """The form of a task's raw input at a place, for reading files."""
+    source, facts = task.spec.inputs[place], task.all_inputs[place]
     return InputSpec(
         source.shape,
         DType(source.dtype),
-        dataset.value_range,
-        dataset.feature_names,
-        key,
+        facts.value_range,
+        facts.feature_names,
+        names=tuple(name for name in (facts.name, facts.array) if name),
     )

@@ -270,6 +270,24 @@ class Task:
         return any(each.name for each in self.inputs)
 
     @property
+    def all_inputs(self) -> tuple[InputFacts, ...]:
+        """Facts of each input of the network with its name, also where there is no data."""
+        names = _input_names(self.graph)
+        found = self.inputs
+        if len(names) == 1:
+            array = self.inputs[0].array if self.inputs else ""
+            found = (replace(self.input_facts, array=array),)
+        facts = found or (InputFacts(),) * len(names)
+        return tuple(replace(each, name=name) for name, each in zip(names, facts, strict=True))
+
+    @property
+    def all_outputs(self) -> tuple[OutputFacts, ...]:
+        """Facts of each output of the network with its name, also where there is no data."""
+        names = self.graph.output_names()
+        facts = self.outputs or (OutputFacts("", self.class_names),) * len(names)
+        return tuple(replace(each, name=name) for name, each in zip(names, facts, strict=True))
+
+    @property
     def has_objective(self) -> bool:
         """Whether there is a loss to train or evaluate by."""
         return bool(self.losses)

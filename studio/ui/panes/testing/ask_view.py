@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from PySide6.QtCore import QPointF, Qt, QTimer
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage, QPainter, QPaintEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
@@ -29,14 +28,13 @@ from studio.session.evaluation.answers import Answer
 from studio.session.evaluation.evaluation import EvaluationModel, Subject
 from studio.ui.panes.testing.answer_view import AnswerView
 from studio.ui.panes.testing.draw_view import WIDTHS, DrawView
-from studio.ui.panes.testing.pictures import sample_image, scaled
+from studio.ui.panes.testing.inputs_form import FILES, InputsForm, SeenView, add_fields
+from studio.ui.panes.testing.pictures import sample_image
 from studio.ui.panes.testing.plane_view import PlaneView
 from studio.widgets import binding, theme
 from studio.widgets.fields.scrub_field import ScrubField
-from studio.widgets.forms.number_editors import stepping_of
 from studio.widgets.labels.tool_button import tool_button
 
-_SEEN = 56
 _BESIDE = 430
 _ASK_MS = 30
 _HINT = "Draw, drop a file here, or choose a sample"
@@ -89,6 +87,11 @@ class AskView(QWidget):
         return self._answer
 
     @property
+    def inputs(self) -> InputsForm:
+        """A group for each input, where there are several."""
+        return self._inputs
+
+    @property
     def fields(self) -> tuple[ScrubField, ...]:
         """The fields of the form."""
         return tuple(self._fields)
@@ -96,7 +99,9 @@ class AskView(QWidget):
     def show_subject(self) -> None:
         """Offer what the network that is tested can be asked."""
         subject, results = self._evaluation.subject, self._evaluation.results
-        self._plane.show_plane(None if subject is None else subject.plane, results)
+        planes = () if subject is None else subject.planes
+        output = self._evaluation.output
+        self._plane.show_plane(planes[output] if output < len(planes) else None, results)
         if subject is not self._subject:
             self._subject = subject
             self._draw.set_sheet(None if subject is None else subject.sheet)
@@ -106,8 +111,11 @@ class AskView(QWidget):
                 and subject.sheet.frame is not None
             )
             self._make_form(() if subject is None else subject.form)
+            self._inputs.show_inputs(() if subject is None else subject.inputs)
             page = self._none
-            if subject is not None and subject.sheet is not None:
+            if subject is not None and len(subject.inputs) > 1:
+                page = self._inputs
+            elif subject is not None and subject.sheet is not None:
                 page = self._drawing
             elif subject is not None and subject.form:
                 page = self._form_page
@@ -125,6 +133,7 @@ class AskView(QWidget):
         answer, error = evaluation.answer, evaluation.answer_error
         self._seen.setVisible(False)
         self._name.setText("")
+        self._show_others(evaluation.answers)
         if error is not None:
             self._answer.show_message(error.message, error=True)
         elif answer is None:
@@ -133,27 +142,51 @@ class AskView(QWidget):
             self._answer.show_answer(answer)
             self._show_seen(answer)
 
+    def _show_others(self, answers: tuple[Answer, ...]) -> None:
+        """What the other outputs say, each below its name."""
+        chosen = self._evaluation.output
+        several = len(answers) > 1
+        self._output.setText(answers[chosen].output if several else "")
+        self._output.setVisible(several)
+        others = [each for place, each in enumerate(answers) if place != chosen]
+        while len(self._others) < len(others):
+            self._others.append((self._heading(), AnswerView(self)))
+            for widget, stretch in zip(self._others[-1], (0, 1), strict=True):
+                self._said.insertWidget(self._said.count() - 1, widget, stretch)
+        for place, (heading, view) in enumerate(self._others):
+            there = place < len(others)
+            heading.setVisible(there)
+            view.setVisible(there)
+            view.show_answer(others[place] if there else None)
+            heading.setText(others[place].output if there else "")
+
     def _hint(self) -> str:
         subject = self._subject
         if subject is not None and subject.is_plane:
             return "Click a point on the map"
         if subject is not None and subject.form:
             return "Change a number, or choose a sample"
+        if subject is not None and len(subject.inputs) > 1:
+            return "Change an input, choose a sample, or drop an .npz file with all inputs"
         return _HINT
 
     def _show_seen(self, answer: Answer) -> None:
         subject = self._subject
         self._name.setText(answer.names[0] if len(answer.names) == 1 else
                            f"{answer.names[0]} and {len(answer.names) - 1} more")  # fmt: skip
-        if answer.rows.ndim >= 3 and subject is not None:
+        if len(answer.inputs) > 1:
+            self._inputs.show_rows(answer.inputs)
+            return
+        (rows,) = answer.inputs
+        if rows.ndim >= 3 and subject is not None:
             facts = subject.task.input_facts
-            self._seen.show_image(sample_image(answer.rows[0], facts.value_range))
+            self._seen.show_image(sample_image(rows[0], facts.value_range))
             self._seen.setVisible(True)
-        elif answer.rows.ndim == 2 and len(self._fields) == answer.rows.shape[1]:
-            for field, value in zip(self._fields, answer.rows[0], strict=True):
+        elif rows.ndim == 2 and len(self._fields) == rows.shape[1]:
+            for field, value in zip(self._fields, rows[0], strict=True):
                 field.set_value(float(value))
             if subject is not None and subject.is_plane:
-                self._plane.mark((float(answer.rows[0, 0]), float(answer.rows[0, 1])))
+                self._plane.mark((float(rows[0, 0]), float(rows[0, 1])))
 
     # -- asking ---------------------------------------------------------------------------------
 
@@ -180,9 +213,9 @@ class AskView(QWidget):
     def _typed(self) -> None:
         self._ask_values([float(field.value) for field in self._fields])
 
-    def _ask_values(self, values: list[float]) -> None:
+    def _ask_values(self, values: list[float], place: int = 0) -> None:
         try:
-            self._evaluation.ask_values(values)
+            self._evaluation.ask_values(values, place)
         except StudioError as error:
             self._answer.show_message(error.message, error=True)
 
@@ -190,8 +223,7 @@ class AskView(QWidget):
         dialog = QFileDialog(self, "Open files")
         dialog.setObjectName("ask_files")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        dialog.setNameFilter("Images, tables and arrays (*.png *.jpg *.jpeg *.bmp *.gif *.csv "
-                             "*.npy *.npz)")  # fmt: skip
+        dialog.setNameFilter(FILES)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.filesSelected.connect(lambda names: self.ask_files([Path(n) for n in names]))
         dialog.open()
@@ -213,16 +245,22 @@ class AskView(QWidget):
         self._drawing = self._make_drawing()
         self._form_page = self._make_form_page()
         self._pages = QStackedWidget(self)
-        for page in (self._none, self._drawing, self._form_page):
+        self._inputs = InputsForm(self)
+        self._inputs.typed.connect(lambda place, values: self._ask_values(values, place))
+        self._inputs.file_chosen.connect(self._evaluation.ask_file)
+        for page in (self._none, self._drawing, self._form_page, self._inputs):
             self._pages.addWidget(page)
         self._file = QPushButton("Open a file…", self)
         self._file.setObjectName("ask_file")
         self._file.setToolTip("Open an image, a table or an array, or drop files here")
         self._file.clicked.connect(self._choose_file)
-        said = QVBoxLayout()
+        self._output = self._heading()
+        self._others: list[tuple[QLabel, AnswerView]] = []
+        said = self._said = QVBoxLayout()
         said.setSpacing(2)
         said.addWidget(self._name)
         said.addWidget(self._seen, 0, Qt.AlignmentFlag.AlignHCenter)
+        said.addWidget(self._output)
         said.addWidget(self._answer, 1)
         said.addWidget(self._file, 0, Qt.AlignmentFlag.AlignHCenter)
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
@@ -230,6 +268,15 @@ class AskView(QWidget):
         self._row.setSpacing(8)
         self._row.addWidget(self._pages, 1)
         self._row.addLayout(said, 1)
+
+    def _heading(self) -> QLabel:
+        """The name of an output above what it says."""
+        made = QLabel(self)
+        made.setFont(theme.font("small"))
+        made.setProperty("role", "soft")
+        made.setTextFormat(Qt.TextFormat.PlainText)
+        made.hide()
+        return made
 
     def _make_drawing(self) -> QWidget:
         page = QWidget(self)
@@ -279,20 +326,11 @@ class AskView(QWidget):
         return page
 
     def _make_form(self, options: tuple[AnyOption, ...]) -> None:
-        self._fields = []
         holder = QWidget()
         form = QFormLayout(holder)
         form.setContentsMargins(0, 0, 8, 0)
         form.setVerticalSpacing(4)
-        for each in options:
-            field = ScrubField(stepping_of(each), cast("float", each.default))
-            field.setObjectName(f"input.{each.name}")
-            field.setAccessibleName(each.label)
-            field.set_hint(each.doc)
-            for signal in (field.committed, field.scrubbed):
-                signal.connect(self._typed)
-            form.addRow(each.label, field)
-            self._fields.append(field)
+        self._fields = add_fields(form, options, "input", self._typed)
         self._form_area.setWidget(holder)
 
     def resizeEvent(self, event: object) -> None:
@@ -325,34 +363,4 @@ class PenButton(QToolButton):
         painter.setBrush(theme.colour("accent" if self.isChecked() else "text2"))
         middle = QPointF(self.width() / 2, self.height() / 2)
         painter.drawEllipse(middle, self._width / 2, self._width / 2)
-        painter.end()
-
-
-class SeenView(QWidget):
-    """What the network was given, as it sees it."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("seen")
-        self.setAccessibleName("What the network sees")
-        self.setToolTip("What the network sees")
-        self.setFixedSize(_SEEN, _SEEN)
-        self._image: QImage | None = None
-
-    def show_image(self, image: QImage) -> None:
-        """Show another picture."""
-        self._image = image
-        self.update()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        if self._image is None:
-            return
-        painter = QPainter(self)
-        ratio = self.devicePixelRatioF()
-        made = scaled(self._image, _SEEN - 2, ratio)
-        x = (self.width() - made.width() / ratio) / 2
-        y = (self.height() - made.height() / ratio) / 2
-        painter.drawImage(round(x), round(y), made)
-        painter.setPen(theme.colour("hairline"))
-        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
         painter.end()

@@ -240,6 +240,11 @@ class MeasuresHead(QWidget):
         self._part.setAccessibleName("Part of the data")
         self._part.setToolTip(_PART_TIP)
         self._part.activated.connect(self._chosen)
+        self._output = QComboBox(self)
+        self._output.setObjectName("test_output")
+        self._output.setAccessibleName("Output")
+        self._output.setToolTip("Output to look at")
+        self._output.activated.connect(self._evaluation.choose_output)
         self._again = tool_button(
             "refresh", "test_again", "Test the current network", self, "Test again"
         )
@@ -256,6 +261,7 @@ class MeasuresHead(QWidget):
         self._choices.setSpacing(8)
         self._choices.addWidget(self._network)
         self._choices.addWidget(self._part)
+        self._choices.addWidget(self._output)
         self._results = QWidget(self)
         results = QHBoxLayout(self._results)
         results.setContentsMargins(0, 0, 0, 0)
@@ -335,8 +341,9 @@ class MeasuresHead(QWidget):
         if self._evaluation.part in parts:
             self._part.setCurrentIndex(parts.index(self._evaluation.part))
         self._part.setVisible(bool(parts))
-        metrics = {} if results is None else dict(results.metrics)
-        order = sorted(metrics, key=lambda name: (name == "loss", name))
+        self._show_outputs()
+        metrics = {} if results is None else results.shown_metrics
+        order = sorted(metrics, key=lambda name: (name == "total_loss", name == "loss", name))
         while len(self._labels) < len(order):
             self._labels.append(self._measure())
         for number, (name, value) in enumerate(self._labels):
@@ -352,6 +359,16 @@ class MeasuresHead(QWidget):
                 value.setToolTip(numbers.exact(found))
         self._fit()
         self.show_age()
+
+    def _show_outputs(self) -> None:
+        """Offer the outputs, where there are several."""
+        results = self._evaluation.results
+        names = [] if results is None else list(results.outputs)
+        if [self._output.itemText(n) for n in range(self._output.count())] != names:
+            self._output.clear()
+            self._output.addItems(names)
+        self._output.setCurrentIndex(self._evaluation.output if names else -1)
+        self._output.setVisible(len(names) > 1)
 
     def show_age(self) -> None:
         """Say of which step the measures are, where the training has gone on."""

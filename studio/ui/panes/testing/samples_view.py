@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.evaluation.form import default_names
-from studio.session.evaluation.measures import Classification, Regression
+from studio.session.evaluation.measures import Array, Classification, Regression
 from studio.session.evaluation.results import Results
 from studio.ui.panes.testing.pictures import sample_image, scaled
 from studio.widgets import binding, icons, numbers, theme
@@ -29,6 +29,8 @@ _CARD = QSize(84, 104)
 _ROW = QSize(188, 62)
 _KEPT = 2000
 _FEATURES = 4
+_NUMBERS = 6
+"""Numbers of an input that a card shows where there are several inputs."""
 
 
 class SamplesView(RecordList):
@@ -86,7 +88,7 @@ class _CardPainter(CellPainter[int]):
     def __init__(self, view: QAbstractItemView, column: Column[int]) -> None:
         super().__init__(view, column)
         self._view = view
-        self._images: OrderedDict[tuple[int, int], QImage] = OrderedDict()
+        self._images: OrderedDict[tuple[int, int, int], QImage] = OrderedDict()
 
     @property
     def _results(self) -> Results | None:
@@ -96,8 +98,14 @@ class _CardPainter(CellPainter[int]):
         results = self._results
         if results is None or is_pictured(results):
             return _CARD
-        shown = min(_FEATURES, results.inputs[0].size)
-        high = QFontMetricsF(option.font).height() * (1 + -(-shown // 2))
+        line = QFontMetricsF(option.font).height()
+        if len(results.inputs) > 1:
+            pictures = pictured(results)
+            lines = 1 + len(results.inputs) - len(pictures)
+            wide = max(_ROW.width(), len(pictures) * (_SIDE + 4) + 16)
+            return QSize(wide, round(lines * line) + 18 + (_SIDE + 2 if pictures else 0))
+        shown = min(_FEATURES, results.inputs[0][0].size)
+        high = line * (1 + -(-shown // 2))
         return QSize(_ROW.width(), round(high) + 18)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -113,18 +121,30 @@ class _CardPainter(CellPainter[int]):
         painter.setBrush(theme.colour("hover" if over or chosen else "field"))
         painter.drawRoundedRect(QRectF(rect).adjusted(2.5, 2.5, -2.5, -2.5), 4, 4)
         inside = rect.adjusted(6, 6, -6, -6)
-        if is_pictured(results):
-            ratio = painter.device().devicePixelRatioF()
-            image = scaled(self._image(results, sample), _SIDE, ratio)
-            wide = image.width() / ratio
-            place = QRectF(inside.center().x() - wide / 2 + 0.5, inside.top(), wide,
-                           image.height() / ratio)  # fmt: skip
-            painter.drawImage(place, image)
-            inside.setTop(inside.top() + _SIDE + 2)
-        else:
+        inside = self._paint_pictures(painter, inside, results, sample)
+        if not is_pictured(results):
             inside = self._paint_features(painter, option, inside, results, sample)
         self._paint_words(painter, option, inside, results, sample)
         painter.restore()
+
+    def _paint_pictures(
+        self, painter: QPainter, inside: QRect, results: Results, sample: int
+    ) -> QRect:
+        """The pictures of a sample side by side; what room is left below."""
+        places = pictured(results)
+        if not places:
+            return inside
+        ratio = painter.device().devicePixelRatioF()
+        left = inside.center().x() - (len(places) - 1) * (_SIDE + 4) / 2 + 0.5
+        for number, place in enumerate(places):
+            image = scaled(self._image(results, sample, place), _SIDE, ratio)
+            wide = image.width() / ratio
+            middle = left + number * (_SIDE + 4)
+            painter.drawImage(
+                QRectF(middle - wide / 2, inside.top(), wide, image.height() / ratio), image
+            )
+        inside.setTop(inside.top() + _SIDE + 2)
+        return inside
 
     def _paint_features(
         self, painter: QPainter, option: QStyleOptionViewItem, inside: QRect, results: Results,
@@ -132,14 +152,16 @@ class _CardPainter(CellPainter[int]):
     ) -> QRect:  # fmt: skip
         metrics = QFontMetricsF(option.font)
         painter.setPen(theme.colour("text2"))
-        lines = features(results, sample, _FEATURES)
-        for n in range(0, len(lines), 2):
-            text = metrics.elidedText("   ".join(lines[n : n + 2]), Qt.TextElideMode.ElideRight,
-                                      inside.width())  # fmt: skip
-            line = QRectF(inside.left(), inside.top() + (n // 2) * metrics.height(), inside.width(),
+        several = len(results.inputs) > 1
+        found = features(results, sample, _NUMBERS if several else _FEATURES)
+        beside = 1 if several else 2
+        lines = ["   ".join(found[n : n + beside]) for n in range(0, len(found), beside)]
+        for n, text in enumerate(lines):
+            line = QRectF(inside.left(), inside.top() + n * metrics.height(), inside.width(),
                           metrics.height())  # fmt: skip
-            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, text)
-        inside.setTop(round(inside.top() + -(-len(lines) // 2) * metrics.height() + 2))
+            shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
+            painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, shown)
+        inside.setTop(round(inside.top() + len(lines) * metrics.height() + 2))
         return inside
 
     def _paint_words(
@@ -177,11 +199,12 @@ class _CardPainter(CellPainter[int]):
         line = QRectF(inside.left() + icon + 4, inside.top(), wide, high)
         painter.drawText(line, 0, metrics.elidedText(text, Qt.TextElideMode.ElideRight, wide))
 
-    def _image(self, results: Results, sample: int) -> QImage:
-        key = (id(results), sample)
+    def _image(self, results: Results, sample: int, place: int) -> QImage:
+        rows, facts = results.inputs[place], results.facts[place]
+        key = (id(rows), sample, place)
         found = self._images.get(key)
         if found is None:
-            found = sample_image(results.inputs[sample], results.facts.value_range)
+            found = sample_image(rows[sample], facts.value_range)
             self._images[key] = found
             if len(self._images) > _KEPT:
                 self._images.popitem(last=False)
@@ -189,20 +212,42 @@ class _CardPainter(CellPainter[int]):
 
 
 def is_pictured(results: Results) -> bool:
-    """Whether samples are pictures."""
-    return results.inputs.ndim >= 3
+    """Whether samples are pictures, and nothing else."""
+    return len(results.inputs) == 1 and bool(pictured(results))
+
+
+def pictured(results: Results) -> list[int]:
+    """Places of the inputs that are shown as pictures."""
+    return [place for place, rows in enumerate(results.inputs) if rows.ndim >= 3]
 
 
 def features(results: Results, sample: int, most: int) -> list[str]:
-    """Numbers of a sample that is no picture: ``petal length 1.4``."""
+    """Numbers of a sample that is no picture: ``petal length 1.4``.
+
+    Of a sample of several inputs a line for each input of numbers: ``left: 0.3, 1.2``.
+    """
     if is_pictured(results):
         return []
-    row = results.inputs[sample].reshape(-1)
-    names = results.facts.feature_names or default_names(len(row))
+    if len(results.inputs) > 1:
+        seen = pictured(results)
+        return [
+            f"{facts.name}: {row_text(rows[sample], most)}"
+            for place, (rows, facts) in enumerate(zip(results.inputs, results.facts, strict=True))
+            if place not in seen
+        ]
+    row = results.inputs[0][sample].reshape(-1)
+    names = results.facts[0].feature_names or default_names(len(row))
     if len(names) != len(row):
         names = default_names(len(row))
     shown = [f"{name} {numbers.number(float(v), 3)}" for name, v in zip(names, row, strict=True)]
     return shown[:most]
+
+
+def row_text(row: Array, most: int) -> str:
+    """The first numbers of a row: ``0.3, 1.2, …``."""
+    flat = row.reshape(-1)
+    shown = ", ".join(numbers.number(float(v), 3) for v in flat[:most])
+    return f"{shown}, …" if len(flat) > most else shown
 
 
 def sentence(results: Results, sample: int) -> str:

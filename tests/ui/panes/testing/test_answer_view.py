@@ -21,7 +21,7 @@ def view(qtbot: QtBot) -> AnswerView:
     qtbot.addWidget(made)
     made.resize(190, 220)
     shown(qtbot, made)
-    made.show_answer(Answer(("your drawing",), np.zeros((1, 8, 8, 1)), DIGITS, SHARES))
+    made.show_answer(Answer(("your drawing",), (np.zeros((1, 8, 8, 1)),), DIGITS, SHARES))
     return made
 
 

@@ -35,8 +35,8 @@ def test_a_drawing_is_answered_while_it_grows_and_cleared(
     answer = tested.ask.answer.answer
     assert answer is not None
     assert answer.names == ("your drawing",)
-    assert answer.rows.shape == (1, 8, 8, 1)
-    assert answer.rows.max() > 8
+    assert answer.inputs[0].shape == (1, 8, 8, 1)
+    assert answer.inputs[0].max() > 8
     assert evaluation.answer is not None
     assert evaluation.answer.best[0] == "1"
     drawing = draw.drawing
@@ -72,7 +72,7 @@ def test_a_dropped_image_is_answered(
     outcome, results = outcome_of(digits), digits.studio.evaluation.results
     assert results is not None
     sample = int(outcome.losses.argmin())
-    pixels = np.rint(results.inputs[sample, :, :, 0] * (255 / 16)).astype(np.uint8)
+    pixels = np.rint(results.inputs[0][sample, :, :, 0] * (255 / 16)).astype(np.uint8)
     path = tmp_path / "mine.png"
     Image.fromarray(pixels).save(path)
     data = QMimeData()
@@ -157,7 +157,7 @@ def test_a_row_is_typed_for_a_table(
     qtbot.keyClicks(field, "1.2")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     iris.until(lambda: (a := iris.studio.evaluation.answer) is not None
-               and a.rows[0, 2] == np.float32(1.2))  # fmt: skip
+               and a.inputs[0][0, 2] == np.float32(1.2))  # fmt: skip
     assert iris.studio.evaluation.answer is not None
     assert abs(iris.studio.evaluation.answer.values[0].sum() - 1.0) < 1e-5
     pane.close()
@@ -173,16 +173,17 @@ def test_a_place_of_the_plane_is_asked_about(
     plane = pane.ask.plane
     found = spirals.studio.evaluation.subject
     assert found is not None
-    assert found.plane is not None
+    assert len(found.planes) == 1
     area = plane.area()
     spot = QPointF(area.left() + 0.25 * area.width(), area.top() + 0.25 * area.height())
     qtbot.mouseClick(plane, Qt.MouseButton.LeftButton, pos=spot.toPoint())
     spirals.until(lambda: spirals.studio.evaluation.answer is not None)
     answer = spirals.studio.evaluation.answer
     assert answer is not None
-    low, high = found.plane.x
-    assert answer.rows[0, 0] == pytest.approx(low + 0.25 * (high - low), abs=0.02 * (high - low))
-    low, high = found.plane.y
-    assert answer.rows[0, 1] == pytest.approx(high - 0.25 * (high - low), abs=0.02 * (high - low))
-    spirals.until(lambda: pane.ask.fields[0].value == pytest.approx(float(answer.rows[0, 0])))
+    x, y = answer.inputs[0][0]
+    low, high = found.planes[0].x
+    assert x == pytest.approx(low + 0.25 * (high - low), abs=0.02 * (high - low))
+    low, high = found.planes[0].y
+    assert y == pytest.approx(high - 0.25 * (high - low), abs=0.02 * (high - low))
+    spirals.until(lambda: pane.ask.fields[0].value == pytest.approx(float(x)))
     pane.close()

@@ -1,0 +1,155 @@
+"""The test page on a network with two inputs and two outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from studio.engine.train.data.builtin import load_digits
+from studio.session.evaluation.measures import Classification, Regression
+from studio.session.studio import Studio
+from studio.ui.panes.testing.pane import TestingPane
+from tests.ui.panes.stage import Stage
+from tests.ui.panes.testing.page_hands import SIZE
+from tests.ui.panes.trainings import Trainings
+from tests.ui.panes.two_inputs import CLASSES, two_inputs
+
+
+@pytest.fixture
+def two(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
+    return Trainings(studio, qtbot, tmp_path, two_inputs(tmp_path))
+
+
+@pytest.fixture
+def page(two: Trainings, stage: Stage) -> TestingPane:
+    made = stage.show(TestingPane(two.studio), *SIZE)
+    two.tested()
+    two.until(lambda: two.studio.evaluation.results is not None and not made.is_empty)
+    made.activateWindow()
+    return made
+
+
+@pytest.mark.slow
+def test_each_output_has_its_evidence(page: TestingPane, two: Trainings, qtbot: QtBot) -> None:
+    evaluation = two.studio.evaluation
+    results = evaluation.results
+    assert results is not None
+    assert results.outputs == ("parity", "total")
+    assert results.metrics["loss"] == pytest.approx(
+        results.metrics["parity_loss"] + results.metrics["total_loss"], rel=1e-5
+    )
+    first, second = results.outcomes
+    assert isinstance(first, Classification)
+    assert isinstance(second, Regression)
+    assert first.accuracy == pytest.approx(results.metrics["parity_accuracy"])
+    assert second.losses.mean() == pytest.approx(results.metrics["total_loss"], rel=1e-4)
+    chosen = page.findChild(QComboBox, "test_output")
+    assert chosen is not None
+    assert chosen.isVisible()
+    assert [chosen.itemText(n) for n in range(chosen.count())] == ["parity", "total"]
+    assert page.matrix.matrix.isVisible()
+    assert "Accuracy" in page.head.text
+    text = page.samples.samples.entries.text(0, 0)
+    assert any(name in text for name in CLASSES)
+    chosen.setFocus()
+    qtbot.keyClick(chosen, Qt.Key.Key_Down)
+    two.until(page.matrix.errors.isVisible)
+    assert evaluation.output == 1
+    assert "Accuracy" not in page.head.text
+    assert not page.samples.wrong.isVisible()
+    assert "predicted" in page.samples.samples.entries.text(0, 0)
+    evaluation.measure()
+    two.until(lambda: evaluation.status == "ready")
+    assert evaluation.output == 1, "measuring again keeps the output"
+
+
+@pytest.mark.slow
+def test_a_sample_shows_every_input_and_every_answer(
+    page: TestingPane, two: Trainings, qtbot: QtBot
+) -> None:
+    view, results = page.samples.samples, two.studio.evaluation.results
+    assert results is not None
+    sample = view.entries.rows[0]
+    tip = view.entries.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert "row: " in tip
+    spot = view.visualRect(view.entries.index(0, 0)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    two.until(lambda: two.studio.evaluation.answer is not None)
+    answers = two.studio.evaluation.answers
+    assert [each.output for each in answers] == ["parity", "total"]
+    for answer, outcome in zip(answers, results.outcomes, strict=True):
+        said = outcome.shares if isinstance(outcome, Classification) else outcome.predicted
+        np.testing.assert_allclose(answer.values[0], said[sample], rtol=1e-4, atol=1e-6)
+    picture, row = page.ask.inputs.groups
+    two.until(lambda: [f.value for f in row.fields] == pytest.approx(results.inputs[1][sample]))
+    assert picture.seen.isVisible()
+    words = [label.text() for label in page.ask.findChildren(QLabel) if label.isVisible()]
+    assert {"parity", "total", "picture", "row"} <= set(words)
+    assert any("draw only where a picture is the only input" in text for text in words)
+
+
+@pytest.mark.slow
+def test_each_input_is_typed_or_read_from_a_file(
+    page: TestingPane, two: Trainings, tmp_path: Path, qtbot: QtBot
+) -> None:
+    evaluation = two.studio.evaluation
+    row = page.ask.inputs.groups[1]
+    field = row.fields[1]
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, "1.25")
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    two.until(lambda: evaluation.answer is not None)
+    assert evaluation.answer is not None
+    assert evaluation.answer.inputs[1][0, 1] == np.float32(1.25)
+    digit = load_digits().x[7]
+    np.save(tmp_path / "digit.npy", digit)
+    button = page.findChild(QPushButton, "ask_file.picture")
+    assert button is not None
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    dialog = page.findChild(QFileDialog, "ask_files")
+    assert dialog is not None
+    dialog.filesSelected.emit([str(tmp_path / "digit.npy")])
+    dialog.close()
+    two.until(lambda: evaluation.answer is not None and evaluation.answer.names[0] != "your row")
+    answer = evaluation.answer
+    assert answer.names == ("picture: digit.npy",)
+    np.testing.assert_array_equal(answer.inputs[0][0], digit)
+    assert answer.inputs[1][0, 1] == np.float32(1.25), "the other input stays"
+
+
+@pytest.mark.slow
+def test_an_archive_with_all_inputs_is_dropped(
+    page: TestingPane, two: Trainings, tmp_path: Path
+) -> None:
+    evaluation = two.studio.evaluation
+    x = load_digits().x
+    np.savez(tmp_path / "own.npz", picture=x[5:7], row=np.ones((2, 3)))
+    drop(page, tmp_path / "own.npz")
+    two.until(lambda: evaluation.answer is not None)
+    assert evaluation.answer is not None
+    assert len(evaluation.answer.names) == 2
+    assert evaluation.answers[1].values.shape == (2, 1)
+    np.savez(tmp_path / "half.npz", picture=x[5:7])
+    drop(page, tmp_path / "half.npz")
+    two.until(lambda: evaluation.answer_error is not None)
+    assert "there is no array for the input 'row'" in page.ask.answer.text()
+
+
+def drop(page: TestingPane, path: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    place, buttons = QPoint(20, 20), Qt.MouseButton.LeftButton
+    keys = Qt.KeyboardModifier.NoModifier
+    for event in (
+        QDragEnterEvent(place, Qt.DropAction.CopyAction, data, buttons, keys),
+        QDropEvent(place, Qt.DropAction.CopyAction, data, buttons, keys),
+    ):
+        QApplication.sendEvent(page.ask, event)
+        assert event.isAccepted()
