@@ -16,6 +16,11 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import MeanAbsoluteError, MeanSquaredError
+from studio.engine.train.devices import open_backend
+from studio.engine.train.network.network import Network
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
 from studio.session.core.held_out import SHARED_NAME
 from studio.session.evaluation.evaluation import LATEST, EvaluationModel
 from studio.session.evaluation.measures import (
@@ -25,9 +30,10 @@ from studio.session.evaluation.measures import (
     classify,
     regress,
 )
-from studio.session.evaluation.results import Choice, part_of
+from studio.session.evaluation.results import Choice, measure, output_of, part_of
 from studio.session.runs.runs import RunList
 from tests.engine.train.small_tasks import DIGITS, SPIRALS
+from tests.engine.train.two_inputs import two_inputs
 from tests.session.training.bench import TrainingBench
 
 
@@ -468,3 +474,26 @@ def test_nothing_can_be_tested_before_a_training(tmp_path: Path, benches: list[T
     assert bench.evaluation.why_not() == "no training was run yet"
     bench.evaluation.measure()
     assert bench.evaluation.status == "nothing"
+
+
+def test_a_metric_belongs_to_the_output_with_the_longest_fitting_name() -> None:
+    names = ("size", "size_of", "which")
+    assert output_of("size_loss", names) == "size"
+    assert output_of("size_of_loss", names) == "size_of"
+    assert output_of("loss", names) == ""
+
+
+def test_several_outputs_are_measured_beside_a_training(tmp_path: Path) -> None:
+    task = Task.of_project(Project.load(two_inputs(tmp_path, loss_weights={"total": 0.5})))
+    with open_backend("cpu") as device, Network(task, device.backend) as network:
+        trained = Trained(network)
+        alone = measure(trained, "test", lambda _done, _all: None)
+        beside = measure(trained, "test", lambda _done, _all: None, beside_training=True)
+    assert beside.metrics.keys() == alone.metrics.keys()
+    for name, value in alone.metrics.items():
+        assert beside.metrics[name] == pytest.approx(value, rel=1e-4), name
+    assert alone.shown_metrics.keys() == {"accuracy", "loss", "total_loss"}
+    assert alone.shown_metrics["total_loss"] == alone.metrics["loss"]
+    other = replace(alone, output=1)
+    assert other.shown_metrics.keys() == {"loss", "total_loss"}
+    assert other.outcome is alone.outcomes[1]

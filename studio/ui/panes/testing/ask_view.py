@@ -37,6 +37,8 @@ from studio.widgets.labels.tool_button import tool_button
 
 _BESIDE = 430
 _ASK_MS = 30
+_FILE_TIP = "Open an image, a table or an array, or drop files here"
+_ALL_TIP = "Open an .npz file with an array for each input, or drop it here"
 _HINT = "Draw, drop a file here, or choose a sample"
 
 
@@ -112,8 +114,11 @@ class AskView(QWidget):
             )
             self._make_form(() if subject is None else subject.form)
             self._inputs.show_inputs(() if subject is None else subject.inputs)
+            several = subject is not None and len(subject.inputs) > 1
+            self._file.setText("Open all inputs…" if several else "Open a file…")
+            self._file.setToolTip(_ALL_TIP if several else _FILE_TIP)
             page = self._none
-            if subject is not None and len(subject.inputs) > 1:
+            if several:
                 page = self._inputs
             elif subject is not None and subject.sheet is not None:
                 page = self._drawing
@@ -252,7 +257,7 @@ class AskView(QWidget):
             self._pages.addWidget(page)
         self._file = QPushButton("Open a file…", self)
         self._file.setObjectName("ask_file")
-        self._file.setToolTip("Open an image, a table or an array, or drop files here")
+        self._file.setToolTip(_FILE_TIP)
         self._file.clicked.connect(self._choose_file)
         self._output = self._heading()
         self._others: list[tuple[QLabel, AnswerView]] = []

@@ -15,10 +15,10 @@ from studio.engine.train.data.builtin import load_digits
 from studio.session.evaluation.measures import Classification, Regression
 from studio.session.studio import Studio
 from studio.ui.panes.testing.pane import TestingPane
+from tests.engine.train.two_inputs import CLASSES, two_inputs
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.testing.page_hands import SIZE
 from tests.ui.panes.trainings import Trainings
-from tests.ui.panes.two_inputs import CLASSES, two_inputs
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def two(studio: Studio, qtbot: QtBot, tmp_path: Path) -> Trainings:
 def page(two: Trainings, stage: Stage) -> TestingPane:
     made = stage.show(TestingPane(two.studio), *SIZE)
     two.tested()
-    two.until(lambda: two.studio.evaluation.results is not None and not made.is_empty)
+    two.until(lambda: bool(made.ask.inputs.groups) and made.head.isVisible() and made.head.text)
     made.activateWindow()
     return made
 
@@ -51,11 +51,11 @@ def test_each_output_has_its_evidence(page: TestingPane, two: Trainings, qtbot: 
     assert second.losses.mean() == pytest.approx(results.metrics["total_loss"], rel=1e-4)
     chosen = page.findChild(QComboBox, "test_output")
     assert chosen is not None
-    assert chosen.isVisible()
+    two.until(chosen.isVisible)
     assert [chosen.itemText(n) for n in range(chosen.count())] == ["parity", "total"]
     assert page.matrix.matrix.isVisible()
     assert "Accuracy" in page.head.text
-    text = page.samples.samples.entries.text(0, 0)
+    text = tip_of(page, 0)
     assert any(name in text for name in CLASSES)
     chosen.setFocus()
     qtbot.keyClick(chosen, Qt.Key.Key_Down)
@@ -63,7 +63,7 @@ def test_each_output_has_its_evidence(page: TestingPane, two: Trainings, qtbot: 
     assert evaluation.output == 1
     assert "Accuracy" not in page.head.text
     assert not page.samples.wrong.isVisible()
-    assert "predicted" in page.samples.samples.entries.text(0, 0)
+    assert "predicted" in tip_of(page, 0)
     evaluation.measure()
     two.until(lambda: evaluation.status == "ready")
     assert evaluation.output == 1, "measuring again keeps the output"
@@ -76,8 +76,7 @@ def test_a_sample_shows_every_input_and_every_answer(
     view, results = page.samples.samples, two.studio.evaluation.results
     assert results is not None
     sample = view.entries.rows[0]
-    tip = view.entries.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
-    assert "row: " in tip
+    assert "row: " in tip_of(page, 0)
     spot = view.visualRect(view.entries.index(0, 0)).center()
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
     two.until(lambda: two.studio.evaluation.answer is not None)
@@ -138,8 +137,8 @@ def test_an_archive_with_all_inputs_is_dropped(
     assert evaluation.answers[1].values.shape == (2, 1)
     np.savez(tmp_path / "half.npz", picture=x[5:7])
     drop(page, tmp_path / "half.npz")
-    two.until(lambda: evaluation.answer_error is not None)
-    assert "there is no array for the input 'row'" in page.ask.answer.text()
+    said = "there is no array for the input 'row'"
+    two.until(lambda: said in page.ask.answer.text())
 
 
 def drop(page: TestingPane, path: Path) -> None:
@@ -153,3 +152,10 @@ def drop(page: TestingPane, path: Path) -> None:
     ):
         QApplication.sendEvent(page.ask, event)
         assert event.isAccepted()
+
+
+def tip_of(page: TestingPane, row: int) -> str:
+    """What the page says of a sample."""
+    found = page.samples.samples.entries.index(row, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert isinstance(found, str)
+    return found
