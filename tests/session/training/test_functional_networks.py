@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 import studio.engine
 from studio.engine import Model
+from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.philox import permutation
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.named_parameters import public_weights, weights_from_list
@@ -24,9 +26,9 @@ from studio.engine.train.data.splitting import (
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.weights import initial_weights
-from studio.session.document.document import Document
+from studio.session.core.scheduling import ManualScheduler
+from studio.session.studio import Studio
 from tests.recorded.functional.cases import NETWORKS, SAMPLES, TOLERANCE, Functional, starts
-from tests.session.training.bench import TrainingBench
 
 Array = npt.NDArray[np.generic]
 
@@ -38,6 +40,30 @@ HELD_OUT = 0.04
 TRAINED = [name for name, case in NETWORKS.items() if not case.positions]
 """Those whose data a project can state."""
 BACKENDS = ("cpu", pytest.param("gl", marks=(pytest.mark.gl, pytest.mark.slow)))
+
+
+class Desk:
+    """A studio whose clock the test turns."""
+
+    def __init__(self, folder: Path, backend: str) -> None:
+        self.clock = ManualScheduler()
+        self.studio = Studio(self.clock, AppDirs.below(folder / "user"))
+        self.studio.preferences.set("backend", backend)
+
+    def until(self, wanted: Callable[[], object], seconds: float = 120.0) -> None:
+        """Let the window's clock go on until something is so."""
+        deadline = time.monotonic() + seconds
+        while not wanted():
+            assert time.monotonic() < deadline, self.studio.training.state
+            self.clock.advance(0.02)
+            time.sleep(0.002)
+
+
+@pytest.fixture(params=BACKENDS)
+def desk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Desk]:
+    made = Desk(tmp_path, request.param)
+    yield made
+    made.studio.close()
 
 
 def rows_of_the_file(labels: Array | None) -> Array:
@@ -122,21 +148,24 @@ def label(name: str) -> str:
     return f"{head}_{full}" if head else full
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", TRAINED)
 def test_a_project_trains_in_the_window_as_keras_recorded(
-    name: str, backend: str, benches: list[TrainingBench], tmp_path: Path
+    name: str, desk: Desk, tmp_path: Path
 ) -> None:
-    benches.append(bench := TrainingBench(tmp_path))
-    bench.preferences.set("backend", backend)
-    bench.document = Document.open(save_project(NETWORKS[name], tmp_path))
-    training = bench.model
+    studio, case = desk.studio, NETWORKS[name]
+    studio.open(save_project(case, tmp_path))
+    desk.until(lambda: studio.data.summary or studio.data.error)
+    assert [item.text for item in studio.problems.items if item.severity == "error"] == []
+    desk.until(lambda: studio.compilation.result or studio.compilation.error)
+    assert studio.compilation.error is None
+    training = studio.training
     assert training.why_not_start() == ""
     training.start()
     training.pause()
-    bench.until_state("paused", "failed")
+    desk.until(lambda: training.state not in ("preparing", "running", "pausing"))
+    assert training.state == "paused", training.error
     network, project = training.network, training.trained_project
-    assert network is not None, training.error
+    assert network is not None
     assert project is not None
     weights = first_weights(project.graph)
 
@@ -145,7 +174,7 @@ def test_a_project_trains_in_the_window_as_keras_recorded(
 
     network.use(begin_as_recorded)
     training.start()
-    bench.until_state("finished", "failed", "stopped")
+    desk.until(lambda: not training.is_busy)
     assert training.state == "finished", training.error
     curves = training.curves
     assert curves is not None
