@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import QPointF
+from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
+from studio.graph_editor.items.marks import PortKey
+from studio.graph_editor.panes.outline import OutlinePane
 from studio.session.core import entities
 from studio.session.document.checks.invariants import broken_rules
-from studio.session.document.edits.blocks import group
+from studio.session.document.edits.blocks import group, ungroup
+from studio.session.document.edits.layers import set_option
+from studio.session.document.edits.wires import cut_wires
+from studio.session.document.finding.minimap import graph_map
+from studio.session.document.finding.outline import accessible_text
 from studio.session.document.levels import contents, ports_in, ports_out
 from studio.session.document.state import DocumentState, Wire
 from tests.graph_editor.hands import CTRL, LEFT, SHIFT, Hands
+from tests.graph_editor.test_panes_beside_the_canvas import carried
 from tests.graph_editor.text_fields import K
 from tests.session.document.networks import chain, residual
 
@@ -197,3 +208,166 @@ def test_arrow_keys_walk_over_blocks_at_one_level(stem: Hands):
     stem.canvas.context.select(["block"])
     stem.key(K.Key_Left)
     assert stem.selected == ["input"]
+
+
+@pytest.fixture
+def inside(hands: Hands) -> Hands:
+    """A canvas with the block of two convolutions open."""
+    hands.open(group(residual(), ["conv2d", "conv2d_1"], "stem"))
+    hands.double_click(hands.body("block"))
+    assert hands.canvas.graph.level == "block"
+    return hands
+
+
+def test_layers_are_added_in_the_open_block(inside: Hands):
+    inside.double_click(inside.nowhere())
+    inside.type("relu")
+    inside.key(K.Key_Return)
+    (made,) = inside.selected
+    assert inside.state.nodes[made].parent == "block"
+    assert made in drawn(inside)
+    assert inside.steps == 1
+    assert broken_rules(inside.state) == ()
+
+
+def test_a_layer_dropped_in_the_open_block_stands_there(inside: Hands):
+    carrier = carried(inside, "Dense")
+    carrier.drop(inside.nowhere())
+    (made,) = inside.selected
+    assert inside.state.nodes[made].parent == "block"
+    carrier = carried(inside, "Dropout")
+    carrier.drop(inside.middle("conv2d", "conv2d_1"))
+    assert "dropout>conv2d_1" in inside.wires
+    assert inside.state.nodes["dropout"].parent == "block"
+    assert broken_rules(inside.state) == ()
+
+
+def test_a_layer_behind_the_selected_block_follows_its_output(stem: Hands):
+    stem.click(stem.body("block"))
+    stem.key(K.Key_Tab)
+    stem.type("relu")
+    stem.key(K.Key_Return)
+    assert "port_1>re_lu" in stem.wires
+    assert stem.state.nodes["re_lu"].parent == ""
+    assert broken_rules(stem.state) == ()
+
+
+def test_a_layer_behind_the_selected_output_of_the_open_block_goes_in_front_of_it(inside: Hands):
+    inside.click(inside.port("port_1", PortKey("in")) + QPointF(30, 0))
+    assert inside.selected == ["port_1"]
+    inside.key(K.Key_Tab)
+    inside.type("relu")
+    inside.key(K.Key_Return)
+    assert "re_lu>port_1" in inside.wires
+    assert "conv2d_1>re_lu" in inside.wires
+    assert inside.state.nodes["re_lu"].parent == "block"
+    assert broken_rules(inside.state) == ()
+
+
+def test_notes_and_frames_stay_at_the_open_level(inside: Hands):
+    inside.key(K.Key_C)
+    inside.type("first part")
+    inside.key(K.Key_Return, CTRL)
+    inside.click(inside.body("conv2d"))
+    inside.key(K.Key_J, CTRL)
+    inside.key(K.Key_Return)
+    kinds = {n.kind: n.parent for n in inside.state.nodes.values() if n.kind in ("note", "frame")}
+    assert kinds == {"note": "block", "frame": "block"}
+
+
+def test_blocks_and_their_ports_are_renamed_in_place(stem: Hands):
+    stem.click(stem.body("block"))
+    stem.key(K.Key_F2)
+    stem.type("encoder")
+    stem.key(K.Key_Return)
+    assert stem.state.nodes["block"].name == "encoder"
+    assert stem.steps == 1
+    stem.double_click(stem.body("block"))
+    assert [b.text() for b in stem.canvas.chrome.breadcrumbs.buttons] == ["Model", "encoder"]
+    stem.double_click(stem.port("port") - QPointF(30, 0))
+    stem.type("picture")
+    stem.key(K.Key_Return)
+    assert stem.state.nodes["port"].name == "picture"
+    stem.key(K.Key_Escape)
+    stem.key(K.Key_Escape)
+    assert stem.canvas.graph.nodes["block"].card.ports_in == (("port", "picture"),)
+
+
+def test_layout_arranges_one_level(stem: Hands):
+    before = stem.state
+    stem.key(K.Key_L, SHIFT)
+    after = stem.state
+    assert stem.steps == 1
+    boxes = {i: stem.canvas.graph.nodes[i].scene_area for i in ("input", "block", "add")}
+    assert boxes["input"].right() < boxes["block"].left()
+    assert boxes["block"].right() < boxes["add"].left()
+    assert all(after.nodes[i] is n for i, n in before.nodes.items() if n.parent)
+    stem.double_click(stem.body("block"))
+    stem.key(K.Key_L, SHIFT)
+    graph = stem.canvas.graph
+    inner = [graph.nodes[i].scene_area for i in ("port", "conv2d", "block_1", "port_1")]
+    assert all(left.right() < right.left() for left, right in pairwise(inner))
+    assert all(stem.state.nodes[i] is after.nodes[i] for i in ("input", "add", "block", "conv2d_1"))
+
+
+def test_the_card_shows_the_worst_of_its_layers(hands: Hands):
+    state = group(residual(), ["conv2d", "conv2d_1"], "stem")
+    hands.open(state)
+    wire = Wire("conv2d_1", "port_1", 0)
+    card = hands.canvas.graph.nodes["block"].card
+    assert (card.condition, card.subtitle, card.parameters) == ("ok", "2 layers", "296")
+    hands.document.apply("Widen", set_option(hands.state, "conv2d_1", "filters", 5))
+    assert hands.canvas.graph.nodes["block"].card.condition == "ok"
+    hands.document.apply("Cut", cut_wires(hands.state, [wire]))
+    hands.document.apply("Break", set_option(hands.state, "conv2d", "kernel_size", [30, 30]))
+    hands.document.apply("Break", set_option(hands.state, "conv2d", "padding", "valid"))
+    card = hands.canvas.graph.nodes["block"].card
+    assert card.condition == "error"
+    assert card.message.startswith("conv2d: ")
+
+
+def test_the_outline_lists_layers_in_their_blocks(stem: Hands, qtbot: QtBot):
+    pane = OutlinePane(stem.studio)
+    qtbot.addWidget(pane)
+    pane.show()
+    top = [pane.tree.topLevelItem(row) for row in range(pane.tree.topLevelItemCount())]
+    assert [item.text(0) for item in top] == ["input", "stem", "add"]
+    block = top[1]
+    assert [block.child(row).text(0) for row in range(block.childCount())] == ["conv2d", "inner"]
+    assert block.child(1).child(0).text(0) == "conv2d_1"
+    assert (block.text(1), block.text(3)) == ("Block", "296")
+    pane.tree.setCurrentItem(block.child(1).child(0))
+    assert stem.canvas.graph.level == "block_1"
+    assert stem.selected == ["conv2d_1"]
+    stem.key(K.Key_Escape)
+    stem.document.apply("Dissolve", ungroup(stem.state, "block"))
+    qtbot.waitUntil(lambda: pane.tree.topLevelItem(1).text(0) == "conv2d", timeout=60_000)
+    assert pane.tree.topLevelItem(2).child(0).text(0) == "conv2d_1"
+
+
+def test_the_map_shows_the_open_level(stem: Hands):
+    found = graph_map(stem.state, stem.document.report)
+    assert found is not None
+    assert {(mark.id, mark.family) for mark in found.marks} == {
+        ("input", "data"), ("block", "block"), ("add", "merge"),
+    }  # fmt: skip
+    inner = graph_map(stem.state, stem.document.report, "block_1")
+    assert inner is not None
+    assert {mark.id for mark in inner.marks if mark.kind == "layer"} == {"conv2d_1"}
+
+
+def test_blocks_are_spoken_of(stem: Hands):
+    report = stem.document.report
+    assert accessible_text(stem.state, report, "block") == (
+        "Block stem, 2 layers, input conv2d, output conv2d_1, no errors"
+    )
+    assert "in block stem/inner" in accessible_text(stem.state, report, "conv2d_1")
+    spoken = QAccessible.queryAccessibleInterface(stem.canvas)
+    names = [spoken.child(row).text(QAccessible.Text.Name) for row in range(spoken.childCount())]
+    assert names[1].startswith("Block stem, 2 layers")
+    assert "Wire from input to port conv2d of stem, carries 8 by 8 by 4" in names
+    assert not any("conv2d_1, filters" in name for name in names)
+    stem.double_click(stem.body("block"))
+    assert spoken.text(QAccessible.Text.Name) == "Inside of block stem, 4 items"
+    names = [spoken.child(row).text(QAccessible.Text.Name) for row in range(spoken.childCount())]
+    assert names[0] == "Input conv2d, carries 8 by 8 by 4, in block stem"

@@ -24,6 +24,7 @@ from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.document.finding.outline import accessible_text, accessible_wire_text
 from studio.session.document.flow import flow_of
+from studio.session.document.levels import path_of
 from studio.session.document.state import Wire
 
 
@@ -231,7 +232,12 @@ class AccessibleCanvas(QAccessibleObject):
 
     def text(self, kind: QAccessible.Text) -> str:
         if kind == QAccessible.Text.Name:
-            count = sum(1 for _ in self._context.graph.state.layers())
+            graph = self._context.graph
+            if graph.level:
+                count = len(self._running())
+                inside = path_of(graph.state, graph.level)
+                return f"Inside of block {inside}, {count} item{'' if count == 1 else 's'}"
+            count = sum(1 for _ in graph.state.layers())
             return f"Canvas, {count} layer{'' if count == 1 else 's'}"
         return ""
 
@@ -245,12 +251,13 @@ class AccessibleCanvas(QAccessibleObject):
         return [*self._running(), *self._lying(), *wires]
 
     def _running(self) -> list[str]:
-        state = self._context.graph.state
-        return [i for i in flow_of(state).order if state.nodes[i].is_layer]
+        state, shown = self._context.graph.state, self._context.graph.seen
+        order = flow_of(shown).order
+        return [i for i in order if shown.nodes[i].is_layer or state.nodes[i].port]
 
     def _lying(self) -> list[str]:
         """Notes and frames."""
-        return [i for i, node in self._context.graph.state.nodes.items() if not node.flows]
+        return [i for i, node in self._context.graph.seen.nodes.items() if not node.flows]
 
 
 def _entity(what: str | Wire) -> Entity:

@@ -14,7 +14,7 @@ from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.graph_editor.editing.interactions.place_again import PlaceAgain
 from studio.session.core import entities
 from studio.session.document.arrange.layered import Direction as Flowing
-from studio.session.document.arrange.layered import layout
+from studio.session.document.arrange.layered import layout_level
 from studio.session.document.checks import possible
 from studio.session.document.edits.arranging import Edge, align
 from studio.session.document.edits.comments import add_frame, add_note
@@ -242,13 +242,13 @@ class CanvasCommands:
 
     def add_note(self) -> None:
         """Put a note at the pointer and write in it."""
-        at = self.context.new_place()
-        self._add_comment("Add a note", lambda state: add_note(state, at.x(), at.y()))
+        at, level = self.context.new_place(), self.context.open_block.id
+        self._add_comment("Add a note", lambda state: add_note(state, at.x(), at.y(), level=level))
 
     def add_frame(self) -> None:
         """Put a frame around the selection, and give it a title."""
-        chosen = self.context.selected_ids()
-        self._add_comment("Add a frame", lambda state: add_frame(state, chosen))
+        chosen, level = self.context.selected_ids(), self.context.open_block.id
+        self._add_comment("Add a frame", lambda state: add_frame(state, chosen, level=level))
 
     def _add_comment(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> None:
         before = set(self.context.document.state.nodes)
@@ -293,7 +293,7 @@ class CanvasCommands:
         """Arrange the selection; of one layer, everything downstream of it."""
         chosen = self.context.selected_ids()
         if len(chosen) == 1:
-            chosen = sorted(downstream(self.context.document.state, chosen))
+            chosen = sorted(downstream(self.context.graph.seen, chosen))
         self._arrange(self._named("Lay out", chosen), chosen)
 
     def layout_all(self) -> None:
@@ -303,10 +303,10 @@ class CanvasCommands:
         """Arrange from top to bottom."""
         chosen = self.context.selected_ids() or None
         self.arrange("Lay out from top to bottom",
-                             lambda state: _laid_out(state, chosen, "down"))  # fmt: skip
+                             lambda state: self._laid_out(state, chosen, "down"))  # fmt: skip
 
     def _arrange(self, text: str, chosen: Iterable[str] | None) -> None:
-        self.arrange(text, lambda state: _laid_out(state, chosen, "right"))
+        self.arrange(text, lambda state: self._laid_out(state, chosen, "right"))
 
     def arrange(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> None:
         """Make an edit of places as one step; what it moves slides there."""
@@ -345,8 +345,9 @@ class CanvasCommands:
         names = [nodes[node_id].name for node_id in chosen if node_id in nodes]
         return f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} items"
 
-
-def _laid_out(state: DocumentState, chosen: Iterable[str] | None, way: Flowing) -> DocumentState:
-    """The layout of things, or of everything; pinned ones stay."""
-    pinned = [node.id for node in state.nodes.values() if node.pinned]
-    return layout(state, chosen, direction=way, pinned=pinned)
+    def _laid_out(
+        self, state: DocumentState, chosen: Iterable[str] | None, way: Flowing
+    ) -> DocumentState:
+        """The layout of things at the open level, or of all there; pinned ones stay."""
+        pinned = [node.id for node in state.nodes.values() if node.pinned]
+        return layout_level(state, self.context.open_block.id, chosen, direction=way, pinned=pinned)

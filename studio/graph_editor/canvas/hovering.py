@@ -8,6 +8,9 @@ from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.graph_editor.editing.fix_offers import FixOffers
 from studio.graph_editor.editing.picking import EMPTY, Target
 from studio.session.document.cards.card import wire_card
+from studio.session.document.cards.lines import shape_label
+from studio.session.document.report import Report
+from studio.session.document.state import CanvasNode, DocumentState
 
 _CURSORS = {
     "port": Qt.CursorShape.CrossCursor,
@@ -59,9 +62,11 @@ class Hovering:
         if target.fix is not None:
             return target.fix.fix.label
         item = self._graph.nodes.get(target.node)
-        if item is None or not item.node.flows:
+        if item is None or not (item.node.flows or item.node.is_block):
             return ""
         card_ = item.card
+        if item.node.port:
+            return _port_tip(state, report, item.node)
         if target.port is not None:
             if target.port.side == "out":
                 return (
@@ -78,3 +83,12 @@ class Hovering:
         lines += [f"{p.message}\n{p.hint}".strip() for p in report.problems_of(target.node)
                   if p.message != card_.message]  # fmt: skip
         return "\n".join(lines)
+
+
+def _port_tip(state: DocumentState, report: Report, port: CanvasNode) -> str:
+    """A port of a block: which it is and what passes it."""
+    side = "Input" if port.port == "in" else "Output"
+    block = state.nodes.get(port.parent)
+    shape = report.status(port.id).shape
+    said = f"{side} {port.name} of {block.name}" if block is not None else f"{side} {port.name}"
+    return f"{said}\n{'shape unknown' if shape is None else shape_label(shape)}"

@@ -48,6 +48,7 @@ from studio.session.compile.selection import Selection
 from studio.session.document.change import Change
 from studio.session.document.document import Document
 from studio.session.document.edits.wires import add_dot
+from studio.session.document.levels import TOP
 from studio.session.document.state import Wire
 from studio.session.studio import Studio
 from studio.widgets import binding, contexts, theme
@@ -129,6 +130,7 @@ class CanvasView(GraphView):
             binding.connect(self, document.report_changed, self._report_changed),
         ]
         self.context.open_block.forget()
+        document.open_block = TOP
         self.graph.show_state(document.state, self.studio.culprit.report)
         accessible.changed(self.context)
         self.linking.refresh()
@@ -152,6 +154,7 @@ class CanvasView(GraphView):
         self.sliding.finish()
 
     def _level_changed(self) -> None:
+        self.context.document.open_block = self.graph.level
         accessible.changed(self.context)
         self.hovering.leave()
         self.linking.refresh()

@@ -8,6 +8,7 @@ from studio.session.compile.selection import Selection
 from studio.session.core import entities
 from studio.session.document.adding.quick_add import NOWHERE, Entry, Place, add_at_place, entries
 from studio.session.document.edits.chains import NewLayer
+from studio.session.document.levels import ports_out
 from studio.session.document.state import DocumentState, Wire
 from studio.session.studio import Studio
 
@@ -23,7 +24,15 @@ def place_of(selection: Selection, state: DocumentState) -> Place:
         wire = Wire(*entities.wire_ends(primary))
         return Place(wire=wire) if wire in state.wires_from(wire.source) else NOWHERE
     node = state.nodes.get(primary.key) if primary.kind == "node" else None
-    return Place(source=primary.key) if node is not None and node.flows else NOWHERE
+    if node is None:
+        return NOWHERE
+    if node.is_block:
+        return next((Place(source=port.id) for port in ports_out(state, node.id)), NOWHERE)
+    if node.port == "out":
+        # Behind an output of the open block is outside: the layer goes in front of it.
+        wires = (Wire(source, node.id, slot) for slot, source in enumerate(node.inputs))
+        return next((Place(wire=wire) for wire in wires), Place(target=node.id, slot=0))
+    return Place(source=primary.key) if node.flows else NOWHERE
 
 
 def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
@@ -39,7 +48,7 @@ def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
     """
     document = studio.document
     place = place_of(studio.bus.drawn, document.state)
-    made = add_at_place(document.state, [layer], place)
+    made = add_at_place(document.state, [layer], place, level=document.open_block)
     studio.quick_add.took(document.state, layer.type_name, place)
     document.apply(f"Add {made.ids[-1]}", made.state)
     studio.palette.used(layer.type_name)

@@ -24,7 +24,7 @@ from studio.session.document.cards.geometry import NODE_WIDTH
 from studio.session.document.cards.lines import shape_label
 from studio.session.document.cards.ports import port_offset
 from studio.session.document.document import Document
-from studio.session.document.edits.chains import NewLayer
+from studio.session.document.edits.chains import Chained, NewLayer
 from studio.session.document.edits.switching import switch_type, switchable
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import words_for
@@ -133,7 +133,7 @@ class AddChooser:
         if not layers:
             return None
         try:
-            made = add_at_place(self._document.state, layers, self._place, self._at)
+            made = self._made(layers)
         except StudioError as error:
             self._remark = error.message
             return None
@@ -148,12 +148,16 @@ class AddChooser:
         layers, state = self._layers(row), self._document.state
         if not layers:
             return False
-        made = add_at_place(state, layers, self._place, self._at)
+        made = self._made(layers)
         first = layers[0].type_name
         self._quick_add.took(state, first, self._place)
         self._document.apply(added_text(layers, made), made.state)
         self._added(made.ids, first)
         return True
+
+    def _made(self, layers: Sequence[NewLayer]) -> Chained:
+        document = self._document
+        return add_at_place(document.state, layers, self._place, self._at, document.open_block)
 
     def _layers(self, row: int) -> tuple[NewLayer, ...]:
         if self._net:

@@ -11,8 +11,10 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.text_keys import claim_keys
+from studio.graph_editor.items.block_item import AnchorItem
 from studio.graph_editor.items.items import CommentItem, FrameItem
 from studio.graph_editor.items.node_item import NodeItem
+from studio.session.document.edits.blocks import rename_block
 from studio.session.document.edits.comments import set_text
 from studio.session.document.edits.layers import rename
 
@@ -49,18 +51,19 @@ class InlineEditor(QObject):
             self.edit(primary.key)
 
     def edit(self, node_id: str) -> None:
-        """Edit the name of a layer, or the text of a note or frame."""
+        """Edit the name of a layer, block or port, or the text of a note or frame."""
         self.close(keep=True)
         # A refused text does not stay open beside another one.
         self.close(keep=False)
         self._node = node_id
         item = self._context.graph.nodes.get(node_id)
         document = self._context.document
-        if isinstance(item, NodeItem):
+        if isinstance(item, NodeItem | AnchorItem):
 
             def keep_name(text: str) -> None:
                 if text != item.node.name:
-                    made = rename(document.state, node_id, text)
+                    edit = rename if item.node.is_layer else rename_block
+                    made = edit(document.state, node_id, text)
                     document.apply(f"Rename {item.node.name} to {text.strip()}", made)
 
             area = item.title_area().adjusted(-4, 0, 20, 4)

@@ -154,6 +154,10 @@ class AnchorItem(CanvasItem):
         painter.drawText(room, int(side | Qt.AlignmentFlag.AlignVCenter), text)
         _paint_port(painter, self, QPointF(0, 0), taken=bool(self.node.inputs))
 
+    def title_area(self) -> QRectF:
+        """Where the name stands, on the canvas."""
+        return self.scene_area.adjusted(12, 0, -12, 0)
+
     def _area(self) -> QRectF:
         left = -ANCHOR_WIDTH if self.card.node.port == "in" else 0.0
         return QRectF(left, -ANCHOR_HEIGHT / 2, ANCHOR_WIDTH, ANCHOR_HEIGHT)

@@ -50,6 +50,7 @@ class OutlinePane(PaneFrame):
         self._studio = studio
         self._rows: dict[str, QTreeWidgetItem] = {}
         self._following = False
+        self._folded: set[str] = set()
         self._heard: list[binding.Delivery] = []
         self.tree = QTreeWidget(self)
         self._set_up_tree()
@@ -83,6 +84,9 @@ class OutlinePane(PaneFrame):
         tree.itemSelectionChanged.connect(self._chosen)
         tree.itemEntered.connect(self._entered)
         tree.itemDoubleClicked.connect(self._reveal)
+        tree.setExpandsOnDoubleClick(False)
+        tree.itemCollapsed.connect(self._fold)
+        tree.itemExpanded.connect(self._unfold)
         header = tree.header()
         # Names are never cut for the sake of the other columns, which can be scrolled to.
         for column in (_NAME, _PARAMETERS):
@@ -132,7 +136,10 @@ class OutlinePane(PaneFrame):
             self._fill(self._rows[row.id], row)
         self._fit_columns()
         self._selected(self._studio.bus.selection, "")
-        self.set_note(f"{len(found.running)} of {len(ids)} used" if found.aside else "")
+        used, left = (
+            sum(not row.is_block for row in rows) for rows in (found.running, found.aside)
+        )
+        self.set_note(f"{used} of {used + left} used" if left else "")
 
     def _fit_columns(self) -> None:
         """Cut types, or leave them to the icons, where that keeps numbers in sight.
@@ -157,14 +164,22 @@ class OutlinePane(PaneFrame):
         header.resizeSection(_SHAPE, max(shape, shape + room - types))
 
     def _same_groups(self, found: Outline) -> bool:
-        return all(self._rows[r.id].parent() is None for r in found.running) and all(
-            self._rows[r.id].parent() is not None for r in found.aside
-        )
+        return all(
+            self._id_of(self._rows[r.id].parent()) == r.parent for r in found.running
+        ) and all(self._rows[r.id].parent() is not None for r in found.aside)
 
     def _rebuild(self, found: Outline) -> None:
         self._following = True
         self.tree.clear()
-        self._rows = {row.id: QTreeWidgetItem(self.tree) for row in found.running}
+        self.tree.setRootIsDecorated(any(row.is_block for row in found.running))
+        self._rows = {}
+        for row in found.running:
+            item = QTreeWidgetItem(self._rows.get(row.parent, self.tree))
+            item.setData(_NAME, _ID, row.id)
+            self._rows[row.id] = item
+        for row in found.running:
+            if row.is_block:
+                self._rows[row.id].setExpanded(row.id not in self._folded)
         if found.aside:
             heading = QTreeWidgetItem(self.tree, ["Not part of the network"])
             heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
@@ -173,6 +188,12 @@ class OutlinePane(PaneFrame):
             self._rows.update({row.id: QTreeWidgetItem(heading) for row in found.aside})
             heading.setExpanded(True)
         self._following = False
+
+    def _fold(self, item: QTreeWidgetItem) -> None:
+        self._folded.add(self._id_of(item))
+
+    def _unfold(self, item: QTreeWidgetItem) -> None:
+        self._folded.discard(self._id_of(item))
 
     def _fill(self, item: QTreeWidgetItem, row: OutlineRow) -> None:
         state, report = self._studio.document.state, self._studio.culprit.report

@@ -17,6 +17,7 @@ from studio.session.document.files.project_file import project_of_state, state_o
 from studio.session.document.files.rescue import rescue
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.history import History
+from studio.session.document.levels import TOP
 from studio.session.document.repairs.search import with_fixes
 from studio.session.document.report import DataFacts, Report
 from studio.session.document.state import UNTITLED, DocumentState
@@ -26,6 +27,9 @@ __all__ = ["Change", "Document"]
 
 class Document:
     """One project being edited.
+
+    Attributes:
+        open_block: the block the canvas shows the inside of, where new layers go; not saved.
 
     Args:
         state: where it begins.
@@ -50,6 +54,7 @@ class Document:
         self.history = history or History(state)
         self.path = path
         self.uuid = uuid4().hex
+        self.open_block = TOP
         self.read_only = read_only
         self.warnings = warnings
         self._facts: DataFacts | None = None

@@ -95,7 +95,7 @@ class DropLayer:
         context.marks.show_wires({} if place.wire is None else {place.wire: "target"})
         context.marks.show_caught([place.source] if place.source else [])
         try:
-            made = add_at_place(state, [self._layer], place, corner)
+            made = add_at_place(state, [self._layer], place, corner, context.document.open_block)
         except StudioError as error:
             context.overlay.hide_ghost()
             context.overlay.show_tip(error.message, at.view)
@@ -113,7 +113,7 @@ class DropLayer:
         context = self._context
         document = context.document
         try:
-            made = add_at_place(document.state, [self._layer], place, corner)
+            made = add_at_place(document.state, [self._layer], place, corner, document.open_block)
             document.apply(added_text([self._layer], made), made.state)
         except StudioError as error:
             context.studio.fail(error, EDIT)
@@ -139,7 +139,7 @@ class DropLayer:
                     return place
         target = self._context.target_at(at)
         node = state.nodes.get(target.node)
-        if node is not None and node.flows and target.part != "fix":
+        if node is not None and node.flows and not node.port and target.part != "fix":
             return Place(source=node.id)
         return NOWHERE
 

@@ -24,6 +24,7 @@ from studio.session.document.finding.layer_names import successor_place, words_f
 from studio.session.document.flow import flow_of, outcome, refusal
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import arity, checked_config, starting_config
+from studio.session.document.levels import TOP, level_of_input
 from studio.session.document.state import DocumentState, Wire
 
 
@@ -330,6 +331,7 @@ def add_at_place(
     layers: Sequence[NewLayer],
     place: Place,
     at: tuple[float, float] | None = None,
+    level: str = TOP,
 ) -> Chained:
     """Add layers behind, in front of or between what a place names.
 
@@ -338,13 +340,14 @@ def add_at_place(
         layers: what to add, in order.
         place: what they are connected to.
         at: where the first one stands; beside what it is connected to by default.
+        level: the block they go into where they are connected to nothing.
 
     Raises:
         ParameterError: an unknown type or a wrong option.
         GraphError: they cannot be connected there.
     """
     if not place.target:
-        return add_chain(state, layers, after=place.source, wire=place.wire, at=at)
-    made = add_chain(state, layers, at=at)
+        return add_chain(state, layers, after=place.source, wire=place.wire, at=at, level=level)
+    made = add_chain(state, layers, at=at, level=level_of_input(state, place.target))
     offer = link_offer(made.state, made.ids[-1], place.target, place.slot)
     return Chained(linked(made.state, made.ids[-1], place.target, offer), made.ids)

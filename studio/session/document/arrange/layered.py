@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from studio.session.document.arrange.crossings import reduce_crossings
@@ -26,7 +26,9 @@ from studio.session.document.cards.ports import port_offset
 from studio.session.document.edits.comments import TITLE_ROOM, inside_frame, resize
 from studio.session.document.edits.places import move
 from studio.session.document.flow import running_order
-from studio.session.document.state import DocumentState
+from studio.session.document.level_view import level_state
+from studio.session.document.levels import TOP
+from studio.session.document.state import CanvasNode, DocumentState
 
 Direction: TypeAlias = Literal["right", "down"]
 Places: TypeAlias = dict[str, tuple[float, float]]
@@ -85,6 +87,30 @@ def layout(
         if members and set(members) & flowing:
             after = _framed(after, frame_id, members, size_of)
     return after
+
+
+def layout_level(
+    state: DocumentState,
+    level: str = TOP,
+    node_ids: Iterable[str] | None = None,
+    *,
+    direction: Direction = "right",
+    pinned: Collection[str] = (),
+) -> DocumentState:
+    """`layout` of what stands at a level: in a block, or at the top; blocks there are laid out
+    like layers, and what is in them stays."""
+    seen = level_state(state, level)
+
+    def size_of(node: CanvasNode) -> Size:
+        return node_size(state.nodes[node.id])
+
+    made = layout(seen, node_ids, direction=direction, pinned=pinned, size_of=size_of)
+    changed = [
+        replace(state.nodes[i], x=node.x, y=node.y, width=node.width, height=node.height)
+        for i, node in made.nodes.items()
+        if node is not seen.nodes[i]
+    ]
+    return state.with_nodes(changed) if changed else state
 
 
 def place_missing(state: DocumentState, missing: Collection[str]) -> DocumentState:

@@ -5,21 +5,28 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Shape
-from studio.session.document.cards.card import parameters_text, wire_card
+from studio.session.document.cards.card import (
+    card_of,
+    owned_parameters,
+    parameters_text,
+    wire_card,
+)
 from studio.session.document.cards.families import Family, family_of
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import words_for
+from studio.session.document.level_view import layers_inside
+from studio.session.document.levels import all_blocks, blocks_around, path_of
 from studio.session.document.report import NodeCondition, NodeStatus, Report
-from studio.session.document.state import DocumentState, Wire
+from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 
 class OutlineRow(NamedTuple):
-    """One layer in the outline.
+    """One layer or block in the outline.
 
     Attributes:
         id: its node.
         name: its name.
-        type_name: its type.
+        type_name: its type; "Block" of a block.
         family: what it is coloured by.
         shape: of its output, where known.
         parameters: numbers it owns, where known.
@@ -29,6 +36,8 @@ class OutlineRow(NamedTuple):
         is_output: whether it is one of the network's outputs.
         uses: how often its layer is used with one set of weights; 0 for a single use.
         parameters_text: their number as text; empty for none, ``shared`` where another use has it.
+        parent: the block it is listed in, or empty.
+        is_block: whether it is a block; its layers are listed in it.
     """
 
     id: str
@@ -43,10 +52,15 @@ class OutlineRow(NamedTuple):
     is_output: bool
     uses: int
     parameters_text: str
+    parent: str = ""
+    is_block: bool = False
 
 
 class Outline(NamedTuple):
-    """Layers that take part, in running order, and those that do not."""
+    """Layers that take part, in running order, and those that do not.
+
+    A block stands in front of the first of its layers that takes part, and they follow it.
+    """
 
     running: tuple[OutlineRow, ...]
     aside: tuple[OutlineRow, ...]
@@ -56,19 +70,54 @@ def outline(state: DocumentState, report: Report) -> Outline:
     """The layers in running order; those that are left out behind them."""
     running: list[OutlineRow] = []
     aside: list[OutlineRow] = []
+    listed: set[str] = set()
     for node_id in report.nodes:
         if node_id not in state.nodes or not state.nodes[node_id].is_layer:
             continue
         row = _row(state, report, node_id)
-        (aside if row.condition == "unreached" else running).append(row)
+        if row.condition == "unreached":
+            aside.append(row)
+            continue
+        for block in reversed(blocks_around(state, node_id)):
+            if block not in listed:
+                listed.add(block)
+                running.append(_block_row(state, report, block))
+        running.append(row._replace(parent=state.nodes[node_id].parent))
+    left_out = (block.id for block in all_blocks(state) if block.id not in listed)
+    aside += [_block_row(state, report, block)._replace(parent="") for block in left_out]
     return Outline(tuple(running), tuple(aside))
+
+
+def _block_row(state: DocumentState, report: Report, block_id: str) -> OutlineRow:
+    card = card_of(state, report, block_id)
+    layers = layers_inside(state, block_id)
+    return OutlineRow(
+        id=block_id,
+        name=card.title,
+        type_name="Block",
+        family=card.family,
+        shape=None,
+        parameters=owned_parameters(state, report, layers),
+        condition=card.condition,
+        message=card.message,
+        inputs=tuple(name for _, name in card.ports_in),
+        is_output=card.is_output,
+        uses=0,
+        parameters_text=card.parameters,
+        parent=card.node.parent,
+        is_block=True,
+    )
 
 
 def find_layers(state: DocumentState, query: str) -> tuple[str, ...]:
     """Ids of things whose name, type or text fits a query, best first."""
     found = []
     for index, node in enumerate(state.nodes.values()):
-        words = (node.name, *words_for(node.type_name)) if node.is_layer else (node.text,)
+        words = (
+            (node.name, *words_for(node.type_name))
+            if node.is_layer
+            else (node.name if node.is_block else node.text,)
+        )
         score = best_score(query, words) if query.strip() else None
         if score is not None and node.kind != "dot":
             found.append((-round(score, 2), index, node.id))
@@ -78,6 +127,8 @@ def find_layers(state: DocumentState, query: str) -> tuple[str, ...]:
 def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
     """A layer in one sentence, for those who hear the canvas."""
     node = state.node(node_id)
+    if node.is_block or node.port:
+        return ", ".join((*_block_parts(state, report, node), *_place(state, node)))
     if not node.is_layer:
         said = f"{node.kind} {node.text}".strip()
         return said[0].upper() + said[1:]
@@ -94,14 +145,35 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
         parts.append(f"output {' by '.join(map(str, status.shape)) or 'scalar'}")
     parts += ["bypassed"] * node.bypassed + ["frozen"] * node.frozen
     parts += ["pinned in place"] * node.pinned
+    parts += _place(state, node)
     parts.append(_condition(status))
     return ", ".join(parts)
+
+
+def _place(state: DocumentState, node: CanvasNode) -> list[str]:
+    """In which block a thing stands; nothing for what is at the top."""
+    return [f"in block {path_of(state, node.parent)}"] if node.parent else []
+
+
+def _block_parts(state: DocumentState, report: Report, node: CanvasNode) -> list[str]:
+    if node.port:
+        side = "Input" if node.port == "in" else "Output"
+        shape = report.status(node.id).shape
+        said = [] if shape is None else [f"carries {' by '.join(map(str, shape)) or 'scalar'}"]
+        return [f"{side} {node.name}", *said]
+    card = card_of(state, report, node.id)
+    parts = [f"Block {card.title}", card.subtitle]
+    for word, ports in (("input", card.ports_in), ("output", card.ports_out)):
+        names = " and ".join(name for _, name in ports)
+        parts.append(f"{word} {names}" if ports else f"no {word}")
+    parts.append(f"{card.condition}: {card.message}" if card.message else "no errors")
+    return parts
 
 
 def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> str:
     """A wire in one sentence, for those who hear the canvas."""
     source, target = state.node(wire.source), state.node(wire.target)
-    ends = [node.name if node.is_layer else "a bend" for node in (source, target)]
+    ends = [_end_text(state, node) for node in (source, target)]
     parts = [f"Wire from {ends[0]} to {ends[1]}"]
     if len(target.inputs) > 1:
         parts[0] += f", input {wire.slot + 1} of {len(target.inputs)}"
@@ -111,6 +183,12 @@ def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> st
         parts.append(f"carries {' by '.join(map(str, shape)) or 'scalar'}")
     parts += ["does not fit"] * (card.condition == "error")
     return ", ".join(parts)
+
+
+def _end_text(state: DocumentState, node: CanvasNode) -> str:
+    if node.port:
+        return f"port {node.name} of {state.nodes[node.parent].name}"
+    return node.name if node.is_layer else "a bend"
 
 
 def _row(state: DocumentState, report: Report, node_id: str) -> OutlineRow:
