@@ -18,7 +18,14 @@ from studio.engine.core.tensor import BATCH, ROWS, Ref, Role, Tensor
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.data import STEP_WORDS, StepWord
 from studio.engine.isa.program import Program
-from studio.engine.train.data.normalization import Array, Floats, Normalization
+from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.normalization import (
+    Array,
+    Floats,
+    Normalization,
+    NormalizationKind,
+    make_normalization,
+)
 from studio.engine.train.devices import open_backend
 from studio.session.core.scheduling import Debounce, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
@@ -26,6 +33,8 @@ from studio.session.data.data import DataModel
 from studio.session.data.summary import DataSummary
 from studio.session.document.document import Document
 from studio.session.document.edits.sections import data_of, training_of
+from studio.session.document.layer_types import is_input
+from studio.session.document.state import DocumentState
 
 SAMPLES = 4
 EPOCHS = 4
@@ -122,8 +131,17 @@ def _resident(program: Program) -> list[Tensor]:
     ]
 
 
+def augmented_input(state: DocumentState, dataset: Dataset) -> int:
+    """Place among the data's inputs of the one that is augmented: the network's first."""
+    first = next((node.name for node in state.layers() if is_input(node)), "")
+    names = [each.name for each in dataset.all_inputs()]
+    return names.index(first) if first in names else 0
+
+
 class _Wanted(NamedTuple):
     summary: DataSummary
+    place: int
+    kind: NormalizationKind
     steps: tuple[Augmentation, ...]
     seed: int
     first: int
@@ -184,13 +202,16 @@ class AugmentationPreview:
 
     def _what_is_wanted(self) -> _Wanted | None:
         summary = self._data.summary
-        if summary is None or summary.dataset.kind != "images":
+        if summary is None:
             return None
-        settings = data_of(self._document().state)
+        state = self._document().state
+        place, settings = augmented_input(state, summary.dataset), data_of(state)
+        if summary.dataset.all_inputs()[place].kind != "images":
+            return None
         if settings is None or not settings.augment:
             return None
-        seed = training_of(self._document().state).seed
-        return _Wanted(summary, settings.augment, seed, self._first)
+        seed, kind = training_of(state).seed, settings.normalization
+        return _Wanted(summary, place, kind, settings.augment, seed, self._first)
 
     def _start(self) -> None:
         wanted = self._wanted
@@ -200,11 +221,16 @@ class AugmentationPreview:
         places = tuple((wanted.first + k) % len(part) for k in range(min(SAMPLES, len(part))))
 
         def work(_: TaskHandle) -> AugmentedSamples:
-            rows = np.ascontiguousarray(part.dataset.x[part.indices[list(places)]])
+            given = part.dataset.all_inputs()[wanted.place]
+            normalization = wanted.summary.normalization
+            if part.dataset.inputs:
+                kind = given.normalization or wanted.kind
+                values = given.values[part.indices]
+                normalization = make_normalization(kind, values, given.value_range)
+            rows = np.ascontiguousarray(given.values[part.indices[list(places)]])
             return augmented(
-                rows, places, wanted.steps, wanted.summary.normalization,
-                seed=wanted.seed, epochs=EPOCHS,
-            )  # fmt: skip
+                rows, places, wanted.steps, normalization, seed=wanted.seed, epochs=EPOCHS
+            )
 
         def done(made: AugmentedSamples) -> None:
             self._ended(made, None, places)

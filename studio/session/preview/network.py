@@ -15,6 +15,7 @@ from studio.engine.compiler.lower import lower
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import CPU
+from studio.engine.core.errors import DataError
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.run.executable import CpuExecutable
@@ -48,22 +49,37 @@ class Samples:
 
     Attributes:
         key: changes with the data set and with how it is prepared.
-        source: how the network's input is made of it.
-        rows: raw samples.
+        nodes: the inputs of the network that was compiled.
+        sources: how each is made of the data.
+        rows: raw samples for each.
     """
 
     key: str
-    source: Source
-    rows: Array
+    nodes: tuple[str, ...]
+    sources: tuple[Source, ...]
+    rows: tuple[Array, ...]
+
+    def place_of(self, node_id: str, drawn: int) -> int | None:
+        """Which of the samples an input of a drawing gets; None where there are none for it.
+
+        Args:
+            node_id: the input.
+            drawn: how many inputs the drawing has. The only one gets the only samples.
+        """
+        if node_id in self.nodes:
+            return self.nodes.index(node_id)
+        return 0 if drawn == len(self.nodes) == 1 else None
 
 
 def samples_of(task: Task) -> Samples | None:
-    """The first samples a task trains on; None where it has none, or several inputs."""
-    if task.training is None or len(task.training.inputs) != 1 or len(task.spec.inputs) != 1:
+    """The first samples a task trains on; None where it has none."""
+    if task.training is None or len(task.training.inputs) != len(task.spec.inputs):
         return None
-    source = task.spec.inputs[0]
-    key = sha256(f"{task.data_hash}|{source!r}".encode()).hexdigest()
-    return Samples(key, source, np.array(task.training.inputs[0][:ROWS]))
+    nodes = tuple(node.id for node in task.graph.inputs)
+    facts = [(each.name, each.array) for each in task.inputs] if len(nodes) > 1 else ""
+    text = f"{task.data_hash}|{task.spec.inputs!r}|{facts}"
+    rows = tuple(np.array(each[:ROWS]) for each in task.training.inputs)
+    return Samples(sha256(text.encode()).hexdigest(), nodes, task.spec.inputs, rows)
 
 
 @dataclass(frozen=True)
@@ -79,12 +95,15 @@ class Part:
     inputs: Mapping[str, tuple[str, ...]]
 
 
-def working_part(state: DocumentState, report: Report) -> Part | None:
+def working_part(state: DocumentState, report: Report, samples: Samples) -> Part | None:
     """The layers of a drawing that are fed and in order; None where there are none."""
     resolved = resolve(state)
+    drawn = sum(is_input(state.nodes[node_id]) for node_id in resolved.inputs)
     inputs: dict[str, tuple[str, ...]] = {}
     for node_id in _in_order(state, resolved):
         node, sources = state.nodes[node_id], resolved.inputs[node_id]
+        if is_input(node) and samples.place_of(node_id, drawn) is None:
+            continue
         fine = report.nodes[node_id].state in _WORKS if node_id in report.nodes else False
         reached = node_id in resolved.fed and (is_input(node) or bool(sources))
         if reached and (fine or _unreached(report, node_id)) and set(sources) <= inputs.keys():
@@ -165,25 +184,30 @@ def run_part(
         The outputs by node, and whether all weights were those given.
 
     Raises:
-        StudioError: what compiler or backend refuse.
+        StudioError: an input without samples, or what compiler or backend refuse.
     """
-    program = compile_program(
-        lower(part.graph, "infer", data=DataSpec((samples.source,))), CPU, level=0
-    )
+    entries = part.graph.inputs
+    found = [samples.place_of(node.id, len(entries)) for node in entries]
+    places = [place for place in found if place is not None]
+    if len(places) != len(entries):
+        raise DataError("there are no samples for an input", who=part.graph.name)
+    spec = DataSpec(tuple(samples.sources[place] for place in places))
+    program = compile_program(lower(part.graph, "infer", data=spec), CPU, level=0)
     backend = CpuBackend()
     try:
         session = backend.open_session()
-        executable = backend.compile(program, session, len(samples.rows))
+        executable = backend.compile(program, session, len(samples.rows[0]))
         held = program.of_role(Role.PARAM, Role.STATE)
         given = {} if weights is None else weights([tensor.name for tensor in held])
         all_given = weights is not None
         for tensor in held:
-            found = given.get(tensor.name)
-            if found is None or found.shape != tensor.shape or found.dtype != tensor.dtype.np:
-                found, all_given = initial_values(tensor, seed), False
-            session.write(tensor.name, found)
+            values = given.get(tensor.name)
+            if values is None or values.shape != tensor.shape or values.dtype != tensor.dtype.np:
+                values, all_given = initial_values(tensor, seed), False
+            session.write(tensor.name, values)
         taps = _watched(program, executable, session.tap, part, wanted)
-        executable.feed(program.inputs[0], samples.rows)
+        for tensor_id, place in zip(program.inputs, places, strict=True):
+            executable.feed(tensor_id, samples.rows[place])
         executable.run()
         return {node_id: _taken(tap) for node_id, tap in taps.items()}, all_given
     finally:

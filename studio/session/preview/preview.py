@@ -281,7 +281,7 @@ class NodePreviews:
         if refresh:
             keys = {node_id: self._key(node_id) for node_id in self._own()}
             wanted = {node_id: key for node_id, key in keys.items() if key is not None}
-        part = _part(state, document.report) if wanted else None
+        part = _part(state, document.report, samples) if wanted else None
         if part is None:
             return
         wanted = {node_id: key for node_id, key in wanted.items() if node_id in part.inputs}
@@ -336,19 +336,23 @@ class NodePreviews:
             self._running = None
 
 
-def _part(state: DocumentState, report: Report) -> Part | None:
+def _part(state: DocumentState, report: Report, samples: Samples) -> Part | None:
     try:
-        return working_part(state, report)
+        return working_part(state, report, samples)
     except StudioError:
         return None
 
 
 def _image_nodes(order: _Order) -> frozenset[str]:
-    """Layers that hand the input's own picture on: three channels of it are colours."""
-    shape = order.samples.source.shape
-    if len(shape) != 3 or shape[-1] != 3:
-        return frozenset()
-    return frozenset(node_id for node_id, sources in order.part.inputs.items() if not sources)
+    """Inputs whose samples are pictures in colour: their three channels are colours."""
+    samples, entries = order.samples, order.part.graph.inputs
+    places = {node.id: samples.place_of(node.id, len(entries)) for node in entries}
+    shapes = {
+        node_id: samples.sources[place].shape
+        for node_id, place in places.items()
+        if place is not None
+    }
+    return frozenset(n for n, shape in shapes.items() if len(shape) == 3 and shape[-1] == 3)
 
 
 def origin_of(live: LiveTensors) -> Origin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +20,12 @@ from studio.engine.train.network.network import Network
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
-from studio.session.data.augmentation import augmented
+from studio.session.core.scheduling import ManualScheduler
+from studio.session.core.tasks import TaskList
+from studio.session.data.augmentation import AugmentationPreview, augmented
+from studio.session.data.data import DataModel
+from studio.session.document.document import Document
+from tests.engine.train.two_inputs import two_inputs
 
 SAMPLE = Path(__file__).resolve().parents[3] / "projects" / "digits-mlp" / "digits-mlp.glassbox"
 
@@ -86,3 +92,32 @@ def test_tables_are_refused_in_the_engines_own_words() -> None:
     rows = np.zeros((2, 4), np.float32)
     with pytest.raises(ShapeError, match="expected images"):
         augmented(rows, [0, 1], [Flip()], make_normalization("none", rows), seed=0, epochs=1)
+
+
+def test_the_first_input_of_the_network_is_previewed_whatever_the_datas_first_is(
+    tmp_path: Path,
+) -> None:
+    """The data names the row first, the network the picture: the picture is augmented."""
+    project = Project.load(two_inputs(tmp_path))
+    assert project.data is not None
+    inputs = project.data.reference["inputs"]
+    assert isinstance(inputs, dict)
+    turned = {**project.data.reference, "inputs": dict(reversed(inputs.items()))}
+    project.data = replace(project.data, reference=turned, augment=(Flip(),), normalization="unit")
+    clock = ManualScheduler()
+    tasks = TaskList(clock)
+    document = Document.of_project(project)
+    data = DataModel(lambda: document, tasks)
+    preview = AugmentationPreview(lambda: document, data, clock, tasks)
+    try:
+        data.follow(document)
+        deadline = time.monotonic() + 60.0
+        while preview.result is None and time.monotonic() < deadline:
+            clock.advance(0.02)
+            time.sleep(0.001)
+        assert preview.error is None
+        assert preview.result is not None
+        assert preview.result.before.shape == (4, 8, 8, 1)
+        assert preview.result.after.max() == pytest.approx(preview.result.before.max(), abs=1e-4)
+    finally:
+        tasks.close()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import wait
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,6 +35,7 @@ from studio.session.live.tensors import LiveTensors
 from studio.session.preview.network import content_hashes, run_part, samples_of, working_part
 from studio.session.preview.preview import INITIAL, SIZE, NodePreviews, origin_of, thumbnail
 from studio.session.tensor_view.colours import colour_map
+from tests.engine.train.two_inputs import two_inputs
 
 DIGITS = {"source": "digits", "normalization": "unit"}
 
@@ -66,14 +69,14 @@ def written_out(task: Task, weights: dict[str, np.ndarray], rows: np.ndarray) ->
 class Bench:
     """A document, its compiles and its previews, with a clock turned by hand."""
 
-    def __init__(self, graph: LayerGraph | None = None) -> None:
+    def __init__(self, given: Project | None = None) -> None:
         self.clock = ManualScheduler()
         self.tasks = TaskList(self.clock)
         self.compilation = Compilation(self.clock, self.tasks)
         self.live = LiveTensors(self.clock, self.tasks)
         self.previews = NodePreviews(self.clock, self.tasks, self.compilation, self.live)
         settings = {"epochs": 2000, "batch_size": 64}
-        project = Project.new("small", graph or network(), DIGITS, settings)
+        project = given or Project.new("small", network(), DIGITS, settings)
         self.document = Document.of_project(project)
         self.told: list[str] = []
         self.previews.changed.connect(self._hear)
@@ -116,13 +119,13 @@ def test_every_layer_makes_what_numpy_makes(bench: Bench) -> None:
     result = bench.compilation.result
     assert result is not None
     samples = samples_of(result.task)
-    part = working_part(bench.document.state, bench.document.report)
     assert samples is not None
+    part = working_part(bench.document.state, bench.document.report, samples)
     assert part is not None
     found, trained = run_part(part, samples, 0, bench.ids())
     assert not trained
     weights = initial_weights(result.task.graph, 0)
-    for node_id, wanted in written_out(result.task, weights, samples.rows).items():
+    for node_id, wanted in written_out(result.task, weights, samples.rows[0]).items():
         np.testing.assert_allclose(found[node_id], wanted, rtol=1e-4, atol=1e-6)
 
 
@@ -175,6 +178,51 @@ def test_an_edit_marks_what_it_changes_and_undo_has_the_old_picture_at_once(benc
         assert found.rgba is old.rgba
     document.redo()
     assert bench.fresh(*ids)
+
+
+def test_a_network_of_two_inputs_has_previews_of_every_layer(tmp_path: Path) -> None:
+    bench = Bench(Project.load(two_inputs(tmp_path)))
+    try:
+        ids = bench.ids()
+        bench.previews.want(ids)
+        bench.until(lambda: bench.fresh(*ids))
+        result = bench.compilation.result
+        assert result is not None
+        task = result.task
+        samples = samples_of(task)
+        assert samples is not None
+        assert samples.nodes == ("picture", "row")
+        part = working_part(bench.document.state, bench.document.report, samples)
+        assert part is not None
+        found, _ = run_part(part, samples, 0, ids)
+        weights = initial_weights(task.graph, 0)
+        picture, row = (each.astype(np.float64) for each in samples.rows)
+        seen = np.maximum(picture.reshape(len(row), -1) @ weights["seen/kernel"].T, 0.0)
+        np.testing.assert_allclose(found["joined"], np.hstack([seen, row]), rtol=1e-4, atol=1e-5)
+        total = row @ weights["total/kernel"].T
+        np.testing.assert_allclose(found["total"], total, rtol=1e-4, atol=1e-6)
+    finally:
+        bench.close()
+
+
+def test_an_input_without_data_leaves_the_rest_its_previews(tmp_path: Path) -> None:
+    bench = Bench(Project.load(two_inputs(tmp_path)))
+    try:
+        ids = bench.ids()
+        bench.previews.want(ids)
+        bench.until(lambda: bench.fresh(*ids))
+        result, state = bench.compilation.result, bench.document.state
+        assert result is not None
+        samples = samples_of(result.task)
+        assert samples is not None
+        half = replace(samples, nodes=("picture",), sources=samples.sources[:1],
+                       rows=samples.rows[:1])  # fmt: skip
+        part = working_part(state, bench.document.report, half)
+        assert part is not None
+        assert set(part.inputs) == {"picture", "flat", "seen"}
+        assert run_part(part, half, 0, ["seen"])[0]["seen"].shape == (8, 16)
+    finally:
+        bench.close()
 
 
 def test_moving_and_renaming_change_no_picture(bench: Bench) -> None:
@@ -289,13 +337,13 @@ def test_trained_weights_are_used_while_and_after_training(bench: Bench) -> None
                 and p.text.endswith("weights of run x")
             )
         )
-        part = working_part(bench.document.state, bench.document.report)
         samples = samples_of(task)
-        assert part is not None
         assert samples is not None
+        part = working_part(bench.document.state, bench.document.report, samples)
+        assert part is not None
         found, trained = run_part(part, samples, 0, ["dense_1"], origin_of(bench.live).read)
         assert trained
-        wanted = written_out(task, weights, samples.rows)["dense_1"]
+        wanted = written_out(task, weights, samples.rows[0])["dense_1"]
         np.testing.assert_allclose(found["dense_1"], wanted, rtol=1e-4, atol=1e-6)
         bench.live.ended()
         bench.live.rest_on(None)
