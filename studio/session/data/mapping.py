@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
@@ -143,9 +144,12 @@ def mapped_by_name(
     """A source by name whose parts go to the inputs and outputs they are named after.
 
     A part goes to the input or output of its name, in whichever case. An input without one gets the
-    only part left that has its shape; an only output without one gets the only part left.
+    only part left that has its shape; an only output without one gets the only part left. Columns
+    also go to what their names begin with, as ``left_1`` and ``left_2`` to ``left``.
     """
     made: dict[str, Plain] = {**reference, "inputs": {}, "targets": {}}
+    if reference.get("source") == "columns":
+        return _columns_by_name(made, parts, ends)
     left = {part.key: part for part in parts}
     waiting = []
     for end in ends:
@@ -164,6 +168,25 @@ def mapped_by_name(
         if found is not None:
             del left[found.key]
             made = with_use(made, found, end.side, end.name, used=True)
+    return made
+
+
+def _columns_by_name(
+    reference: dict[str, Plain], parts: Sequence[SourcePart], ends: Ends
+) -> dict[str, Plain]:
+    """Every column to the end it is named after, the longest name first."""
+    made = reference
+    for part in parts:
+        key = part.key.casefold()
+        fits = [
+            end
+            for end in ends
+            if re.match(rf"{re.escape(end.name.casefold())}(?:[^a-z]|$)", key)
+            and (end.side == "targets" or part.sample_shape is not None)
+        ]
+        if fits:
+            end = max(fits, key=lambda each: len(each.name))
+            made = with_use(made, part, end.side, end.name, used=True)
     return made
 
 
@@ -310,7 +333,7 @@ def _normalization(name: str) -> Option[Any]:
 def _task(name: str) -> Option[Any]:
     return choice(
         f"Whether the output {name} has classes or numbers; automatic goes by the type: whole "
-        "numbers and text are classes.", AUTO, "classes", "regression", label=name,
+        "numbers and text are classes.", AUTO, "classes", "regression", label=f"{name} task",
     ).named(f"task:{name}")  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def parts_of(dataset: Dataset, data: DataSettings, training: TrainingSettings) -
 
 def _divided(dataset: Dataset, of: Indices, share: float, seed: int) -> tuple[Indices, Indices]:
     """Some samples in two parts: the same share of every class, where there are classes."""
-    if dataset.is_classification:
+    if dataset.has_class_each:
         labels = dataset.y.astype(np.int32)[of]
         kept, held = stratified_split_indices(labels, share, seed)
     else:
@@ -92,7 +92,7 @@ def _divided(dataset: Dataset, of: Indices, share: float, seed: int) -> tuple[In
 
 
 def _counts(dataset: Dataset, indices: Indices | None) -> npt.NDArray[np.int64]:
-    if not dataset.is_classification:
+    if not dataset.has_class_each:
         return np.zeros(0, np.int64)
     labels = dataset.y if indices is None else dataset.y[indices]
     return np.bincount(labels.astype(np.int64), minlength=len(dataset.class_names))

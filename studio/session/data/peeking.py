@@ -10,11 +10,14 @@ import numpy as np
 from studio.engine.core.options import Plain
 from studio.engine.train.data.arrays.array_files import open_npz
 from studio.engine.train.data.arrays.named_arrays import MAX_ARRAYS, input_shape
+from studio.engine.train.data.csv.rows import parse_delimiter
 from studio.engine.train.data.source_files import resolve_source
+from studio.session.data.columns import peek_table
 from studio.session.data.mapping import SourcePart
 from studio.session.data.sources import default_normalization
 
 _ARCHIVES = ("npz", "arrays")
+_TABLES = ("csv", "columns")
 
 
 def has_parts(reference: Mapping[str, object]) -> bool:
@@ -29,6 +32,13 @@ def by_name_source(reference: Mapping[str, object]) -> dict[str, Plain] | None:
         return None
     if reference.get("source") in _ARCHIVES:
         return {"source": "arrays", "path": path}
+    if reference.get("source") in _TABLES:
+        made: dict[str, Plain] = {"source": "columns", "path": path}
+        for option in ("header", "delimiter"):
+            given = reference.get(option)
+            if isinstance(given, bool | str):
+                made[option] = given
+        return made
     return None
 
 
@@ -41,7 +51,10 @@ def parts_of_source(reference: Mapping[str, object], folder: Path) -> tuple[Sour
     source = by_name_source(reference)
     if source is None:
         return ()
-    return array_parts(resolve_source(folder, str(source["path"])))
+    path = resolve_source(folder, str(source["path"]))
+    if source["source"] == "columns":
+        return column_parts(path, source)
+    return array_parts(path)
 
 
 def array_parts(path: Path) -> tuple[SourcePart, ...]:
@@ -49,6 +62,26 @@ def array_parts(path: Path) -> tuple[SourcePart, ...]:
     with open_npz(path) as archive:
         headers = {key: archive.header(key) for key in archive.keys[:MAX_ARRAYS]}
     return tuple(_array(key, header.shape, header.dtype) for key, header in headers.items())
+
+
+def column_parts(path: Path, reference: Mapping[str, object]) -> tuple[SourcePart, ...]:
+    """The columns of a table by its first rows; raises what reading it raises."""
+    header, delimiter = reference.get("header"), reference.get("delimiter")
+    table = peek_table(
+        path,
+        parse_delimiter(delimiter) if isinstance(delimiter, str) else None,
+        header if isinstance(header, bool) else None,
+    )
+    return tuple(
+        SourcePart(
+            column.name,
+            f"{column.kind}: {', '.join(column.examples)}",
+            (1,) if column.kind in ("numbers", "mixed") else None,
+            "standard" if column.kind == "numbers" else "none",
+            f"{column.kind}: {', '.join(column.examples)}",
+        )
+        for column in table.columns
+    )
 
 
 def _array(key: str, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> SourcePart:

@@ -26,7 +26,7 @@ class Sample:
     Attributes:
         index: its number in the source.
         values: as stored.
-        label: its class, or its target values.
+        label: its class, or its target values; empty for a mask.
         klass: index of its class; -1 for regression.
     """
 
@@ -64,7 +64,7 @@ class SampleBrowser(Sequence[Sample]):
         self.klass = klass
         self.dataset: Dataset = part.dataset
         self._indices: Indices = part.indices
-        if klass >= 0 and self.dataset.is_classification:
+        if klass >= 0 and self.dataset.has_class_each:
             self._indices = part.indices[self.dataset.y[part.indices] == klass]
 
     def __len__(self) -> int:
@@ -89,9 +89,11 @@ class SampleBrowser(Sequence[Sample]):
         """The sample at a place; IndexError beyond the last."""
         index = int(self._indices[place])
         values = self.dataset.x[index]
-        if self.dataset.is_classification:
+        if self.dataset.has_class_each:
             klass = int(self.dataset.y[index])
             return Sample(index, values, self.dataset.class_names[klass], klass)
+        if self.dataset.y.ndim > 2 or self.dataset.is_classification:
+            return Sample(index, values, "", -1)
         targets = ", ".join(f"{float(v):.4g}" for v in self.dataset.y[index])
         return Sample(index, values, targets, -1)
 
@@ -110,7 +112,7 @@ class SampleBrowser(Sequence[Sample]):
         if len(chosen) > most:
             chosen = chosen[np.linspace(0, len(chosen) - 1, most).astype(np.int64)]
         x = self.dataset.x[chosen].reshape(len(chosen), -1)[:, :2].astype(np.float32)
-        if self.dataset.is_classification:
+        if self.dataset.has_class_each:
             klass = self.dataset.y[chosen].astype(np.int32)
         else:
             klass = np.full(len(chosen), -1, np.int32)

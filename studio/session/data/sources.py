@@ -202,6 +202,16 @@ FORMS: dict[str, SourceForm] = {
             "An archive with an array for each input and output of the network.",
         ),
         SourceForm(
+            "columns", "Table", "file",
+            "A CSV file with columns for each input and output of the network.",
+            named(
+                header=choice("Whether the first row names the columns; automatic detects it.",
+                              AUTO, "yes", "no"),
+                delimiter=choice("Separator between cells; automatic detects it.",
+                                 AUTO, *DELIMITERS),
+            ),
+        ),
+        SourceForm(
             "images", "Folder of images", "file", "One folder of images per class.",
             named(
                 size=integers("Height and width of every sample; by default the most "

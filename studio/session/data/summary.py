@@ -155,7 +155,7 @@ def _remarks(
 ) -> tuple[str, ...]:
     found: list[str] = list(dataset.notes)
     for part in parts:
-        if dataset.is_classification and not part.counts.all():
+        if dataset.has_class_each and not part.counts.all():
             missing = [dataset.class_names[i] for i in np.flatnonzero(part.counts == 0)]
             shown = ", ".join(missing[:6]) + (" …" if len(missing) > 6 else "")
             found.append(f"the {part.title} part has no sample of {shown}")

@@ -231,3 +231,36 @@ def test_an_input_without_a_name_alike_gets_what_has_its_shape(tmp_path: Path) -
     )
     assert mapped(made, "inputs") == {"left": ("a",), "right": ("b",)}
     assert mapped(made, "targets") == {"kind": ("kind",)}
+
+
+def test_columns_of_a_table_go_to_what_their_names_begin_with(
+    desk: DataDesk, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    head = ["left_1", "left_2", "left_3", *(f"right {i}" for i in range(16)), "kind", "size", "id"]
+    rows = [",".join(head)]
+    for row in range(ROWS):
+        numbers = [f"{value:.3f}" for value in rng.normal(size=19)]
+        rows.append(",".join([*numbers, "ab"[row % 2], f"{row / 7:.3f}", f"n{row}"]))
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(rows))
+    desk.document.apply("network", network())
+    desk.data.attach_path(path)
+    desk.settle()
+    assert desk.data.data["source"] == "columns"
+    assert desk.data.status == "ready"
+    assert desk.data.data["inputs"]["left"] == {
+        "columns": ["left_1", "left_2", "left_3"], "normalization": "standard"
+    }  # fmt: skip
+    assert mapped(desk.data.data, "targets") == {"kind": ("kind",), "size": ("size",)}
+    # The network takes pictures of 4 by 4, a table has rows of 16.
+    assert problems(desk) == {("data.input_shape", "right")}
+    desk.data.take_offer()
+    assert desk.document.report.status("right").shape == (16,)
+    desk.data.mapping.use(desk.data.parts[3], "inputs", "left")
+    desk.settle()
+    assert len(mapped(desk.data.data, "inputs")["left"]) == 4
+    desk.data.mapping.use(desk.data.parts[3], "inputs", "left", used=False)
+    desk.settle()
+    assert mapped(desk.data.data, "inputs")["left"] == ("left_1", "left_2", "left_3")
+    assert desk.data.columns == (), "the editor of one label column is for other tables"

@@ -55,7 +55,7 @@ class TargetArray:
 
     Attributes:
         name: the output; empty for the only one, whatever its name.
-        y: int32[n] class indices, or float32[n, k] numbers.
+        y: int32[n, …] class indices, as of masks, or float32[n, k, …] numbers.
         class_names: one per class; empty for numbers.
     """
 
@@ -83,7 +83,7 @@ class Dataset:
 
     Args:
         x: samples [n, …, c] as uint8, int32 or float32; images are [n, height, width, channels].
-        y: int32[n] class indices, or float32[n, k] targets.
+        y: int32[n, …] class indices, or float32[n, k, …] targets.
         name: what to call it in messages and summaries.
         kind: ``images`` (rank 4), ``table`` (rank 2 or more) or ``points`` (x is [n, 2]).
         class_names: one per class; empty for regression.
@@ -162,24 +162,24 @@ class Dataset:
 
     def _check_labels(self) -> None:
         if not self.class_names:
-            if self.y.dtype != np.float32 or self.y.ndim != 2 or 0 in self.y.shape:
+            if self.y.dtype != np.float32 or self.y.ndim < 2 or 0 in self.y.shape:
                 raise DataError(
-                    f"regression targets must be float32[n, k]: got {self.y.dtype} "
+                    f"regression targets must be float32[n, k, …]: got {self.y.dtype} "
                     f"{list(self.y.shape)}",
                     who=self.name,
                 )
             return
-        if self.y.dtype != np.int32 or self.y.ndim != 1:
+        if self.y.dtype != np.int32 or self.y.ndim < 1:
             raise DataError(
-                f"class labels must be int32[n]: got {self.y.dtype} {list(self.y.shape)}",
+                f"class labels must be int32[n, …]: got {self.y.dtype} {list(self.y.shape)}",
                 who=self.name,
             )
         outside = np.flatnonzero((self.y < 0) | (self.y >= len(self.class_names)))
         if outside.size:
-            row = int(outside[0])
+            row = int(outside[0]) // max(1, self.y[0].size)
             raise DataError(
-                f"class indices must be 0 to {len(self.class_names) - 1}: got {self.y[row]} "
-                f"in sample {row}",
+                f"class indices must be 0 to {len(self.class_names) - 1}: got "
+                f"{self.y.flat[int(outside[0])]} in sample {row}",
                 who=self.name,
             )
 
@@ -195,6 +195,11 @@ class Dataset:
     def is_classification(self) -> bool:
         """Whether y holds class indices rather than regression targets."""
         return bool(self.class_names)
+
+    @property
+    def has_class_each(self) -> bool:
+        """Whether y holds one class for each sample, as a split by class needs; no masks."""
+        return self.is_classification and self.y.ndim == 1
 
     @property
     def sample_bytes(self) -> int:
@@ -237,8 +242,8 @@ class Dataset:
         return digest.hexdigest()
 
     def class_counts(self) -> dict[str, int]:
-        """Samples per class, in the order of the classes; empty for regression."""
-        if not self.class_names:
+        """Samples per class, in the order of the classes; empty for regression and masks."""
+        if not self.has_class_each:
             return {}
         counts = np.bincount(self.y.astype(np.int64), minlength=len(self.class_names))
         return dict(zip(self.class_names, counts.tolist(), strict=True))
@@ -248,11 +253,13 @@ class Dataset:
         shape = "x".join(str(size) for size in self.sample_shape)
         noun = "rows" if self.kind == "table" else self.kind
         lines = [f"{self.name}: {len(self)} {noun} of {shape} {self.x.dtype}"]
-        if self.is_classification:
+        if self.has_class_each:
             counts = self.class_counts()
             shown = ", ".join(f"{name} {count}" for name, count in list(counts.items())[:12])
             more = ", …" if len(counts) > 12 else ""
             lines.append(f"{len(counts)} classes: {shown}{more}")
+        elif self.class_names:
+            lines.append(f"{len(self.class_names)} classes at each position")
         else:
             lines.append(f"{self.y.shape[1]} regression target(s)")
         for each in self.inputs[1:]:
@@ -291,7 +298,7 @@ class Dataset:
         The training part has ``floor(n * (1 - fraction))`` samples. With ``stratify`` each class
         gives the same share (regression is never stratified).
         """
-        if stratify and self.is_classification:
+        if stratify and self.has_class_each:
             kept, held = stratified_split_indices(self.y.astype(np.int32), fraction, seed)
         else:
             kept, held = random_split_indices(len(self), fraction, seed)

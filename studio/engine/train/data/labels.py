@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError, ParameterError, quoted
-from studio.engine.train.data.array_storage import to_float32
+from studio.engine.train.data.array_storage import refuse_where, to_float32
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
 
@@ -151,6 +151,38 @@ def labels_from_array(
             hint=hint,
         )
     return found
+
+
+def labels_of_positions(
+    y: Array,
+    who: str,
+    task: Task = "auto",
+    class_names: Sequence[str] = (),
+    limits: DataLimits = DEFAULT_LIMITS,
+) -> Labels:
+    """Targets with something at each position: class indices as in masks, or numbers.
+
+    Whole numbers are class indices unless ``task`` is ``regression``; a last axis of length 1 is
+    left out of them.
+
+    Args:
+        y: [n, …] of rank 3 or more.
+        who: the file's name.
+        task: overrides the guess.
+        class_names: names of the classes in order, or empty for ``"0"``, ``"1"``, …
+        limits: cap on the number of classes.
+    """
+    if y.dtype.kind not in "biuf":
+        raise DataError(f"expected numbers at each position of the targets, got {y.dtype}", who=who)
+    if task == "regression" or (task == "auto" and y.dtype.kind == "f"):
+        return Labels(to_float32(y, who), ())
+    if y.shape[-1] == 1:
+        y = y[..., 0]
+    _check_finite(y, who)
+    values = y.astype(np.float64)
+    wrong = (values != np.floor(values)) | (values < 0) | (values >= limits.classes)
+    refuse_where(wrong, y, f"must be a class number from 0 to {limits.classes - 1}", who)
+    return _named(values.astype(np.int64), int(values.max()) + 1, who, class_names, limits)
 
 
 def _labels_of(

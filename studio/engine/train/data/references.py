@@ -16,6 +16,7 @@ from studio.engine.train.data.arrays.named_arrays import (
 )
 from studio.engine.train.data.arrays.numpy_files import ArrayOptions, load_npy_pair, load_npz
 from studio.engine.train.data.builtin import circles, load_digits, load_iris, moons, spirals
+from studio.engine.train.data.csv.named_columns import load_named_columns, named_columns
 from studio.engine.train.data.csv.rows import parse_delimiter
 from studio.engine.train.data.csv.table import Column, CsvOptions, load_csv
 from studio.engine.train.data.dataset import Dataset
@@ -35,6 +36,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "csv": ("path", "label", "header", "delimiter", "task", "class_names", "drop", "shape"),
     "npz": ("path", "x", "y", "task", "class_names", "x_key", "y_key", "range"),
     "arrays": ("path", "inputs", "targets", "weights"),
+    "columns": ("path", "inputs", "targets", "header", "delimiter"),
     "images": ("path", "size", "color_mode", "class_names"),
     "idx": ("path", "images", "labels", "class_names"),
 }
@@ -272,6 +274,14 @@ def _open_arrays(options: ReferenceOptions) -> Dataset:
     return load_named_arrays(options.path("path"), inputs, targets, weights)
 
 
+def _open_columns(options: ReferenceOptions) -> Dataset:
+    delimiter = parse_delimiter(options.text("delimiter")) if options.has("delimiter") else None
+    inputs = [named_columns(name, given, True) for name, given in options.table("inputs")]
+    targets = [named_columns(name, given, False) for name, given in options.table("targets")]
+    path, header = options.path("path"), options.flag("header")
+    return load_named_columns(path, inputs, targets, header, delimiter)
+
+
 def _open_images(options: ReferenceOptions) -> Dataset:
     size = options.sizes("size")
     if size and len(size) != 2:
@@ -301,6 +311,7 @@ _OPENERS: dict[str, Callable[[ReferenceOptions], Dataset]] = {
     "csv": _open_csv,
     "npz": _open_npz,
     "arrays": _open_arrays,
+    "columns": _open_columns,
     "images": _open_images,
     "idx": _open_idx,
 }

@@ -418,7 +418,7 @@ def _validation_part(
     fraction = settings.validation_fraction
     if settings.validation == "tail":
         parts = tail_split_indices(len(kept), fraction)
-    elif kept.is_classification:
+    elif kept.has_class_each:
         parts = stratified_split_indices(kept.y.astype(np.int32), fraction, seed)
     else:
         parts = random_split_indices(len(kept), fraction, seed)
@@ -426,7 +426,7 @@ def _validation_part(
 
 
 def _input_facts(array: InputArray) -> InputFacts:
-    return InputFacts(array.kind, array.value_range, (), array.name, array.array)
+    return InputFacts(array.kind, array.value_range, array.feature_names, array.name, array.array)
 
 
 def _input_source(array: InputArray, norm: Normalization) -> Source:

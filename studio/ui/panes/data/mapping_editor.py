@@ -44,7 +44,7 @@ class MappingEditor(QWidget):
         self._grid.setHorizontalSpacing(8)
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(0, 3)
-        self._grid.setColumnStretch(1, 3)
+        self._grid.setColumnStretch(1, 4)
         self._grid.setColumnStretch(2, 4)
         self._missing = QLabel(self)
         self._missing.setObjectName("mapping_missing")
@@ -108,6 +108,7 @@ class MappingEditor(QWidget):
         about.set_text(part.about)
         about.setToolTip(part.detail)
         about.setProperty("role", "soft")
+        about.setFont(theme.font("small"))
         uses = uses_of(self._data.data, part.key)
         text = ", ".join(name for _, name in uses) or _UNUSED
         button = ElidedButton(text, f"Inputs and outputs that get {part.key}.", self)

@@ -82,8 +82,8 @@ class DataPane(PaneFrame):
             ("Choose data", self._choose_from_nothing), self,
         )  # fmt: skip
         self._turns = InTurns(
-            (self._show_problems, self._show_samples, self._show_classes, self._show_source,
-             self._show_split, self._show_normalization, self._show_augmentation,
+            (self._show_problems, self._show_mapping, self._show_samples, self._show_classes,
+             self._show_source, self._show_split, self._show_normalization, self._show_augmentation,
              self._show_facts), self,
         )  # fmt: skip
         self._refresh_later = binding.refresh(
@@ -120,9 +120,10 @@ class DataPane(PaneFrame):
             title: self._section(title, *widgets)
             for title, widgets in (
                 ("Problems", (self.problems,)),
+                ("Inputs and outputs", (self.mapping,)),
                 ("Samples", (self.samples,)),
                 ("Classes", (self.bars,)),
-                ("Source", (self.mapping, self.source_form, self.columns)),
+                ("Source", (self.source_form, self.columns)),
                 ("Split", (self.parts, self.shared, self.split_form)),
                 ("Normalisation", (self.norm_form, self.features)),
                 ("Augmentation", (self.changes_form, self.changes)),
@@ -182,6 +183,12 @@ class DataPane(PaneFrame):
             self.problems.refresh()
         self.sections["Problems"].setVisible(bool(problems.rows))
 
+    def _show_mapping(self) -> None:
+        is_mapped = is_by_name(self._data.data)
+        if is_mapped:
+            self.mapping.show_parts()
+        self.sections["Inputs and outputs"].setVisible(is_mapped)
+
     def _show_samples(self) -> None:
         summary = self._data.summary
         if summary is not None:
@@ -190,7 +197,7 @@ class DataPane(PaneFrame):
 
     def _show_classes(self) -> None:
         summary = self._data.summary
-        are_classes = summary is not None and summary.dataset.is_classification
+        are_classes = summary is not None and summary.dataset.has_class_each
         if summary is not None and are_classes:
             self.bars.show_parts(summary.dataset.class_names, summary.parts)
             self.sections["Classes"].set_note(str(len(summary.dataset.class_names)))
@@ -199,12 +206,7 @@ class DataPane(PaneFrame):
     def _show_source(self) -> None:
         data = self._data
         form = data.form
-        is_mapped = is_by_name(data.data)
-        rows = () if form is None else source_rows(form, data.data)
-        if is_mapped:
-            rows = (*rows, *target_rows(data.data))
-            self.mapping.show_parts()
-        self.mapping.setVisible(is_mapped)
+        rows = () if form is None else (*source_rows(form, data.data), *target_rows(data.data))
         self.source_form.show_rows(rows)
         self.source_form.setVisible(bool(rows))
         shown = (data.columns, str(data.data.get("label")), str(data.data.get("drop")))
@@ -213,7 +215,7 @@ class DataPane(PaneFrame):
             if data.columns:
                 self.columns.show_columns(data.columns)
         self.columns.setVisible(bool(data.columns))
-        self.sections["Source"].setVisible(bool(rows) or bool(data.columns) or is_mapped)
+        self.sections["Source"].setVisible(bool(rows) or bool(data.columns))
 
     def _show_split(self) -> None:
         summary, section = self._data.summary, self.sections["Split"]

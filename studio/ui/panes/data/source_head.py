@@ -166,6 +166,13 @@ class Remarks(QWidget):
 def line_of(summary: DataSummary) -> str:
     """A data set in one line: how many of what, of which type, how large."""
     dataset = summary.dataset
+    if dataset.inputs:
+        given = numbers.counted(len(dataset.inputs), "input")
+        wanted = numbers.counted(len(dataset.targets), "output")
+        return (
+            f"{numbers.counted(summary.samples, 'sample')} for {given} and {wanted}, "
+            f"{numbers.memory(summary.nbytes)}"
+        )
     noun = {"images": "images", "points": "points"}.get(dataset.kind, "rows")
     size = shape_words(dataset.sample_shape)
     return (

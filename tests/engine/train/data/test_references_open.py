@@ -44,6 +44,10 @@ def folder(tmp_path: Path) -> Path:
             {"source": "arrays", "path": "d.npz", "inputs": {"a": "x"}, "targets": {"b": "y"}},
             (2, 3, 3, 1),
         ),
+        (
+            {"source": "columns", "path": "t.csv", "inputs": {"i": "a"}, "targets": {"k": "kind"}},
+            (2, 1),
+        ),
         ({"source": "images", "path": "pets", "size": [2, 3]}, (2, 2, 3, 1)),
         ({"source": "images", "path": "pets", "color_mode": "rgb"}, (2, 4, 4, 3)),
         ({"source": "idx", "path": "."}, (2, 2, 2, 1)),
@@ -63,6 +67,7 @@ def test_every_source_is_tested_above() -> None:
         "circles",
         "csv",
         "arrays",
+        "columns",
         "npz",
         "images",
         "idx",

@@ -1,7 +1,7 @@
 """Archives whose arrays are inputs and targets of a network, each named by the project."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +12,19 @@ from studio.engine.train.data.array_storage import to_float32
 from studio.engine.train.data.arrays.array_files import DataArchive, open_npz
 from studio.engine.train.data.arrays.numpy_files import as_samples
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray, WeightArray
-from studio.engine.train.data.labels import Task, labels_from_array, parse_task
-from studio.engine.train.data.normalization import parse_kind
+from studio.engine.train.data.labels import (
+    Task,
+    labels_from_array,
+    labels_of_positions,
+    parse_task,
+)
+from studio.engine.train.data.normalization import NormalizationKind, parse_kind
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
 
 MAX_ARRAYS = 64
 
-_INPUT_FIELDS = ("array", "normalization", "range")
-_TARGET_FIELDS = ("array", "task", "class_names")
+_INPUT_FIELDS = ("normalization", "range")
+_TARGET_FIELDS = ("task", "class_names")
 
 
 @dataclass(frozen=True)
@@ -42,23 +47,44 @@ class NamedArray:
     task: Task = "auto"
     class_names: tuple[str, ...] = field(default=())
 
+    @property
+    def kind_of_normalization(self) -> NormalizationKind | None:
+        """How an input is normalised; None as the project says."""
+        return parse_kind(self.normalization) if self.normalization else None
 
-def named_array(name: str, given: object, is_input: bool) -> NamedArray:
+
+def named_array(name: str, given: object, is_input: bool, key: str = "array") -> NamedArray:
     """One entry of the options ``inputs`` or ``targets``; DataError or ParameterError naming it.
 
     Args:
         name: the input or output.
         given: the name of the array, or an object with ``array`` and options.
         is_input: whether it is an input.
+        key: what the entry calls the array; ``folder`` for one of pictures.
     """
-    who = f"data: {'input' if is_input else 'target'} {quoted(name)}"
-    fields = {"array": given} if isinstance(given, str) else given
-    known = _INPUT_FIELDS if is_input else _TARGET_FIELDS
-    if not isinstance(fields, Mapping) or not isinstance(fields.get("array", name), str):
+    who = entry_name(name, is_input)
+    fields = {key: given} if isinstance(given, str) else given
+    if not isinstance(fields, Mapping) or not isinstance(fields.get(key, name), str):
         raise DataError(
-            f"expected the name of an array, or an object with array, got {quoted(given)}", who=who
-        )
-    unknown = next((str(key) for key in fields if key not in known), None)
+            f"expected the name of an {key}, or an object with {key}, got {quoted(given)}"
+            if key == "array" else
+            f"expected the name of a {key}, or an object with {key}, got {quoted(given)}", who=who,
+        )  # fmt: skip
+    return replace(entry_options(name, fields, is_input, key), array=str(fields.get(key, name)))
+
+
+def entry_name(name: str, is_input: bool) -> str:
+    """What errors call an entry."""
+    return f"data: {'input' if is_input else 'target'} {quoted(name)}"
+
+
+def entry_options(
+    name: str, fields: Mapping[object, object], is_input: bool, key: str
+) -> NamedArray:
+    """The options of an entry, without what it takes; errors as `named_array`."""
+    who = entry_name(name, is_input)
+    known = (key, *(_INPUT_FIELDS if is_input else _TARGET_FIELDS))
+    unknown = next((str(each) for each in fields if each not in known), None)
     if unknown is not None:
         hint = did_you_mean(unknown, known, f"known: {', '.join(known)}")
         raise DataError(f"unknown field {quoted(unknown)}", who=who, hint=hint)
@@ -68,7 +94,7 @@ def named_array(name: str, given: object, is_input: bool) -> NamedArray:
     normalization = fields.get("normalization", "")
     return NamedArray(
         name,
-        str(fields.get("array", name)),
+        "",
         parse_kind(normalization) if normalization else "",
         _range(fields.get("range"), who),
         parse_task(fields.get("task", "auto")),
@@ -178,18 +204,16 @@ def _input(archive: DataArchive, path: Path, wanted: NamedArray) -> InputArray:
     raw = raw[:, np.newaxis] if raw.ndim == 1 else raw
     values, kind = as_samples(raw, f"{path.name}/{wanted.array}")
     pixels = (0.0, 255.0) if kind == "images" and values.dtype.name == "uint8" else None
-    normalization = parse_kind(wanted.normalization) if wanted.normalization else None
     span = wanted.value_range or pixels
-    return InputArray(wanted.name, values, kind, span, normalization, wanted.array)
+    return InputArray(wanted.name, values, kind, span, wanted.kind_of_normalization, wanted.array)
 
 
 def _target(
     archive: DataArchive, path: Path, wanted: NamedArray, limits: DataLimits
 ) -> TargetArray:
-    found = labels_from_array(
-        archive.read(wanted.array), f"{path.name}/{wanted.array}", wanted.task, wanted.class_names,
-        limits,
-    )  # fmt: skip
+    raw, who = archive.read(wanted.array), f"{path.name}/{wanted.array}"
+    read = labels_of_positions if raw.ndim > 2 else labels_from_array
+    found = read(raw, who, wanted.task, wanted.class_names, limits)
     return TargetArray(wanted.name, found.y, found.class_names)
 
 

@@ -66,7 +66,8 @@ def load_csv(
     """
     who = path.name
     with open_table(path, options.delimiter, limits) as table:
-        names, first = _take_header(table, options)
+        asked = (*_listed(options.label), *options.drop)
+        names, first = take_header(table, options.header, asked)
         labels, features = _choose_columns(names, options, who)
         are_numbers = options.task == "regression" or (len(labels) > 1 and options.task == "auto")
         most = 0 if are_numbers else max(limits.classes, MAX_GUESSED_CLASSES)
@@ -78,7 +79,7 @@ def load_csv(
             columns.add_row(first)
         columns.add_rest()
     if not len(columns.lines):
-        raise EmptyDataError("the table has no rows of data", who=who, hint=_ROWS)
+        raise no_rows(who)
     places = LabelPlaces([names[i] for i in labels], labels, columns.lines, who)
     found, notes = resolve_labels(label_columns, places, options.task, options.class_names, limits)
     x, kind = _samples(blocks.matrix(), options.shape, who)
@@ -95,8 +96,21 @@ def load_csv(
     )
 
 
-def _take_header(table: Table, options: CsvOptions) -> tuple[tuple[str, ...], Row | None]:
-    """Column names, and the first row if it is one of data."""
+def no_rows(who: str) -> EmptyDataError:
+    """The error for a table with nothing but a header."""
+    return EmptyDataError("the table has no rows of data", who=who, hint=_ROWS)
+
+
+def take_header(
+    table: Table, header: bool | None, asked: Sequence[Column]
+) -> tuple[tuple[str, ...], Row | None]:
+    """Column names, and the first row if it is one of data.
+
+    Args:
+        table: stands at its beginning.
+        header: whether the first row names the columns; None decides by its cells.
+        asked: columns that are asked for.
+    """
     who = table.who
     first = next(table.rows(), None)
     if first is None:
@@ -107,12 +121,10 @@ def _take_header(table: Table, options: CsvOptions) -> tuple[tuple[str, ...], Ro
             who=who,
             hint="is the separator another one? set 'delimiter'",
         )
-    header = options.header
     if header is None:
         # A column asked for by name can only come from a header.
-        wanted = (*_listed(options.label), *options.drop)
         header = looks_like_header(first.cells) or any(
-            isinstance(column, str) and column in first.cells for column in wanted
+            isinstance(column, str) and column in first.cells for column in asked
         )
     names = name_columns(first.cells if header else None, len(first.cells), who)
     return names, None if header else first
@@ -128,10 +140,10 @@ def _choose_columns(
     names: tuple[str, ...], options: CsvOptions, who: str
 ) -> tuple[list[int], list[int]]:
     """Indices of the label columns and of the feature columns."""
-    dropped = {_find_column(column, names, who) for column in options.drop}
+    dropped = {find_column(column, names, who) for column in options.drop}
     wanted = _listed(options.label)
     if wanted:
-        labels = [_find_column(column, names, who) for column in wanted]
+        labels = [find_column(column, names, who) for column in wanted]
     else:
         labels = [i for i in range(len(names)) if i not in dropped][-1:]
     if len(set(labels)) != len(labels) or dropped & set(labels):
@@ -142,7 +154,8 @@ def _choose_columns(
     return labels, features
 
 
-def _find_column(column: Column, names: tuple[str, ...], who: str) -> int:
+def find_column(column: Column, names: tuple[str, ...], who: str) -> int:
+    """Index of a column; DataError naming the table where it has none such."""
     if isinstance(column, str):
         if column in names:
             return names.index(column)

@@ -131,7 +131,9 @@ def test_sample_weights_go_with_their_samples(tmp_path: Path) -> None:
         ({}, {"numbers": np.zeros((0, 3))}, "empty"),
         ({}, {"numbers": np.full((ROWS, 3), np.nan)}, "must be a finite number"),
         ({}, {"words": np.full(ROWS, "maybe")}, "none of the 2 stated"),
-        ({}, {"sizes": np.zeros((ROWS, 2, 2))}, "data.npz/sizes"),
+        ({}, {"sizes": np.full((ROWS, 2, 2), -1)}, "must be a class number from 0"),
+        ({}, {"sizes": np.full((ROWS, 2, 2), np.nan)}, "must be a finite number"),
+        ({}, {"sizes": np.full((ROWS, 2, 2), "a")}, "expected numbers at each position"),
         ({"path": "../data.npz"}, {}, "must stay inside"),
         ({"path": "none.npz"}, {}, "none.npz"),
     ],
@@ -168,3 +170,18 @@ def test_an_array_of_one_number_a_sample_is_an_input_of_one(tmp_path: Path) -> N
 def test_the_shape_of_a_sample_is_known_from_the_header(tmp_path: Path, array: np.ndarray) -> None:
     found = opened(tmp_path, numbers=array)
     assert input_shape(array.shape, array.dtype) == found.inputs[0].values.shape[1:]
+
+
+def test_targets_of_higher_rank_are_masks_or_numbers(tmp_path: Path) -> None:
+    masks = np.arange(ROWS * 4).reshape(ROWS, 2, 2, 1) % 3
+    found = opened(tmp_path, sizes=masks).targets[0]
+    assert (found.class_names, found.y.shape, found.y.dtype) == (
+        ("0", "1", "2"), (ROWS, 2, 2), np.int32
+    )  # fmt: skip
+    np.testing.assert_array_equal(found.y, masks[..., 0])
+    numbers = opened(tmp_path, sizes=np.ones((ROWS, 2, 2))).targets[0]
+    assert (numbers.class_names, numbers.y.shape) == ((), (ROWS, 2, 2))
+    only = {"targets": {"size": "sizes"}}
+    kept, held = opened(tmp_path, only, sizes=masks).parts(0.25, 0)
+    assert kept.y.shape == (15, 2, 2)
+    assert held.class_counts() == {}
