@@ -9,8 +9,9 @@ import numpy as np
 
 from studio.engine.core.options import Plain
 from studio.engine.train.data.arrays.array_files import open_npz
-from studio.engine.train.data.arrays.named_arrays import MAX_ARRAYS, input_shape
+from studio.engine.train.data.arrays.named_arrays import input_shape
 from studio.engine.train.data.csv.rows import parse_delimiter
+from studio.engine.train.data.named_parts import MAX_ARRAYS
 from studio.engine.train.data.source_files import resolve_source
 from studio.session.data.columns import peek_table
 from studio.session.data.mapping import SourcePart

@@ -9,9 +9,7 @@ from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.data.arrays.idx import load_idx
 from studio.engine.train.data.arrays.named_arrays import (
-    MAX_ARRAYS,
     load_named_arrays,
-    named_array,
     weights_by_output,
 )
 from studio.engine.train.data.arrays.numpy_files import ArrayOptions, load_npy_pair, load_npz
@@ -22,6 +20,7 @@ from studio.engine.train.data.csv.table import Column, CsvOptions, load_csv
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.images.folder import ColorMode, FolderOptions, load_image_folder
 from studio.engine.train.data.labels import Task, parse_task
+from studio.engine.train.data.named_parts import MAX_ARRAYS, named_array
 from studio.engine.train.data.source_files import resolve_source
 
 Reference: TypeAlias = Mapping[str, object]

@@ -9,11 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from studio.engine.core.errors import DataError, quoted
-from studio.engine.train.data.arrays.named_arrays import (
-    NamedArray,
-    entry_name,
-    entry_options,
-)
 from studio.engine.train.data.csv.columns import Columns, FeatureBlocks
 from studio.engine.train.data.csv.labels import LabelColumn, LabelPlaces, resolve_labels
 from studio.engine.train.data.csv.pieces import Floats, Wanted
@@ -21,6 +16,7 @@ from studio.engine.train.data.csv.rows import open_table
 from studio.engine.train.data.csv.table import Column, find_column, no_rows, take_header
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
+from studio.engine.train.data.named_parts import NamedArray, entry_name, entry_options
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
 
