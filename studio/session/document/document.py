@@ -11,6 +11,7 @@ from studio.engine.train.project.project import Project
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.change import Change
 from studio.session.document.checks.validation import validate
+from studio.session.document.edits.linked_copies import sync_copies
 from studio.session.document.edits.places import settled
 from studio.session.document.errors import ReadOnlyError
 from studio.session.document.files.project_file import project_of_state, state_of_project
@@ -144,14 +145,15 @@ class Document:
         """Make ``state`` the state now, as one step of the history.
 
         Steps that follow each other with the same ``merge_key``, and all steps of an open gesture,
-        become one. Layers that grow get room, and frames hold what they held. Returns what differs;
-        nothing happens when nothing does.
+        become one. Linked copies follow each other. Layers that grow get room, and frames hold what
+        they held. Returns what differs; nothing happens when nothing does.
 
         Raises:
             ReadOnlyError: the document may not be changed.
         """
         if self.read_only:
             raise ReadOnlyError(self.read_only, who=self.state.name)
+        state = sync_copies(self.state, state)
         if not self.history.is_gesture_open:
             state = settled(self.state, state)
         self.history.push(text, state, merge_key)

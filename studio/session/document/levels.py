@@ -55,6 +55,14 @@ def all_blocks(state: DocumentState) -> Iterator[CanvasNode]:
     return (node for node in state.nodes.values() if node.is_block)
 
 
+def copies_of(state: DocumentState, block: str) -> tuple[str, ...]:
+    """The ids of all linked copies of a block, itself included."""
+    definition = state.node(block).definition
+    if not definition:
+        return (block,)
+    return tuple(each.id for each in all_blocks(state) if each.definition == definition)
+
+
 def ports_in(state: DocumentState, block: str) -> tuple[CanvasNode, ...]:
     """The inputs of a block from above down: dots that face outwards with their input."""
     return _ports(state, block, "in")

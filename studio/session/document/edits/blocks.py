@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from studio.engine.core.errors import GraphError, ParameterError
-from studio.engine.layers.graph import free_name
+from studio.engine.layers.graph import Port, free_name
 from studio.session.document.cards.geometry import (
     COLUMN,
     NODE_WIDTH,
@@ -52,7 +53,7 @@ def group(state: DocumentState, node_ids: Iterable[str], name: str = "") -> Docu
             name stands beside it.
         ParameterError: the name is none a block can have.
     """
-    chosen = _movable(state, node_ids)
+    chosen = movable(state, node_ids)
     if not any(state.nodes[i].flows or state.nodes[i].is_block for i in chosen):
         raise GraphError("choose at least one layer", who="block")
     level = state.nodes[chosen[0]].parent
@@ -127,12 +128,66 @@ def rename_block(state: DocumentState, node_id: str, name: str) -> DocumentState
     return state if text == node.text else state.with_nodes([replace(node, text=text)])
 
 
+def free_block_name(state: DocumentState, block: CanvasNode) -> str:
+    """The name of a block, or with the first free number, that no block beside it has."""
+    beside = {n.name for n in members(state, block.parent) if n.is_block and n.id != block.id}
+    return free_name(block.name, beside)
+
+
 def checked_block(state: DocumentState, block_id: str) -> CanvasNode:
     """The block of an id; GraphError when it is none."""
     node = state.node(block_id)
     if not node.is_block:
         raise GraphError("it is not a block", who=node.name)
     return node
+
+
+class Added(NamedTuple):
+    """A state with a new port in it, and its id."""
+
+    state: DocumentState
+    id: str
+
+
+def add_port(
+    state: DocumentState, block_id: str, side: PortSide, name: str = "", link: Port | None = None
+) -> Added:
+    """Add an input or output to a block, below its others; open unless told what comes in.
+
+    Raises:
+        GraphError: there is no such block.
+    """
+    checked_block(state, block_id)
+    beside = ports_in(state, block_id) if side == "in" else ports_out(state, block_id)
+    x, y = _port_place(state, block_id, side)
+    if beside:
+        x, y = beside[-1].x, beside[-1].y + PORT_GAP
+    made = CanvasNode(
+        new_id(state, "port"), "dot", inputs=() if link is None else (link,), x=x, y=y,
+        text=_free_port_name(state, block_id, side, name or side), parent=block_id, port=side,
+    )  # fmt: skip
+    return Added(sized(state.with_nodes([made]), block_id), made.id)
+
+
+def move_port(state: DocumentState, port_id: str, position: int) -> DocumentState:
+    """Put a port at a position among those on its side of the block, counted from above.
+
+    Raises:
+        GraphError: it is no port.
+    """
+    port = state.node(port_id)
+    if not port.port:
+        raise GraphError("it is not a port", who=port.name)
+    found = ports_in(state, port.parent) if port.port == "in" else ports_out(state, port.parent)
+    order = [each for each in found if each.id != port_id]
+    order.insert(max(0, position), port)
+    if tuple(order) == found:
+        return state
+    heights = [each.y for each in found]
+    for index in range(1, len(heights)):
+        heights[index] = max(heights[index], heights[index - 1] + 1.0)
+    changed = [replace(each, y=y) for each, y in zip(order, heights, strict=True)]
+    return state.with_nodes([each for each in changed if each != state.nodes[each.id]])
 
 
 def sized(state: DocumentState, block_id: str) -> DocumentState:
@@ -150,10 +205,12 @@ def sized(state: DocumentState, block_id: str) -> DocumentState:
 def without_ports(state: DocumentState, ports: Iterable[str]) -> DocumentState:
     """Ports or other dots taken out of their wires, which run on; open ends go."""
     gone = set(ports)
+    if not gone:
+        return state
 
-    def behind(link: str) -> str | None:
-        while link in gone:
-            inputs = state.nodes[link].inputs
+    def behind(link: Port) -> Port | None:
+        while link.node in gone:
+            inputs = state.nodes[link.node].inputs
             if not inputs:
                 return None
             link = inputs[0]
@@ -161,14 +218,18 @@ def without_ports(state: DocumentState, ports: Iterable[str]) -> DocumentState:
 
     changed = []
     for node in state.nodes.values():
-        if node.id not in gone and any(link in gone for link in node.inputs):
+        if node.id not in gone and any(link.node in gone for link in node.inputs):
             links = tuple(found for link in node.inputs if (found := behind(link)) is not None)
             changed.append(replace(node, inputs=links))
     return state.with_nodes(changed, gone)
 
 
-def _movable(state: DocumentState, node_ids: Iterable[str]) -> list[str]:
-    """The things among some that stand at one level and are in no block among them."""
+def movable(state: DocumentState, node_ids: Iterable[str]) -> list[str]:
+    """The things among some that are in no block among them.
+
+    Raises:
+        GraphError: they stand at several levels.
+    """
     known = [i for i in dict.fromkeys(node_ids) if i in state.nodes and not state.nodes[i].port]
     covered = {node.id for i in known if state.nodes[i].is_block for node in descendants(state, i)}
     chosen = [i for i in known if i not in covered]
@@ -180,38 +241,40 @@ def _movable(state: DocumentState, node_ids: Iterable[str]) -> list[str]:
     return chosen
 
 
-def _by_source(state: DocumentState, wires: Iterable[Wire]) -> Mapping[str, list[Wire]]:
+def _by_source(state: DocumentState, wires: Iterable[Wire]) -> Mapping[Port, list[Wire]]:
     """Wires by what they leave, those that end further up first."""
-    found: dict[str, list[Wire]] = {}
+    found: dict[Port, list[Wire]] = {}
     for wire in sorted(wires, key=lambda w: (state.nodes[w.target].y, w.slot)):
-        found.setdefault(state.nodes[wire.target].inputs[wire.slot], []).append(wire)
+        found.setdefault(wire.port, []).append(wire)
     return found
 
 
 def _with_ports(
-    state: DocumentState, block: str, side: PortSide, wires: Mapping[str, list[Wire]]
+    state: DocumentState, block: str, side: PortSide, wires: Mapping[Port, list[Wire]]
 ) -> DocumentState:
     """Ports on one side of a block, each in the wires that leave one output."""
-    around = bounds(contents(state, block))
-    lowest = 0.0 if around is None else around.y - PORT_GAP
-    for link, group_of in wires.items():
-        inner = group_of[0].source if side == "out" else group_of[0].target
-        height = _height(state, inner, group_of[0].slot, side)
-        lowest = max(lowest + PORT_GAP, height)
-        x = 0.0
-        if around is not None:
-            x = around.x - PORT_ROOM if side == "in" else around.right + PORT_ROOM
-        dot = CanvasNode(
-            new_id(state, "port"), "dot", inputs=(link,), x=x, y=lowest, parent=block, port=side
-        )
-        dot = replace(dot, text=free_port_name(state, block, side, state.nodes[inner].name))
-        state = state.with_nodes([dot])
-        for wire in group_of:
+    x, lowest = _port_place(state, block, side)
+    lowest -= PORT_GAP
+    for link, together in wires.items():
+        inner = together[0].source if side == "out" else together[0].target
+        lowest = max(lowest + PORT_GAP, _height(state, inner, together[0].slot, side))
+        state, port_id = add_port(state, block, side, state.nodes[inner].name, link)
+        state = state.with_nodes([replace(state.nodes[port_id], x=x, y=lowest)])
+        for wire in together:
             target = state.nodes[wire.target]
             links = list(target.inputs)
-            links[wire.slot] = dot.id
+            links[wire.slot] = Port(port_id)
             state = state.with_nodes([replace(target, inputs=tuple(links))])
     return state
+
+
+def _port_place(state: DocumentState, block: str, side: PortSide) -> tuple[float, float]:
+    """Where the first port on a side of a block stands: beside what is in it."""
+    around = bounds(contents(state, block))
+    if around is None:
+        return (0.0 if side == "in" else COLUMN), 0.0
+    x = around.x - PORT_ROOM if side == "in" else around.right + PORT_ROOM
+    return x, around.y + TITLE_HEIGHT / 2
 
 
 def _height(state: DocumentState, node_id: str, slot: int, side: PortSide) -> float:
@@ -221,7 +284,7 @@ def _height(state: DocumentState, node_id: str, slot: int, side: PortSide) -> fl
     return output_place(node)[1] if side == "out" else input_place(node, slot)[1]
 
 
-def free_port_name(state: DocumentState, block: str, side: PortSide, stem: str) -> str:
+def _free_port_name(state: DocumentState, block: str, side: PortSide, stem: str) -> str:
     """The name, or with the first free number, that no port on that side of a block has."""
     taken = {node.text for node in members(state, block) if node.port == side}
     return free_name(stem, taken)

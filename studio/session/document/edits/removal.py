@@ -49,7 +49,7 @@ def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool 
         return Deletion(state, 0, 0)
     inside = {node.id for i in gone for node in descendants(state, i)}
     links = _links_to_heal(state, inside.union(gone), heal)
-    after = _without(state, inside.union(gone))
+    after = without(state, inside.union(gone))
     joined = 0
     for source, wire in links:
         try:
@@ -111,7 +111,7 @@ def _joined(state: DocumentState, source: str, wire: Wire) -> DocumentState:
     return made.with_nodes([replace(made.nodes[wire.target], inputs=tuple(inputs))])
 
 
-def _without(state: DocumentState, gone: set[str]) -> DocumentState:
+def without(state: DocumentState, gone: set[str]) -> DocumentState:
     """The state without some things, their wires, and marks; shared layers get another owner."""
     changed: list[CanvasNode] = []
     successors: dict[str, str] = {}

@@ -11,7 +11,8 @@ from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.train.project.project_text import project_text
 from studio.session.document.cards.geometry import SizeOf, bounds, node_size
-from studio.session.document.edits.copies import Copied, insert_copies
+from studio.session.document.edits.copies import Copied, insert_copies, with_contents
+from studio.session.document.edits.linked_copies import with_definition
 from studio.session.document.edits.sharing import owners_among
 from studio.session.document.files.drawing import node_to_json, nodes_from_json
 from studio.session.document.state import CanvasNode, DocumentState
@@ -26,8 +27,7 @@ _FIELDS = ("format", "version", "nodes")
 
 def copy_text(state: DocumentState, node_ids: Iterable[str]) -> str:
     """Things on the canvas as text; empty when there are none."""
-    chosen = set(node_ids)
-    nodes = [node for node in state.nodes.values() if node.id in chosen]
+    nodes = with_contents(state, set(node_ids))
     if not nodes:
         return ""
     owners = owners_among(nodes)
@@ -77,10 +77,14 @@ def paste(
     at: tuple[float, float] | None = None,
     *,
     keep_inputs: bool = False,
+    level: str | None = None,
+    linked: bool = False,
     size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Put copied things on the canvas; see `paste_mapped`."""
-    return paste_mapped(state, text, at, keep_inputs=keep_inputs, size_of=size_of).state
+    return paste_mapped(
+        state, text, at, keep_inputs=keep_inputs, level=level, linked=linked, size_of=size_of
+    ).state
 
 
 def paste_mapped(
@@ -89,6 +93,8 @@ def paste_mapped(
     at: tuple[float, float] | None = None,
     *,
     keep_inputs: bool = False,
+    level: str | None = None,
+    linked: bool = False,
     size_of: SizeOf = node_size,
 ) -> Copied:
     """Put copied things on the canvas, new names and ids given; raises as `pasted_nodes` does.
@@ -98,12 +104,37 @@ def paste_mapped(
         text: from `copy_text`, in this document or another.
         at: where the middle of them goes; where they were by default, aside of what is there.
         keep_inputs: feed them from what fed the originals, where this document has it.
+        level: the block they go into; where the originals stand by default.
+        linked: blocks become linked copies of their originals, where these are here unchanged.
         size_of: size of things on the canvas.
     """
     nodes = pasted_nodes(text)
-    around = bounds(nodes, size_of)
+    if linked:
+        state, nodes = _linked(state, nodes)
+    ids = {node.id for node in nodes}
+    around = bounds((node for node in nodes if node.parent not in ids), size_of)
     offset = (0.0, 0.0)
     if at is not None and around is not None:
         middle = around.x + around.width / 2, around.y + around.height / 2
         offset = at[0] - middle[0], at[1] - middle[1]
-    return insert_copies(state, nodes, offset=offset, keep_inputs=keep_inputs, size_of=size_of)
+    return insert_copies(
+        state, nodes, offset=offset, keep_inputs=keep_inputs, level=level, size_of=size_of
+    )
+
+
+def _linked(
+    state: DocumentState, nodes: tuple[CanvasNode, ...]
+) -> tuple[DocumentState, tuple[CanvasNode, ...]]:
+    """The copied blocks with the definitions of their originals, which get one."""
+    for node in nodes:
+        original = state.nodes.get(node.id)
+        if node.is_block and not node.definition and original and original.is_block:
+            state = with_definition(state, node.id)
+    same = {
+        node.id: replace(
+            node, definition=state.nodes[node.id].definition, origin=state.nodes[node.id].origin
+        )
+        for node in nodes
+        if node.id in state.nodes and state.nodes[node.id].kind == node.kind
+    }
+    return state, tuple(same.get(node.id, node) for node in nodes)

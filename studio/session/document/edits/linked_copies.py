@@ -1,0 +1,263 @@
+"""Linked copies: blocks of one definition, of which an edit of one changes all.
+
+Each copy has layers of its own, with weights of its own unless they are shared. Copies agree in
+structure, options, comments and places; names, ids and the wires outside are their own. What
+corresponds to each other has the same ``origin``, which is unique beside each other in a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from studio.engine.core.errors import GraphError
+from studio.engine.layers.graph import Port, free_name
+from studio.session.document.edits.blocks import checked_block, sized
+from studio.session.document.edits.removal import without
+from studio.session.document.frozen_config import FrozenConfig
+from studio.session.document.levels import all_blocks, copies_of, members
+from studio.session.document.naming import names_of, new_id
+from studio.session.document.state import CanvasNode, DocumentState
+
+Path: TypeAlias = tuple[str, ...]
+Tree: TypeAlias = Mapping[Path, CanvasNode]
+
+_ROUNDS = 4
+"""Edits of a block inside a linked block reach both kinds of copies in as many rounds at most."""
+
+
+def with_definition(state: DocumentState, block_id: str) -> DocumentState:
+    """A block that can have linked copies: it has a definition, and what is in it an origin.
+
+    Raises:
+        GraphError: there is no such block.
+    """
+    block = checked_block(state, block_id)
+    if block.definition:
+        return state
+    taken = {each.definition for each in all_blocks(state)}
+    named = replace(block, definition=free_name(block.id, taken))
+    return with_origins(state.with_nodes([named]))
+
+
+def make_unique(state: DocumentState, block_id: str) -> DocumentState:
+    """A block that no edit of a copy changes any more.
+
+    Raises:
+        GraphError: there is no such block, or it has no linked copies.
+    """
+    block = checked_block(state, block_id)
+    if len(copies_of(state, block_id)) < 2:
+        raise GraphError("it has no linked copies", who=block.name)
+    return with_origins(state.with_nodes([replace(block, definition="")]))
+
+
+def sync_copies(before: DocumentState, after: DocumentState) -> DocumentState:
+    """The state after an edit, with linked copies changed as the one that was edited.
+
+    Where one edit changed several copies in different ways, the first of them counts.
+    """
+    if before.nodes is after.nodes or not _has_copies(after):
+        return after
+    after = with_origins(after)
+    for _ in range(_ROUNDS):
+        was = after
+        for copies in _by_definition(after):
+            source = next((i for i in copies if _differs(before, after, i)), "")
+            for other in copies if source else ():
+                if other != source and other in after.nodes and source in after.nodes:
+                    after = _followed(after, source, other)
+        if after is was:
+            break
+    return after
+
+
+def with_origins(state: DocumentState) -> DocumentState:
+    """What stands in linked blocks has an origin that is unique beside it; nothing else has one."""
+    changed: list[CanvasNode] = []
+
+    def mark(level: str, linked: bool) -> None:
+        nodes = members(state, level)
+        taken: set[str] = set()
+        for node in nodes:
+            origin = node.origin if linked and node.origin not in taken else ""
+            if linked and not origin:
+                origin = free_name(node.id, taken | {n.origin for n in nodes})
+            taken.add(origin)
+            if origin != node.origin:
+                changed.append(replace(node, origin=origin))
+            if node.is_block:
+                mark(node.id, linked or bool(node.definition))
+
+    mark("", False)
+    return state.with_nodes(changed) if changed else state
+
+
+def differing_copies(state: DocumentState) -> tuple[str, ...]:
+    """Blocks that differ from the first of their linked copies; none after `sync_copies`."""
+    return tuple(
+        other
+        for first, *others in _by_definition(state)
+        for other in others
+        if _signature(state, other) != _signature(state, first)
+    )
+
+
+def contents_agree(one: DocumentState, block: str, other: DocumentState, other_block: str) -> bool:
+    """Whether two blocks, perhaps of two documents, are what linked copies are to each other."""
+    return _signature(one, block) == _signature(other, other_block)
+
+
+def _has_copies(state: DocumentState) -> bool:
+    return any(block.definition for block in all_blocks(state)) or any(
+        node.origin for node in state.nodes.values()
+    )
+
+
+def _by_definition(state: DocumentState) -> list[tuple[str, ...]]:
+    """The ids of linked copies of each definition that has several."""
+    found: dict[str, list[str]] = {}
+    for block in all_blocks(state):
+        if block.definition:
+            found.setdefault(block.definition, []).append(block.id)
+    return [tuple(ids) for ids in found.values() if len(ids) > 1]
+
+
+def _differs(before: DocumentState, after: DocumentState, block: str) -> bool:
+    """Whether a copy was there before with the same definition and other contents."""
+    was, now = before.nodes.get(block), after.nodes.get(block)
+    if was is None or now is None or was.definition != now.definition:
+        return False
+    return _signature(before, block) != _signature(after, block)
+
+
+def _tree(state: DocumentState, block: str, path: Path = ()) -> Iterator[tuple[Path, CanvasNode]]:
+    for node in members(state, block):
+        at = (*path, node.origin)
+        yield at, node
+        if node.is_block:
+            yield from _tree(state, node.id, at)
+
+
+def _signature(state: DocumentState, block: str) -> object:
+    """What linked copies have in common."""
+    tree = dict(_tree(state, block))
+    paths = {node.id: path for path, node in tree.items()}
+    owners: dict[str, Path] = {}
+    found = []
+    for path in sorted(tree):
+        node = tree[path]
+        shared = owners.setdefault(node.shares or node.id, path) if node.is_layer else path
+        links = _inner_links(node, block)
+        config = {**node.config.plain(), "name": ""} if node.is_layer else {}
+        common = replace(
+            node, id="", parent="", inputs=(), shares="", config=FrozenConfig(config), origin=""
+        )
+        wired = [(paths.get(link.node), link.output) for link in links]
+        found.append((path, common, shared, wired))
+    return found
+
+
+def _inner_links(node: CanvasNode, block: str) -> tuple[Port, ...]:
+    """What feeds a thing in a block, without what comes from outside the block."""
+    return () if node.port == "in" and node.parent == block else node.inputs
+
+
+def _followed(state: DocumentState, source: str, target: str) -> DocumentState:
+    """A copy made like another, its own ids, names and wires outside kept."""
+    if _signature(state, source) == _signature(state, target):
+        return state
+    theirs, own = dict(_tree(state, source)), dict(_tree(state, target))
+    own = {p: n for p, n in own.items() if p in theirs and _alike(n, theirs[p])}
+    kept = {node.id for node in own.values()}
+    gone = {node.id for _, node in _tree(state, target)} - kept
+    state = without(state, gone)
+    own = {path: state.nodes[node.id] for path, node in own.items()}
+    ids, names = _ids_and_names(state, theirs, own)
+    ids[source] = target
+    shared = any(_owner(own[p]) == _owner(theirs[p]) for p in own if own[p].is_layer)
+    made: list[CanvasNode] = []
+    for path, node in theirs.items():
+        mine = own.get(path)
+        links = _inner_links(node, source)
+        inputs = tuple(link._replace(node=ids.get(link.node, link.node)) for link in links)
+        if node.port == "in" and node.parent == source:
+            inputs = () if mine is None else mine.inputs
+        owner = _new_owner(node, mine, ids, shared) if node.is_layer else ""
+        made.append(
+            replace(
+                node, id=ids[node.id], inputs=inputs, parent=ids[node.parent],
+                shares="" if owner == ids[node.id] else owner,
+                config=_config(state, node, owner, names),
+            )
+        )  # fmt: skip
+    return sized(_with_users(state, made), target)
+
+
+def _alike(one: CanvasNode, other: CanvasNode) -> bool:
+    return (one.kind, one.port) == (other.kind, other.port)
+
+
+def _owner(node: CanvasNode) -> str:
+    return node.shares or node.id
+
+
+def _ids_and_names(
+    state: DocumentState, theirs: Tree, own: Tree
+) -> tuple[dict[str, str], dict[str, str]]:
+    """For what is in the source, the ids in the target, and the names of layers by these ids."""
+    ids: dict[str, str] = {}
+    names: dict[str, str] = {}
+    taken = names_of(state) | set(state.nodes)
+    for path, node in theirs.items():
+        mine = own.get(path)
+        if mine is not None:
+            ids[node.id] = mine.id
+            names[mine.id] = mine.name
+            continue
+        stem, _, number = node.id.rpartition("_")
+        made = new_id(state, stem if stem and number.isdecimal() else node.id, taken)
+        taken.add(made)
+        ids[node.id] = names[made] = made
+    return ids, names
+
+
+def _new_owner(
+    node: CanvasNode, mine: CanvasNode | None, ids: Mapping[str, str], shared: bool
+) -> str:
+    """The id of the layer that a layer of the target uses: its own, or that of another."""
+    owner = _owner(node)
+    if owner in ids.values():
+        return owner  # the source uses layers of the target
+    if mine is not None and _owner(mine) == owner:
+        return owner
+    if mine is None and shared:
+        return owner
+    return ids.get(owner, owner)
+
+
+def _config(
+    state: DocumentState, node: CanvasNode, owner: str, names: Mapping[str, str]
+) -> FrozenConfig:
+    """The options of the source with the name of the layer that is used."""
+    if not node.is_layer:
+        return node.config
+    name = names.get(owner) or state.nodes[owner].name
+    return FrozenConfig({**node.config.plain(), "name": name})
+
+
+def _with_users(state: DocumentState, made: list[CanvasNode]) -> DocumentState:
+    """A state with nodes; uses of their layers elsewhere follow, and share an owner."""
+    state = state.with_nodes(made)
+    roots: list[CanvasNode] = []
+    for node in state.layers():
+        owner = state.nodes.get(node.shares)
+        if owner is None:
+            continue
+        while owner.shares and owner.shares != node.id:
+            owner = state.nodes[owner.shares]
+        wanted = replace(node, shares=owner.id, type_name=owner.type_name, config=owner.config)
+        if wanted != node:
+            roots.append(wanted)
+    return state.with_nodes(roots) if roots else state
