@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from studio.engine.core.errors import GraphError
-from studio.engine.layers.graph import Port
 from studio.session.document.cards.geometry import GAP, bounds
 from studio.session.document.edits.blocks import (
     add_port,
@@ -27,7 +26,8 @@ from studio.session.document.levels import (
     level_of_output,
     members,
 )
-from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire, as_port
+from studio.session.document.links import Link, link_to, node_of
+from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire
 
 
 def move_to_level(state: DocumentState, node_ids: Iterable[str], level: str) -> DocumentState:
@@ -63,7 +63,7 @@ def move_out(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
 
 def connect_levels(
     state: DocumentState,
-    source: Port | str,
+    source: Link,
     target: str,
     slot: int | None = None,
     *,
@@ -71,8 +71,8 @@ def connect_levels(
     check_shapes: bool = True,
 ) -> DocumentState:
     """Draw a wire as `edits.wires.connect` does, between levels through ports."""
-    port = as_port(source)
-    start, end = level_of_output(state, port.node), level_of_input(state, target)
+    port = source
+    start, end = level_of_output(state, node_of(port)), level_of_input(state, target)
     made = state
     if start != end:
         made, port = _led_to(state, port, target)
@@ -89,12 +89,12 @@ def rerouted(before: DocumentState, after: DocumentState) -> DocumentState:
         links = list(target.inputs)
         links[wire.slot] = port
         after = after.with_nodes([replace(target, inputs=tuple(links))])
-    unused = [
+    while unused := [
         node.id
         for node in after.nodes.values()
         if node.port and before.wires_from(node.id) and not after.wires_from(node.id)
-    ]
-    after = without_ports(after, unused)
+    ]:
+        after = without_ports(after, unused)
     for block in list(all_blocks(after)):
         after = sized(after, block.id)
     return after
@@ -137,18 +137,18 @@ def _crossing(state: DocumentState) -> list[Wire]:
     ]
 
 
-def _led_to(state: DocumentState, port: Port, target: str) -> tuple[DocumentState, Port]:
+def _led_to(state: DocumentState, port: Link, target: str) -> tuple[DocumentState, Link]:
     """What an output is at the level of a target's inputs; ports are added where there are none."""
     level = level_of_input(state, target)
     around = (level, *blocks_around(state, level)) if level else ()
-    while state.nodes[port.node].port and state.nodes[port.node].inputs:
-        dot = state.nodes[port.node]
+    while state.nodes[node_of(port)].port and state.nodes[node_of(port)].inputs:
+        dot = state.nodes[node_of(port)]
         if (dot.port == "out") != (dot.parent in around):
             break
         port = dot.inputs[0]
-    at = level_of_output(state, port.node)
+    at = level_of_output(state, node_of(port))
     while at != TOP and at not in around:
-        state, port = _through(state, at, "out", port, port.node)
+        state, port = _through(state, at, "out", port, node_of(port))
         at = state.nodes[at].parent
     for block in reversed(around[: around.index(at) if at else len(around)]):
         state, port = _through(state, block, "in", port, target)
@@ -156,14 +156,14 @@ def _led_to(state: DocumentState, port: Port, target: str) -> tuple[DocumentStat
 
 
 def _through(
-    state: DocumentState, block: str, side: PortSide, port: Port, inner: str
-) -> tuple[DocumentState, Port]:
+    state: DocumentState, block: str, side: PortSide, port: Link, inner: str
+) -> tuple[DocumentState, Link]:
     """The port of a block that carries an output; added where there is none."""
     for dot in members(state, block):
         if dot.port == side and dot.inputs == (port,):
-            return state, Port(dot.id)
+            return state, link_to(dot.id)
     made = add_port(state, block, side, state.nodes[inner].name, port)
-    return made.state, Port(made.id)
+    return made.state, link_to(made.id)
 
 
 def _with_free_names(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from studio.engine.core.errors import GraphError
-from studio.engine.layers.graph import Port, free_name
+from studio.engine.layers.graph import free_name
 from studio.session.document.cards.geometry import Box, SizeOf, box_of, node_size
 from studio.session.document.edits.block_places import check_recursion
 from studio.session.document.edits.blocks import checked_block, free_block_name
@@ -26,6 +26,7 @@ from studio.session.document.levels import (
     level_of_output,
     members,
 )
+from studio.session.document.links import Link, node_of, with_node
 from studio.session.document.naming import names_of
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -140,8 +141,8 @@ def insert_copies(
         for node in originals
         if node.parent not in ids
     }
-    for root, at in roots.items():
-        check_recursion(state, at, [node for node in originals if node.id == root], originals)
+    for root, into in roots.items():
+        check_recursion(state, into, [node for node in originals if node.id == root], originals)
     shift = _clear_offset(state, [n for n in originals if n.id in roots], roots, offset, size_of)
     definitions = _definitions(state, originals)
     owners = owners_among(originals)
@@ -195,14 +196,14 @@ def _kept_inputs(
     ids: Mapping[str, str],
     keep_inputs: bool,
     level: str | None,
-) -> Iterator[Port]:
+) -> Iterator[Link]:
     """What feeds a copy: copies, and what fed the original from outside, if wanted."""
     for port in node.inputs:
-        if port.node in ids:
-            yield port._replace(node=ids[port.node])
-        elif keep_inputs and port.node in state.nodes:
+        if node_of(port) in ids:
+            yield with_node(port, ids[node_of(port)])
+        elif keep_inputs and node_of(port) in state.nodes:
             # What stands deeper in a block is fed from inside it alone.
-            yield from (port,) if level_of_output(state, port.node) == level else ()
+            yield from (port,) if level_of_output(state, node_of(port)) == level else ()
 
 
 def _definitions(state: DocumentState, originals: Sequence[CanvasNode]) -> dict[str, str]:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from hashlib import sha256
 from typing import TypeAlias
 
 from studio.engine.core.errors import GraphError
-from studio.engine.layers.graph import Port, free_name
+from studio.engine.layers.graph import free_name
 from studio.session.document.edits.blocks import checked_block, sized
 from studio.session.document.edits.removal import without
 from studio.session.document.frozen_config import FrozenConfig
+from studio.session.document.layer_types import with_layers_renamed
 from studio.session.document.levels import all_blocks, copies_of, members
+from studio.session.document.links import Link, node_of, output_of, with_node
 from studio.session.document.naming import names_of, new_id
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -104,6 +107,49 @@ def differing_copies(state: DocumentState) -> tuple[str, ...]:
     )
 
 
+def with_equal_copies(state: DocumentState) -> DocumentState:
+    """Blocks of one definition as linked copies, where they are alike but for names and places.
+
+    What corresponds is found by the order in the blocks. Blocks that differ get no definition.
+    """
+    for copies in _by_definition(state):
+        first, *others = copies
+        state = _numbered(state, copies)
+        if all(_signature(state, i, False) == _signature(state, first, False) for i in others):
+            for other in others:
+                state = _followed(state, first, other)
+        else:
+            state = state.with_nodes(replace(state.nodes[i], definition="") for i in copies)
+    alone = [b for b in all_blocks(state) if b.definition and len(copies_of(state, b.id)) < 2]
+    return with_origins(state.with_nodes(replace(block, definition="") for block in alone))
+
+
+def _numbered(state: DocumentState, blocks: tuple[str, ...]) -> DocumentState:
+    """Copies whose contents correspond by their order."""
+    first = blocks[0]
+
+    def mark(level: str, keys: list[str]) -> Iterator[CanvasNode]:
+        nodes = sorted(members(state, level), key=lambda n: (n.kind, n.port, n.y if n.port else 0))
+        for index, node in enumerate(nodes):
+            key = keys[index] if index < len(keys) else node.id
+            yield replace(node, origin=key)
+
+    def levels(block: str) -> Iterator[str]:
+        yield block
+        for node in members(state, block):
+            if node.is_block:
+                yield from levels(node.id)
+
+    pattern = [[n.id for n in mark(level, [])] for level in levels(first)]
+    changed = [
+        node
+        for block in blocks
+        for level, keys in zip(levels(block), pattern, strict=False)
+        for node in mark(level, keys)
+    ]
+    return state.with_nodes(changed)
+
+
 def contents_agree(one: DocumentState, block: str, other: DocumentState, other_block: str) -> bool:
     """Whether two blocks, perhaps of two documents, are what linked copies are to each other."""
     return _signature(one, block) == _signature(other, other_block)
@@ -140,26 +186,36 @@ def _tree(state: DocumentState, block: str, path: Path = ()) -> Iterator[tuple[P
             yield from _tree(state, node.id, at)
 
 
-def _signature(state: DocumentState, block: str) -> object:
+def _signature(state: DocumentState, block: str, with_places: bool = True) -> object:
     """What linked copies have in common."""
     tree = dict(_tree(state, block))
     paths = {node.id: path for path, node in tree.items()}
+    places = {node.name: _place_name(path) for path, node in tree.items() if node.is_layer}
     owners: dict[str, Path] = {}
     found = []
     for path in sorted(tree):
         node = tree[path]
         shared = owners.setdefault(node.shares or node.id, path) if node.is_layer else path
         links = _inner_links(node, block)
-        config = {**node.config.plain(), "name": ""} if node.is_layer else {}
+        config = {}
+        if node.is_layer:
+            config = {**with_layers_renamed(node, places).config.plain(), "name": ""}
         common = replace(
             node, id="", parent="", inputs=(), shares="", config=FrozenConfig(config), origin=""
         )
-        wired = [(paths.get(link.node), link.output) for link in links]
+        wired = [(paths.get(node_of(link)), output_of(link)) for link in links]
+        if not with_places:
+            common = replace(common, x=0.0, y=0.0)
         found.append((path, common, shared, wired))
     return found
 
 
-def _inner_links(node: CanvasNode, block: str) -> tuple[Port, ...]:
+def _place_name(path: Path) -> str:
+    """A name for what stands at a place in a block, the same in all copies."""
+    return f"at-{sha256('/'.join(path).encode()).hexdigest()[:16]}"
+
+
+def _inner_links(node: CanvasNode, block: str) -> tuple[Link, ...]:
     """What feeds a thing in a block, without what comes from outside the block."""
     return () if node.port == "in" and node.parent == block else node.inputs
 
@@ -176,20 +232,22 @@ def _followed(state: DocumentState, source: str, target: str) -> DocumentState:
     own = {path: state.nodes[node.id] for path, node in own.items()}
     ids, names = _ids_and_names(state, theirs, own)
     ids[source] = target
+    renamed = {n.name: names[ids[n.id]] for n in theirs.values() if n.is_layer}
     shared = any(_owner(own[p]) == _owner(theirs[p]) for p in own if own[p].is_layer)
     made: list[CanvasNode] = []
     for path, node in theirs.items():
         mine = own.get(path)
         links = _inner_links(node, source)
-        inputs = tuple(link._replace(node=ids.get(link.node, link.node)) for link in links)
+        inputs = tuple(with_node(link, ids.get(node_of(link), node_of(link))) for link in links)
         if node.port == "in" and node.parent == source:
             inputs = () if mine is None else mine.inputs
         owner = _new_owner(node, mine, ids, shared) if node.is_layer else ""
+        copy = with_layers_renamed(node, renamed) if node.is_layer else node
         made.append(
             replace(
-                node, id=ids[node.id], inputs=inputs, parent=ids[node.parent],
+                copy, id=ids[node.id], inputs=inputs, parent=ids[node.parent],
                 shares="" if owner == ids[node.id] else owner,
-                config=_config(state, node, owner, names),
+                config=_config(state, copy, owner, names),
             )
         )  # fmt: skip
     return sized(_with_users(state, made), target)

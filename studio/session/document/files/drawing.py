@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import cast
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.layers.layer import check_name
 from studio.engine.train.project.project import MAX_COORDINATE
@@ -15,8 +15,10 @@ from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import absent_plugin, checked_config, is_known
 from studio.session.document.state import (
     NODE_KINDS,
+    PORT_SIDES,
     PREVIEW_MODES,
     CanvasNode,
+    PortSide,
 )
 
 VERSION = 1
@@ -24,7 +26,8 @@ MAX_INPUTS = 1000
 _FIELDS = frozenset(
     {
         "id", "kind", "type", "config", "inputs", "x", "y", "bypassed", "collapsed", "preview",
-        "shares", "text", "width", "height", "pinned",
+        "shares", "text", "width", "height", "pinned", "parent", "port", "definition", "origin",
+        "model",
     }
 )  # fmt: skip
 
@@ -50,7 +53,16 @@ def node_to_json(node: CanvasNode) -> dict[str, Plain]:
         made["pinned"] = True
     if not node.flows:
         made |= {"text": node.text, "width": tidy(node.width), "height": tidy(node.height)}
-    return made
+    return made | _of_blocks(node)
+
+
+def _of_blocks(node: CanvasNode) -> dict[str, Plain]:
+    """What a thing is in blocks; nothing for most."""
+    made: dict[str, Plain] = {}
+    texts = {"parent": node.parent, "port": node.port, "definition": node.definition,
+             "origin": node.origin, "text": node.text if node.port else ""}  # fmt: skip
+    made |= {name: text for name, text in texts.items() if text}
+    return {**made, "model": True} if node.model else made
 
 
 def nodes_from_json(data: object) -> tuple[CanvasNode, ...]:
@@ -108,7 +120,10 @@ def _node(entry: object) -> CanvasNode:
         raise FormatError("unknown kind or preview", who=node_id)
     type_name = fields.get("type", "")
     shares, text = fields.get("shares", ""), fields.get("text", "")
-    texts = (type_name, shares, text)
+    of_blocks = [fields.get(name, "") for name in ("parent", "port", "definition", "origin")]
+    texts = (type_name, shares, text, *of_blocks)
+    if of_blocks[1] not in PORT_SIDES:
+        raise FormatError(f"it is no such port: {quoted(of_blocks[1])}", who=node_id)
     if not all(isinstance(each, str) and len(each) <= MAX_TEXT for each in texts):
         raise FormatError("expected a type, a text, and what it shares as text", who=node_id)
     return CanvasNode(
@@ -127,6 +142,8 @@ def _node(entry: object) -> CanvasNode:
         _number(fields.get("width", 0.0), node_id, 0.0, MAX_SIDE),
         _number(fields.get("height", 0.0), node_id, 0.0, MAX_SIDE),
         _flag(fields.get("pinned", False), node_id),
+        *cast("tuple[str, PortSide, str, str]", tuple(of_blocks)),
+        _flag(fields.get("model", False), node_id),
     )
 
 

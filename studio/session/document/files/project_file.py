@@ -14,6 +14,7 @@ from studio.session.document.arrange.layered import place_missing
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.annotations import annotations_of
 from studio.session.document.edits.sections import data_of, training_of
+from studio.session.document.files.blocks_section import blocks_of, with_blocks
 from studio.session.document.files.drawing import (
     VERSION,
     drawing_to_json,
@@ -41,12 +42,14 @@ def state_of_project(project: Project) -> Opened:
     """
     plain = _plain_state(project)
     _check(plain)
+    in_blocks = with_blocks(plain, project.blocks)
+    _check(in_blocks)
     if project.canvas is None:
-        return Opened(plain)
+        return Opened(in_blocks)
     try:
         return Opened(_drawn_state(project, plain))
     except StudioError as error:
-        return Opened(plain, (f"the layout of the canvas could not be read: {error.message}",))
+        return Opened(in_blocks, (f"the layout of the canvas could not be read: {error.message}",))
 
 
 def project_of_state(state: DocumentState) -> Project:
@@ -60,7 +63,8 @@ def project_of_state(state: DocumentState) -> Project:
         state.notes,
         annotations=annotations_of(state),
     )
-    known = _plain_state(project)
+    project.blocks = blocks_of(state, project.graph)
+    known = with_blocks(_plain_state(project), project.blocks)
     if (dict(known.nodes), known.outputs) != (dict(state.nodes), state.outputs):
         project.layout = {i: project.layout[i] for i in project.graph.nodes}
         project.canvas = drawing_to_json(state.nodes.values(), state.outputs)

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from studio.engine.train.project.project import Project
+from studio.session.document.checks.invariants import broken_rules
+from studio.session.document.document import Document
+from studio.session.document.edits.block_places import move_to_level
+from studio.session.document.edits.blocks import group, rename_block
+from studio.session.document.edits.copies import duplicate, duplicate_mapped, share_block
+from studio.session.document.edits.layers import add_layer, rename, set_option
+from studio.session.document.edits.linked_copies import differing_copies, make_unique
+from studio.session.document.edits.places import move
+from studio.session.document.edits.removal import delete
+from studio.session.document.edits.wires import connect
+from studio.session.document.files.clipboard import copy_text, paste
+from studio.session.document.levels import contents, copies_of, descendants, ports_in, ports_out
+from studio.session.document.state import DocumentState
+from tests.session.document.networks import chain, refusal
+from tests.session.document.test_blocks import runs
+
+
+def two(linked: bool = True) -> DocumentState:
+    """A chain with conv2d and re_lu in a block, and a copy of it."""
+    return duplicate(group(chain(), ["conv2d", "re_lu"], "stem"), ["block"], linked=linked)
+
+
+def names(state: DocumentState, block: str) -> list[str]:
+    return [n.name for n in contents(state, block)]
+
+
+def edited(state: DocumentState, after: DocumentState) -> DocumentState:
+    """What the document makes of an edit."""
+    document = Document(state)
+    document.apply("Edit", after)
+    assert broken_rules(document.state) == ()
+    assert differing_copies(document.state) == ()
+    return document.state
+
+
+def test_a_copy_of_a_block_has_all_that_is_in_it():
+    before = group(chain(), ["conv2d", "re_lu"], "stem")
+    state = duplicate(before, ["block"])
+    assert broken_rules(state) == ()
+    assert names(state, "block_1") == ["conv2d_1", "re_lu_1"]
+    assert state.nodes["block_1"].name == "stem_1"
+    assert [p.text for p in ports_in(state, "block_1")] == ["conv2d"]
+    assert copies_of(state, "block") == ("block",)
+    assert runs(state)[0] == runs(before)[0]
+    fed = duplicate(before, ["block"], keep_inputs=True)
+    assert ports_in(fed, "block_1")[0].inputs == ("input",)
+
+
+def test_an_edit_of_one_linked_copy_reaches_the_other():
+    state = two()
+    assert copies_of(state, "block") == ("block", "block_1")
+    state = edited(state, set_option(state, "conv2d_1", "filters", 5))
+    assert state.nodes["conv2d"].config["filters"] == 5
+    state = edited(state, add_layer(state, "ReLU", after="re_lu"))
+    assert names(state, "block_1") == ["conv2d_1", "re_lu_1", "re_lu_3"]
+    assert state.nodes["re_lu_3"].inputs == ("re_lu_1",)
+    state = edited(state, delete(state, ["re_lu_1"]))
+    assert "re_lu" not in state.nodes
+    state = edited(state, move(state, {"conv2d_1": (7.0, 9.0)}))
+    assert (state.nodes["conv2d"].x, state.nodes["conv2d"].y) == (7.0, 9.0)
+
+
+def test_names_and_wires_outside_are_a_copys_own():
+    state = two()
+    after = edited(state, rename_block(rename(state, "conv2d", "first"), "block", "head"))
+    assert after.nodes["conv2d_1"].name == "conv2d_1"
+    assert after.nodes["block_1"].name == "stem_1"
+    after = edited(after, connect(after, "input", ports_in(after, "block_1")[0].id))
+    assert runs(after)[2] == [*((i, n) for i, n in runs(after)[2])]
+    assert ports_in(after, "block")[0].inputs == ("input",)
+    after = edited(after, rename_block(after, ports_in(after, "block")[0].id, "image"))
+    assert ports_in(after, "block_1")[0].text == "image"
+    after = edited(after, delete(after, [ports_out(after, "block_1")[0].id]))
+    assert ports_out(after, "block") == ()
+    assert after.nodes["max_pooling2d"].inputs == ()
+
+
+def test_a_copy_made_unique_keeps_to_itself():
+    state = make_unique(two(), "block_1")
+    assert copies_of(state, "block_1") == ("block_1",)
+    after = edited(state, set_option(state, "conv2d_1", "filters", 5))
+    assert after.nodes["conv2d"].config["filters"] == 8
+    assert "no linked copies" in refusal(make_unique, state, "block_1").message
+
+
+def test_a_linked_block_never_stands_in_its_copy():
+    state = two()
+    assert "copy of itself" in refusal(move_to_level, state, ["block_1"], "block").message
+    outer = group(state, ["block_1", "flatten"], "outer")
+    assert "copy of itself" in refusal(move_to_level, outer, ["block_2"], "block").message
+    text = copy_text(state, ["block"])
+    assert "copy of itself" in refusal(paste, state, text, level="block_1").message
+
+
+def test_linked_blocks_inside_linked_blocks_follow_on_both_levels():
+    state = group(two(), ["block_1"], "outer")
+    state = duplicate(state, ["block_2"], linked=True)
+    inner = [n.id for n in state.nodes.values() if n.is_block and n.definition == "block"]
+    assert len(inner) == 3
+    conv = next(n.id for n in contents(state, inner[2]) if n.type_name == "Conv2D")
+    state = edited(state, set_option(state, conv, "filters", 3))
+    found = {n.config["filters"] for n in state.layers() if n.type_name == "Conv2D"}
+    assert found == {3}
+    state = edited(state, add_layer(state, "Flatten", after=conv))
+    assert sum(n.type_name == "Flatten" for n in state.layers()) == 4
+
+
+def test_shared_as_a_whole_there_is_one_set_of_weights():
+    copied = share_block(group(chain(), ["conv2d", "re_lu"]), "block")
+    state = copied.state
+    assert broken_rules(state) == ()
+    assert state.nodes["block"].model
+    assert state.nodes["block_1"].model
+    assert state.nodes["conv2d_1"].shares == "conv2d"
+    assert state.nodes["conv2d_1"].name == "conv2d"
+    state = edited(state, set_option(state, "conv2d_1", "filters", 3))
+    assert state.nodes["conv2d"].config["filters"] == 3
+    state = edited(state, add_layer(state, "Conv2D", after="conv2d_1"))
+    first, second = (
+        [n for n in contents(state, b) if n.is_layer][-1] for b in ("block", "block_1")
+    )
+    assert {first.shares, second.shares} == {"", first.shares or second.shares}
+    assert first.name == second.name
+    state = edited(state, delete(state, ["conv2d"]))
+    assert "conv2d_1" not in state.nodes
+    assert "input cannot" in refusal(share_block, group(chain(), ["input"]), "block").message
+
+
+def test_blocks_are_pasted_into_blocks_and_other_documents():
+    state = two()
+    text = copy_text(state, ["block"])
+    other = paste(DocumentState(), text)
+    assert broken_rules(other) == ()
+    assert names(other, "block") == ["conv2d", "re_lu"]
+    assert other.nodes["block"].definition == ""
+    assert copies_of(paste(state, text), "block") == ("block", "block_1", "block_2")
+    plain = copy_text(chain(), ["dense"])
+    inside = edited(state, paste(state, plain, level="block"))
+    assert sum(n.type_name == "Dense" for n in inside.layers()) == 3
+    alone = group(chain(), ["conv2d"])
+    assert copies_of(paste(alone, copy_text(alone, ["block"])), "block") == ("block",)
+    linked = paste(alone, copy_text(alone, ["block"]), linked=True)
+    assert copies_of(linked, "block") == ("block", "block_1")
+
+
+def test_a_port_is_copied_only_with_its_block():
+    state = two()
+    assert duplicate(state, [ports_in(state, "block")[0].id]).nodes == state.nodes
+
+
+@pytest.mark.parametrize("make", [two, lambda: group(two(), ["block_1"], "outer")])
+def test_drawings_with_blocks_survive_their_file(make):
+    state = make()
+    text = Document(state).project().text()
+    assert json.loads(text)["version"] == 2
+    again = Document.of_project(Project.from_json(json.loads(text)))
+    assert again.warnings == ()
+    assert again.state.nodes == state.nodes
+    assert list(again.state.nodes) == list(state.nodes)
+    assert again.project().text() == text
+
+
+def test_blocks_are_drawn_from_the_section_alone():
+    before = share_block(group(chain(), ["conv2d", "re_lu"], "twin"), "block").state
+    before = edited(before, rename_block(before, ports_in(before, "block")[0].id, "image"))
+    before = edited(before, connect(before, "input", ports_in(before, "block_1")[0].id))
+    before = add_layer(before, "Flatten", after=ports_out(before, "block_1")[0].id)
+    before = add_layer(before, "Concatenate")
+    before = connect(connect(before, "flatten_1", "concatenate"), "dense", "concatenate")
+    project = Document(before).project()
+    assert set(project.blocks) == {"twin", "twin_1"}
+    assert project.blocks["twin"].inputs[0].name == "image"
+    document = project.to_json()
+    del document["canvas"]
+    again = Document.of_project(Project.from_json(document))
+    assert again.warnings == ()
+    assert broken_rules(again.state) == ()
+    assert runs(again.state)[0] == runs(before)[0]
+    assert len(copies_of(again.state, "block")) == 2
+    assert [p.text for p in ports_in(again.state, "block")] == ["image"]
+    assert again.state.nodes["block"].model
+    assert {n.id for n in descendants(again.state, "block") if n.is_layer} == {"conv2d", "re_lu"}
+
+
+def test_copies_map_ids():
+    found = duplicate_mapped(group(chain(), ["conv2d"]), ["block"])
+    assert found.ids["conv2d"] == "conv2d_1"
