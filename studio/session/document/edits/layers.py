@@ -97,11 +97,12 @@ def rename(state: DocumentState, node_id: str, name: str) -> DocumentState:
     node = _layer(state, node_id)
     free = check_free_name(state, name, node_id)
     after = with_config(state, node_id, {**node.config.plain(), "name": free})
-    after = after.with_nodes(
+    followed = [
         found
         for each in after.layers()
         if (found := with_layers_renamed(each, {node.name: free})) is not each
-    )
+    ]
+    after = after.with_nodes(followed) if followed else after
     return with_layer_renamed(following_names(state, after), node.name, free)
 
 
