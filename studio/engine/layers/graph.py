@@ -33,17 +33,40 @@ class Node(NamedTuple):
     inputs: tuple[Port, ...]
 
 
+class NestedModel(NamedTuple):
+    """One call of a model that became part of a graph; its layers are ordinary nodes.
+
+    Attributes:
+        model: the same object for all calls of one model.
+        title: the model's name.
+        layers: ids of the nodes it brought, in its order, without those of models inside it.
+        inputs: name of each input, and what feeds it; None where nothing of that is in the graph.
+        outputs: name of each output, and the port it is; None likewise.
+        is_whole: whether all its layers are in the graph; what no output needs is left out.
+    """
+
+    model: object
+    title: str
+    layers: tuple[str, ...]
+    inputs: tuple[tuple[str, Port | None], ...]
+    outputs: tuple[tuple[str, Port | None], ...]
+    is_whole: bool = True
+
+
 class LayerGraph:
     """Nodes in the order they were added, and which of their outputs are the network's.
 
     Node ids are stable: random streams, provenance and saved canvases refer to them. Inputs are the
-    ``Input`` layers, in order. Nothing here needs a window, a device or the values of parameters.
+    ``Input`` layers, in order. ``nested`` tells by path (names from the outermost in, joined by
+    slashes) which nodes came from calls of other models; nothing that runs depends on it. Nothing
+    here needs a window, a device or the values of parameters.
     """
 
     def __init__(self, name: str = "model") -> None:
         self.name = name
         self.nodes: dict[str, Node] = {}
         self.outputs: tuple[Port, ...] = ()
+        self.nested: dict[str, NestedModel] = {}
 
     def add(self, layer: Layer, *inputs: Port | str, node_id: str = "") -> Port:
         """Add a layer fed by ``inputs`` (ports, or ids of nodes) and return its output.

@@ -4,17 +4,56 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GraphError
 from studio.engine.core.tensor import Shape, TensorType
-from studio.engine.layers.graph import LayerGraph, Port, checked_masks, checked_types
+from studio.engine.layers.graph import (
+    LayerGraph,
+    NestedModel,
+    Port,
+    checked_masks,
+    checked_types,
+    free_name,
+)
 from studio.engine.layers.inputs import Input as InputLayer
 from studio.engine.layers.layer import Layer
 
 _CREATED = itertools.count()
+
+MAX_PATH_NAME = 50
+"""Characters of a model's name that a path keeps; a number may follow."""
+
+
+class ModelUse:
+    """One call of a model on symbols; its layers are called one by one and remember it.
+
+    Attributes:
+        model: the same object for all calls of one model.
+        title: the model's name.
+        outer: the call of a model this one is part of.
+        inputs: name of each input, and what was given there.
+        outputs: name of each output, and what came out there.
+        size: how many layers it called, those of models inside it included.
+    """
+
+    __slots__ = ("inputs", "model", "outer", "outputs", "size", "title")
+
+    def __init__(self, model: object, title: str, outer: ModelUse | None = None) -> None:
+        self.model = model
+        self.title = title
+        self.outer = outer
+        self.inputs: tuple[tuple[str, Symbol | None], ...] = ()
+        self.outputs: tuple[tuple[str, Symbol | None], ...] = ()
+        self.size = 0
+
+    @property
+    def chain(self) -> list[ModelUse]:
+        """The calls it is part of, the outermost first, and itself."""
+        return [*(self.outer.chain if self.outer is not None else ()), self]
 
 
 class Call:
@@ -27,11 +66,14 @@ class Call:
         inputs: what feeds it.
         outputs: one symbol for each output of the layer.
         created: place in the order of all calls.
+        use: the call of a model that it is part of; None for a layer called by itself.
     """
 
-    __slots__ = ("created", "inputs", "layer", "outputs")
+    __slots__ = ("created", "inputs", "layer", "outputs", "use")
 
-    def __init__(self, layer: Layer, inputs: Sequence[Symbol] = ()) -> None:
+    def __init__(
+        self, layer: Layer, inputs: Sequence[Symbol] = (), use: ModelUse | None = None
+    ) -> None:
         given = [each.type for each in inputs]
         types = checked_types(layer, *given)
         masks = checked_masks(layer, given, [each.mask for each in inputs])
@@ -48,6 +90,9 @@ class Call:
             for index, (found, mask) in enumerate(zip_longest(types, masks[: len(types)]))
         )
         self.created = next(_CREATED)
+        self.use = use
+        for each in use.chain if use is not None else ():
+            each.size += 1
 
 
 class Symbol:
@@ -136,6 +181,7 @@ def graph_of(inputs: Sequence[Symbol], outputs: Sequence[Symbol], name: str) -> 
         nodes[call] = graph.add(call.layer, *map(port, call.inputs)).node
     graph.outputs = tuple(map(port, outputs))
     graph.check()
+    graph.nested = _nested(nodes)
     return graph
 
 
@@ -151,11 +197,62 @@ def replay(graph: LayerGraph, inputs: Sequence[Symbol]) -> tuple[Symbol, ...]:
         if wanted != symbol.type:
             raise GraphError(f"expected an input {wanted}, got {symbol.type}", who=graph.name)
         found[Port(node.id)] = symbol
+    whole = ModelUse(graph, graph.name)
+    inner: dict[str, ModelUse] = {}
+    for path, nested in graph.nested.items():
+        outer = inner.get(path.rpartition("/")[0], whole)
+        inner[path] = ModelUse(nested.model, nested.title, outer)
+    part_of = {node: inner[path] for path, each in graph.nested.items() for node in each.layers}
     for node in graph.order():
         if Port(node.id) not in found:
-            call = Call(node.layer, [found[port] for port in node.inputs])
+            given = [found[port] for port in node.inputs]
+            call = Call(node.layer, given, part_of.get(node.id, whole))
             found.update((Port(node.id, made.output), made) for made in call.outputs)
-    return tuple(found[port] for port in graph.outputs)
+    outputs = tuple(found[port] for port in graph.outputs)
+    whole.inputs = tuple((n.layer.name, s) for n, s in zip(entries, inputs, strict=True))
+    whole.outputs = tuple(zip(graph.output_names(), outputs, strict=True))
+    for path, nested in graph.nested.items():
+        inner[path].inputs = tuple((n, port and found.get(port)) for n, port in nested.inputs)
+        inner[path].outputs = tuple((n, port and found.get(port)) for n, port in nested.outputs)
+    return outputs
+
+
+def path_name(title: str) -> str:
+    """A model's name as part of a path: printable, without slashes, not too long."""
+    kept = "".join(c if c.isprintable() and c != "/" else "_" for c in title)
+    return kept[:MAX_PATH_NAME].strip() or "model"
+
+
+def _nested(nodes: Mapping[Call, str]) -> dict[str, NestedModel]:
+    """The calls of models that nodes came from, by path, outer ones first."""
+    paths: dict[ModelUse, str] = {}
+    layers: dict[ModelUse, list[str]] = {}
+    sizes: Counter[ModelUse] = Counter()
+    for call, node in nodes.items():
+        for use in call.use.chain if call.use is not None else ():
+            sizes[use] += 1
+            if use not in paths:
+                outer = "" if use.outer is None else f"{paths[use.outer]}/"
+                paths[use] = free_name(f"{outer}{path_name(use.title)}", paths.values())
+        if call.use is not None:
+            layers.setdefault(call.use, []).append(node)
+
+    def port(symbol: Symbol | None) -> Port | None:
+        if symbol is None or symbol.call not in nodes:
+            return None
+        return Port(nodes[symbol.call], symbol.output)
+
+    return {
+        path: NestedModel(
+            use.model,
+            use.title,
+            tuple(layers.get(use, ())),
+            tuple((name, port(symbol)) for name, symbol in use.inputs),
+            tuple((name, port(symbol)) for name, symbol in use.outputs),
+            sizes[use] == use.size,
+        )
+        for use, path in paths.items()
+    }
 
 
 def _reached(outputs: Sequence[Symbol]) -> list[Call]:

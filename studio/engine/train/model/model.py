@@ -53,6 +53,7 @@ from studio.engine.train.model.model_data import (
     weight_arrays,
 )
 from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.blocks import blocks_of, nested_of
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import latest_run
@@ -124,6 +125,7 @@ class Model:
         project = Project.load(path)
         made = cls.of_graph(project.graph, backend=backend, seed=project.training.seed)
         made.project = project
+        made.graph.nested = nested_of(project.blocks)
         task = Task.of_project(project)
         made._optimizer = project.training.optimizer
         if task.has_objective:
@@ -172,9 +174,15 @@ class Model:
         """Numbers the network saves: parameters and running statistics."""
         return summarize(self.graph).total
 
-    def summary(self, print_fn: Callable[[str], object] | None = None) -> str:
-        """The table of layers as text, handed to ``print_fn`` too where one is given."""
-        text = summarize(self.graph).text()
+    def summary(
+        self, print_fn: Callable[[str], object] | None = None, *, expand_nested: bool = True
+    ) -> str:
+        """The table of layers as text, handed to ``print_fn`` too where one is given.
+
+        Models called inside this one have a line of their own, with their layers indented below;
+        with ``expand_nested=False``, Keras' default, those layers are left out.
+        """
+        text = summarize(self.graph).text(expand_nested=expand_nested)
         if print_fn is not None:
             print_fn(text)
         return text
@@ -347,7 +355,7 @@ class Model:
             names = self.graph.output_names()
             chosen = objective_settings(names, self._losses, self._metrics, self._loss_weights)
             training = training.replace(optimizer=self._optimizer, seed=self.seed, **chosen)
-        made = self.project or Project(self.name, self.graph)
+        made = self.project or Project(self.name, self.graph, blocks=blocks_of(self.graph))
         made.training = training
         self.project = made
         made.save(target)

@@ -6,14 +6,15 @@ the graph and kept, so that a project changed without a window is drawn as befor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
 from studio.engine.core.errors import FormatError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Plain
-from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.layers.graph import LayerGraph, NestedModel, Port, free_name
+from studio.engine.layers.symbol import path_name
 
 BlockKind: TypeAlias = Literal["block", "model"]
 
@@ -95,6 +96,60 @@ def blocks_from_json(value: object, graph: LayerGraph) -> dict[str, Block]:
             if held.setdefault(layer, path) != path:
                 raise FormatError(f"{quoted(layer)} also stands in {held[layer]}", who=path)
     return found
+
+
+def blocks_of(graph: LayerGraph) -> dict[str, Block]:
+    """The nested models of a graph as blocks; copies of one model have the same definition.
+
+    A definition is stated only for models that are whole in the graph several times. Models nested
+    deeper than a file may hold are part of the last one that it can.
+    """
+    calls: dict[int, list[str]] = {}
+    for path, nested in graph.nested.items():
+        if nested.is_whole:
+            calls.setdefault(id(nested.model), []).append(path)
+    definitions: dict[str, str] = {}
+    for paths in calls.values():
+        if len(paths) > 1:
+            name = free_name(path_name(graph.nested[paths[0]].title), definitions.values())
+            definitions.update(dict.fromkeys(paths, name))
+    made: dict[str, Block] = {}
+    for path, nested in graph.nested.items():
+        names = path.split("/")
+        kept = "/".join(names[:MAX_BLOCK_DEPTH])
+        layers = tuple(node for node in nested.layers if node in graph.nodes)
+        if kept != path:
+            made[kept] = replace(made[kept], layers=(*made[kept].layers, *layers), definition="")
+            continue
+        made[path] = Block(
+            "model", definitions.get(path, ""), layers,
+            _named(nested.inputs), _named(nested.outputs),
+        )  # fmt: skip
+    return made if len(made) <= MAX_BLOCKS else {}
+
+
+def nested_of(blocks: Blocks) -> dict[str, NestedModel]:
+    """The nested models that blocks show; the other way round from `blocks_of`."""
+    models: dict[str, object] = {}
+    return {
+        path: NestedModel(
+            models.setdefault(block.definition or f"/{path}", object()),
+            block.definition or path.rpartition("/")[2],
+            block.layers,
+            tuple((port.name, port.source) for port in block.inputs),
+            tuple((port.name, port.source) for port in block.outputs),
+        )
+        for path, block in blocks.items()
+        if block.kind == "model"
+    }
+
+
+def _named(ports: Iterable[tuple[str, Port | None]]) -> tuple[BlockPort, ...]:
+    """Ports whose names a file may hold, no two alike."""
+    made: list[BlockPort] = []
+    for name, source in ports:
+        made.append(BlockPort(free_name(path_name(name), [p.name for p in made]), source))
+    return tuple(made)
 
 
 def check_block_name(name: object, who: str = "block") -> str:
