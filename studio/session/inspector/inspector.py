@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from studio.engine.core.options import Plain, number
 from studio.engine.core.signal import Signal
 from studio.engine.layers.catalog import layer_class
-from studio.engine.train.settings import MAX_LOSS_WEIGHT, TrainingSettings
+from studio.engine.train.settings import TrainingSettings
 from studio.session.compile.compilation import Compilation
 from studio.session.compile.selection import Selection, SelectionBus
 from studio.session.core import entities
@@ -284,8 +284,8 @@ class InspectorModel:
 _OF_ONE: tuple[OutputOption, ...] = ("loss", "metrics", "class_weights")
 
 _LOSS_WEIGHT = number(
-    "Factor of this output's loss in the total.", 1.0, low=-MAX_LOSS_WEIGHT, high=MAX_LOSS_WEIGHT,
-    label="Loss weight", effect="A larger one makes training fit this output better.",
+    "Factor of this output's loss in the total.", 1.0, label="Loss weight",
+    effect="A larger one makes training fit this output better.",
 ).named("loss_weights")  # fmt: skip
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from studio.engine.optim.metrics import metric_logged_as, metric_words
 from studio.session.core.held_out import SHARED_PART
+from studio.session.core.metric_names import metric_title, output_of, outputs_in, raised
 from studio.session.core.record_order import in_order, sortable
 from studio.session.runs.records import RunRecord
 
@@ -116,14 +117,29 @@ def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
     """
     trained: dict[str, None] = {}
     tested: dict[str, None] = {}
+    runs = tuple(runs)
     for run in runs:
         trained.update(dict.fromkeys(name for name in run.metrics if name != RATE))
         tested.update(dict.fromkeys(run.test))
+    outputs = tuple(
+        dict.fromkeys(output for run in runs for output in outputs_in(run.metrics or run.test))
+    )
+    shown = _shown_at_first(trained, outputs)
     # Validation first: a run that trains has it too.
-    columns = [(*_metric_order(name), 0, _metric(name)) for name in trained]
-    columns += [(*_metric_order(f"val_{name}"), 1, _test_metric(name)) for name in tested]
+    columns = [(*_metric_order(name), 0, _metric(name, outputs, shown)) for name in trained]
+    columns += [(*_metric_order(f"val_{name}"), 1, _test_metric(name, outputs)) for name in tested]
     measured = [column for *_, column in sorted(columns, key=lambda each: each[:-1])]
     return (*_BEFORE, *measured, *_AFTER)
+
+
+def _shown_at_first(names: Iterable[str], outputs: Sequence[str]) -> frozenset[str]:
+    """Metrics whose columns are there at first: one for each of several outputs."""
+    found = {"loss", "val_loss", "val_accuracy"}
+    for output in outputs:
+        own = [n for n in names if n.startswith("val_") and output_of(n, outputs) == output]
+        shares = [name for name in own if is_share(name)]
+        found.update((shares or own[:1])[:1])
+    return frozenset(found)
 
 
 def is_share(metric: str) -> bool:
@@ -140,43 +156,39 @@ def _metric_order(name: str) -> tuple[bool, bool, str]:
     return (name == plain, plain == "loss", plain)
 
 
-def metric_title(metric: str) -> str:
-    """What a metric is called: ``Learning rate``, ``Val AUC``."""
-    return _raised(metric_words(metric))
-
-
-def _raised(words: str) -> str:
-    """With a capital in front."""
-    return words[:1].upper() + words[1:]
-
-
 def _short(words: str) -> str:
     """A heading no wider than the numbers under it."""
     return words.replace("accuracy", "acc.")
 
 
-def _metric(name: str) -> RunColumn:
-    plain = metric_words(name.removeprefix("val_"))
-    short = _short(plain)
+def _heading(words: str, name: str, outputs: Sequence[str]) -> str:
+    """A short heading of a metric: ``Val. acc.``, of an output ``kind: val. acc.``."""
+    output = output_of(name, outputs)
+    short = _short(metric_words(name.removeprefix(f"{output}_") if output else name))
+    if not output:
+        return f"{words} {short}" if words else raised(short)
+    return f"{output}: {words.lower()} {short}" if words else f"{output}: {short}"
+
+
+def _metric(name: str, outputs: Sequence[str], shown: Collection[str]) -> RunColumn:
+    plain = name.removeprefix("val_")
     kind: Kind = "share" if is_share(name) else "number"
-    shown = name in ("loss", "val_loss", "val_accuracy")
-    tip = f"{_raised(plain)} of the last epoch"
-    if not name.startswith("val_"):
+    tip = f"{metric_title(plain, outputs)} of the last epoch"
+    if plain == name:
         return RunColumn(
-            f"metric.{name}", _raised(short), kind, lambda run: run.metrics.get(name),
-            f"{tip}, training part.", shown,
+            f"metric.{name}", _heading("", plain, outputs), kind,
+            lambda run: run.metrics.get(name), f"{tip}, training part.", name in shown,
         )  # fmt: skip
     return RunColumn(
-        f"metric.{name}", f"Val. {short}", kind, lambda run: run.metrics.get(name),
-        f"{tip}, validation part.", shown, _shared,
+        f"metric.{name}", _heading("Val.", plain, outputs), kind,
+        lambda run: run.metrics.get(name), f"{tip}, validation part.", name in shown, _shared,
     )  # fmt: skip
 
 
-def _test_metric(name: str) -> RunColumn:
-    plain = metric_words(name)
+def _test_metric(name: str, outputs: Sequence[str]) -> RunColumn:
     return RunColumn(
-        f"test.{name}", f"Test {_short(plain)}", "share" if is_share(name) else "number",
-        lambda run: run.test.get(name), f"{_raised(plain)} on the test part.",
+        f"test.{name}", _heading("Test", name, outputs), "share" if is_share(name) else "number",
+        lambda run: run.test.get(name), f"{metric_title(name, outputs)} on the test part.",
         shown=name != "loss", note=_shared,
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ import numpy as np
 from studio.engine.core.signal import Signal
 from studio.engine.train.runs.step_log import RATE
 from studio.session.core.held_out import SHARED_PART
+from studio.session.core.metric_names import by_output, outputs_in
 from studio.session.plots.axes import AXES, Axis
 from studio.session.plots.curves import Part, RunCurves, Segment
 from studio.session.plots.scale import ValueScale
@@ -192,13 +193,22 @@ class CurvesDisplay:
 
     @property
     def plots(self) -> tuple[str, ...]:
-        """Metrics that have a plot: those pinned, then the loss; the learning rate last."""
+        """Metrics that have a plot: those pinned, then the loss; the learning rate last.
+
+        Those of one output of several stand together.
+        """
         found: dict[str, None] = {}
         for _, curves in self.runs:
             found.update(dict.fromkeys(curves.plots))
-        named = [name for name in found if name not in ("loss", RATE)]
+        named = by_output((n for n in found if n not in ("loss", RATE)), self.outputs)
         usual = [name for name in ("loss", *named, RATE) if name in found]
         return tuple(sorted(usual, key=lambda name: name not in self.pinned))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Outputs with plots of their own, of the runs that have several."""
+        found = (output for _, curves in self.runs for output in outputs_in(curves.plots))
+        return tuple(dict.fromkeys(found))
 
     def entries(self, metric: str = "") -> tuple[Entry, ...]:
         """The legend: of one plot, or of all."""

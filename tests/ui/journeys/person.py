@@ -198,6 +198,8 @@ class Person:
         popup.scrollTo(box.model().index(place, 0))
         area = popup.visualRect(box.model().index(place, 0))
         self.click(popup.viewport(), QPoint(area.left() + 8, area.center().y()))
+        # A popup that still closes would take the next click.
+        self.until(lambda: not popup.isVisible())
 
     def point_at_canvas(self) -> None:
         """Put the focus on the empty canvas by a click, and the pointer with it."""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QWidget
 
 from studio.session.document.edits.sections import set_training
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.ui.panes.plots.pane import PlotsPane
+from studio.ui.panes.runs.run_table import RunTable
 from studio.widgets.forms.number_editors import NumberField
 from tests.session.two_outputs import save_two_outputs
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.test_counted_metrics import reach
 
 WAIT = 60_000
+TITLES = ("Loss", "kind: loss", "kind: accuracy", "age: loss", "age: mean squared error",
+          "Learning rate")  # fmt: skip
 
 
 def test_two_outputs_are_set_up_trained_and_seen(person: Person, tmp_path: Path) -> None:
@@ -52,6 +56,14 @@ def test_two_outputs_are_set_up_trained_and_seen(person: Person, tmp_path: Path)
     numbers = {"loss", "kind_loss", "kind_accuracy", "age_loss", "age_mean_squared_error"}
     told = numbers | {f"val_{name}" for name in numbers}
     person.until(lambda: any(told <= run.metrics.keys() for run in studio.runs.runs), WAIT)
-    person.click(*person.until(lambda: person.tab("Plots"), WAIT))
+    person.press("Ctrl+2")
     plots = person.until(lambda: person.sees(PlotsPane), WAIT)
-    assert plots
+    titles = ["Plot of " + each for each in TITLES]
+    person.until(lambda: [each.accessibleName() for each in plots.plots] == titles, WAIT)
+    table = person.until(lambda: person.sees(RunTable), WAIT)
+    heads = [
+        table.entries.headerData(place, Qt.Orientation.Horizontal)
+        for place in range(len(table.entries.columns))
+        if not table.isColumnHidden(place)
+    ]
+    assert {"kind: val. acc.", "age: val. loss"} <= set(heads)

@@ -10,8 +10,9 @@ from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QFocusEvent, QFontMetricsF, QPainter, QPixmap
 from PySide6.QtWidgets import QGraphicsRectItem, QLabel, QSizePolicy, QWidget
 
+from studio.session.core.metric_names import metric_title
 from studio.session.plots.scale import Tick, place_text, place_ticks
-from studio.session.runs.columns import is_share, metric_title
+from studio.session.runs.columns import is_share
 from studio.session.runs.curves_display import Content, CurvesDisplay, Drawn, Stroke
 from studio.ui.panes.plots import strokes
 from studio.ui.panes.plots.axes import (
@@ -60,7 +61,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self.metric_name = metric
         self._display = display
         self.setObjectName(f"plot.{metric}")
-        self.setAccessibleName(f"Plot of {metric_title(metric)}")
+        self.setAccessibleName(f"Plot of {metric_title(metric, display.outputs)}")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFrameShape(self.Shape.NoFrame)
@@ -272,7 +273,8 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
 
     def _show_title(self) -> None:
         """The metric, and whether an average of it is what ends in a number."""
-        title, faint = metric_title(self.metric_name), theme.colour("text3").name()
+        title = metric_title(self.metric_name, self._display.outputs)
+        faint = theme.colour("text3").name()
         if self._content is not None and any(d.recorded is not None for d in self._content.drawn):
             title += f' <span style="color:{faint}">smoothed</span>'
         if title != self._title.text():

@@ -19,8 +19,9 @@ from PySide6.QtWidgets import (
 )
 
 from studio.session.core.held_out import SHARED_PART
+from studio.session.core.metric_names import metric_title
 from studio.session.evaluation.results import PARTS
-from studio.session.runs.columns import is_share, metric_title
+from studio.session.runs.columns import is_share
 from studio.session.studio import Studio
 from studio.ui.panes.testing.ask_view import AskView
 from studio.ui.panes.testing.evidence_view import MatrixPanel, SamplesPanel

@@ -1,0 +1,53 @@
+"""Names of logged metrics: which output they are of, and how text writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from studio.engine.optim.metrics import metric_words
+
+_LOSS = "_loss"
+_VALIDATION = "val_"
+
+
+def outputs_in(names: Iterable[str]) -> tuple[str, ...]:
+    """Outputs that have numbers of their own in a log, in its order; none where there is only one.
+
+    A training of several outputs logs the loss of each, as ``kind_loss``.
+    """
+    plain = dict.fromkeys(name.removeprefix(_VALIDATION) for name in names)
+    found = tuple(name.removesuffix(_LOSS) for name in plain if name.endswith(_LOSS))
+    return found if len(found) > 1 else ()
+
+
+def output_of(name: str, outputs: Sequence[str]) -> str:
+    """The output a logged name is of; empty for the total and for what is of no output."""
+    plain = name.removeprefix(_VALIDATION)
+    found = [output for output in outputs if plain.startswith(f"{output}_")]
+    return max(found, key=len, default="")
+
+
+def by_output(names: Iterable[str], outputs: Sequence[str]) -> tuple[str, ...]:
+    """The same names, those of no output first, then those of each output together."""
+    place = {"": -1, **{output: number for number, output in enumerate(outputs)}}
+    return tuple(sorted(names, key=lambda name: place[output_of(name, outputs)]))
+
+
+def metric_title(metric: str, outputs: Sequence[str] = ()) -> str:
+    """What a metric is called: ``Learning rate``, ``Val AUC``, and of an output ``kind: loss``.
+
+    Args:
+        metric: its logged name.
+        outputs: the outputs in the same log, see `outputs_in`.
+    """
+    output = output_of(metric, outputs)
+    if not output:
+        return raised(metric_words(metric))
+    part = "val " if metric.startswith(_VALIDATION) else ""
+    plain = metric.removeprefix(_VALIDATION).removeprefix(f"{output}_")
+    return f"{output}: {part}{metric_words(plain)}"
+
+
+def raised(words: str) -> str:
+    """With a capital in front."""
+    return words[:1].upper() + words[1:]
