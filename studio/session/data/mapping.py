@@ -22,6 +22,9 @@ from studio.session.document.state import DocumentState
 
 Side: TypeAlias = Literal["inputs", "targets"]
 
+_MASKS = ("mask", "masks", "label", "labels", "annotation", "annotations", "segmentation",
+          "segmentations", "target", "targets")  # fmt: skip
+
 SIDES: tuple[Side, ...] = ("inputs", "targets")
 
 
@@ -145,11 +148,14 @@ def mapped_by_name(
 
     A part goes to the input or output of its name, in whichever case. An input without one gets the
     only part left that has its shape; an only output without one gets the only part left. Columns
-    also go to what their names begin with, as ``left_1`` and ``left_2`` to ``left``.
+    also go to what their names begin with, as ``left_1`` and ``left_2`` to ``left``; a folder of
+    pictures to an only input, one of masks to an only output.
     """
     made: dict[str, Plain] = {**reference, "inputs": {}, "targets": {}}
     if reference.get("source") == "columns":
         return _columns_by_name(made, parts, ends)
+    if reference.get("source") == "folders":
+        return _folders_by_name(made, parts, ends)
     left = {part.key: part for part in parts}
     waiting = []
     for end in ends:
@@ -187,6 +193,40 @@ def _columns_by_name(
         if fits:
             end = max(fits, key=lambda each: len(each.name))
             made = with_use(made, part, end.side, end.name, used=True)
+    return made
+
+
+def is_mask_folder(name: str) -> bool:
+    """Whether a folder is called like one of masks."""
+    return name.casefold() in _MASKS
+
+
+def _folders_by_name(
+    reference: dict[str, Plain], parts: Sequence[SourcePart], ends: Ends
+) -> dict[str, Plain]:
+    """Folders to the ends of their names; others by what they hold, where there is one of a kind.
+
+    Without an input or output of its own a folder keeps its name, so that the data can be read
+    before the network is built.
+    """
+    made = reference
+    sides: tuple[tuple[Side, bool], ...] = (("inputs", False), ("targets", True))
+    for side, of_masks in sides:
+        names = [end.name for end in ends if end.side == side]
+        left = [part for part in parts if is_mask_folder(part.key) == of_masks]
+        waiting = []
+        for name in names:
+            found = _only(p for p in left if p.key.casefold() == name.casefold())
+            if found is None:
+                waiting.append(name)
+            else:
+                left.remove(found)
+                made = with_use(made, found, side, name, used=True)
+        if len(waiting) == 1 and len(left) == 1:
+            made = with_use(made, left[0], side, waiting[0], used=True)
+        elif not names:
+            for part in left:
+                made = with_use(made, part, side, part.key, used=True)
     return made
 
 

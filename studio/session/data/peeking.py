@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,18 @@ from studio.engine.core.options import Plain
 from studio.engine.train.data.arrays.array_files import open_npz
 from studio.engine.train.data.arrays.named_arrays import input_shape
 from studio.engine.train.data.csv.rows import parse_delimiter
+from studio.engine.train.data.images.decode import IMAGE_SUFFIXES
+from studio.engine.train.data.images.folder import class_folders, walk
 from studio.engine.train.data.named_parts import MAX_ARRAYS
 from studio.engine.train.data.source_files import resolve_source
 from studio.session.data.columns import peek_table
-from studio.session.data.mapping import SourcePart
+from studio.session.data.mapping import SourcePart, is_mask_folder
 from studio.session.data.sources import default_normalization
 
 _ARCHIVES = ("npz", "arrays")
 _TABLES = ("csv", "columns")
+_LOOKED_AT = 20_000
+"""Files of a folder that are looked at before it is read."""
 
 
 def has_parts(reference: Mapping[str, object]) -> bool:
@@ -40,6 +45,8 @@ def by_name_source(reference: Mapping[str, object]) -> dict[str, Plain] | None:
             if isinstance(given, bool | str):
                 made[option] = given
         return made
+    if reference.get("source") == "folders":
+        return {"source": "folders", "path": path}
     return None
 
 
@@ -55,6 +62,8 @@ def parts_of_source(reference: Mapping[str, object], folder: Path) -> tuple[Sour
     path = resolve_source(folder, str(source["path"]))
     if source["source"] == "columns":
         return column_parts(path, source)
+    if source["source"] == "folders":
+        return folder_parts(path)
     return array_parts(path)
 
 
@@ -83,6 +92,37 @@ def column_parts(path: Path, reference: Mapping[str, object]) -> tuple[SourcePar
         )
         for column in table.columns
     )
+
+
+def folder_parts(path: Path) -> tuple[SourcePart, ...]:
+    """The folders of pictures in a folder; raises what reading it raises."""
+    parts = []
+    for name in class_folders(path)[:MAX_ARRAYS]:
+        names = picture_names(path / name)
+        if names:
+            count = f"{len(names):,} picture{'' if len(names) == 1 else 's'}"
+            parts.append(SourcePart(name, count, None, "unit", f"{count}, such as {min(names)}"))
+    return tuple(parts)
+
+
+def are_pairs(path: Path) -> bool:
+    """Whether a folder holds pictures and masks: folders called so, with equal file names."""
+    folders = class_folders(path)
+    masks = [name for name in folders if is_mask_folder(name)]
+    if not masks or len(masks) == len(folders):
+        return False
+    found = {name: picture_names(path / name) for name in folders}
+    first = next(found[name] for name in folders if name not in masks)
+    return bool(first) and any(found[name] & first for name in masks)
+
+
+def picture_names(folder: Path) -> set[str]:
+    """Names of the pictures in a folder without their endings, at any depth."""
+    return {
+        each.relative_to(folder).with_suffix("").as_posix()
+        for each in islice(walk(folder), _LOOKED_AT)
+        if each.suffix.lower() in IMAGE_SUFFIXES and not each.name.startswith(".")
+    }
 
 
 def _array(key: str, shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> SourcePart:

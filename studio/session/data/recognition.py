@@ -19,7 +19,7 @@ from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
 from studio.engine.train.data.source_files import open_regular
 from studio.session.data.columns import ColumnPeek, TablePeek, peek_table
 from studio.session.data.mapping import Ends, is_several, mapped_by_name, missing_ends, uses_of
-from studio.session.data.peeking import by_name_source, parts_of_source
+from studio.session.data.peeking import are_pairs, by_name_source, parts_of_source
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
 _IDX_TYPES = frozenset(b"\x08\x09\x0b\x0c\x0d\x0e")
@@ -66,7 +66,7 @@ def recognise(path: Path, base: Path | None = None, ends: Ends = ()) -> Recognis
 def _by_name(found: Recognised, base: Path | None, ends: Ends) -> Recognised:
     """What was recognised, with a mapping by name where the network has several ends."""
     source = by_name_source(found.reference)
-    if source is None or not is_several(ends):
+    if source is None or not (is_several(ends) or found.reference["source"] == "folders"):
         return found
     try:
         parts = parts_of_source(source, base or Path())
@@ -316,6 +316,9 @@ def _folder(path: Path, base: Path | None, depth: int) -> Recognised:
         return Recognised({"source": "idx", "path": stored_path(path, base)}, "IDX files")
     folders = class_folders(path)
     files = [name for name in names if not (path / name).is_dir()]
+    if are_pairs(path):
+        reference: dict[str, Plain] = {"source": "folders", "path": stored_path(path, base)}
+        return Recognised(reference, "pictures and masks")
     if len(folders) >= 2:
         return Recognised({"source": "images", "path": stored_path(path, base)}, "folder of images")
     arrays = [name for name in files if name.endswith(".npy")]

@@ -224,6 +224,17 @@ FORMS: dict[str, SourceForm] = {
             ),
         ),
         SourceForm(
+            "folders", "Pictures and masks", "file",
+            "A folder of pictures for each input, and of masks for each output.",
+            named(
+                size=integers("Height and width of every sample; by default the most "
+                              "common size.",
+                              (), low=1),
+                color_mode=choice("Colour of the samples; automatic: grey if all images are.",
+                                  AUTO, "grayscale", "rgb", label="Colour"),
+            ),
+        ),
+        SourceForm(
             "idx", "IDX files", "file", "The file format of MNIST.",
             named(class_names=class_names_option(_NUMBERED)),
         ),

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from studio.engine.core.errors import StudioError
 from studio.session.data.mapping import ends_of, mapped, mapped_by_name, missing_ends
 from studio.session.data.peeking import array_parts
-from studio.session.document.edits.layers import rename
+from studio.session.data.samples import SampleBrowser
+from studio.session.document.edits.layers import rename, set_option
 from studio.session.document.edits.sections import data_of
 from studio.session.document.state import DocumentState
 from tests.session.data.test_model import DataDesk
@@ -264,3 +266,71 @@ def test_columns_of_a_table_go_to_what_their_names_begin_with(
     desk.settle()
     assert mapped(desk.data.data, "inputs")["left"] == ("left_1", "left_2", "left_3")
     assert desk.data.columns == (), "the editor of one label column is for other tables"
+
+
+def write_pairs(folder: Path, masks: str = "masks", count: int = 20) -> Path:
+    """Pictures of 8 by 8 with masks of two classes: what is brighter than the middle."""
+    rng = np.random.default_rng(0)
+    for name in ("images", masks):
+        (folder / name).mkdir(parents=True)
+    for place in range(count):
+        pixels = rng.integers(0, 256, (8, 8), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / "images" / f"{place}.png")
+        Image.fromarray((pixels > 127).astype(np.uint8)).save(folder / masks / f"{place}.png")
+    return folder
+
+
+def segmentation() -> DocumentState:
+    """A picture of 8 by 8 to a class at each pixel."""
+    return graph(
+        ("picture", "Input", "", {"shape": [8, 8, 1]}),
+        ("inner", "Conv2D", "picture", {"filters": 4, "kernel_size": [1, 1]}),
+        ("classes", "Conv2D", "inner",
+         {"filters": 2, "kernel_size": [1, 1], "activation": "softmax"}),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("masks", ["masks", "Labels"])
+def test_pictures_and_masks_are_known_and_mapped(
+    desk: DataDesk, tmp_path: Path, masks: str
+) -> None:
+    desk.document.apply("network", segmentation())
+    desk.data.attach_path(write_pairs(tmp_path / "cells", masks))
+    desk.settle()
+    assert (desk.data.status, desk.data.data["source"]) == ("ready", "folders")
+    assert desk.data.data["inputs"] == {"picture": {"folder": "images", "normalization": "unit"}}
+    assert desk.data.data["targets"] == {"classes": masks}
+    assert not problems(desk)
+    assert [part.about for part in desk.data.parts] == ["20 pictures", "20 pictures"]
+    summary = desk.data.summary
+    assert summary is not None
+    assert [len(part) for part in summary.parts] == [16, 4]
+    sample = SampleBrowser(summary.training)[0]
+    assert (sample.label, sample.klass) == ("", -1)
+
+
+def test_masks_need_an_output_of_their_size(desk: DataDesk, tmp_path: Path) -> None:
+    state = segmentation()
+    desk.document.apply("network", set_option(state, "inner", "strides", [2, 2]))
+    desk.data.attach_path(write_pairs(tmp_path / "cells"))
+    desk.settle()
+    (found,) = desk.document.report.problems
+    assert (found.id, found.node) == ("output.rank", "classes")
+    assert "expected [8,8,2] for 2 classes at each position" in found.message
+
+
+def test_pictures_and_masks_without_a_network_keep_their_names(
+    desk: DataDesk, tmp_path: Path
+) -> None:
+    desk.data.attach_path(write_pairs(tmp_path / "cells"))
+    desk.settle()
+    assert desk.data.status == "ready"
+    assert mapped(desk.data.data, "inputs") == {"images": ("images",)}
+    assert mapped(desk.data.data, "targets") == {"masks": ("masks",)}
+
+
+def test_two_classes_called_otherwise_stay_classes(desk: DataDesk, tmp_path: Path) -> None:
+    write_pairs(tmp_path / "pets", "cat")
+    desk.data.attach_path(tmp_path / "pets")
+    desk.settle()
+    assert desk.data.data["source"] == "images"

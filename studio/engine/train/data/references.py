@@ -19,6 +19,7 @@ from studio.engine.train.data.csv.rows import parse_delimiter
 from studio.engine.train.data.csv.table import Column, CsvOptions, load_csv
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.images.folder import ColorMode, FolderOptions, load_image_folder
+from studio.engine.train.data.images.named_folders import load_named_folders, named_folder
 from studio.engine.train.data.labels import Task, parse_task
 from studio.engine.train.data.named_parts import MAX_ARRAYS, named_array
 from studio.engine.train.data.source_files import resolve_source
@@ -36,6 +37,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "npz": ("path", "x", "y", "task", "class_names", "x_key", "y_key", "range"),
     "arrays": ("path", "inputs", "targets", "weights"),
     "columns": ("path", "inputs", "targets", "header", "delimiter"),
+    "folders": ("path", "inputs", "targets", "size", "color_mode"),
     "images": ("path", "size", "color_mode", "class_names"),
     "idx": ("path", "images", "labels", "class_names"),
 }
@@ -282,15 +284,24 @@ def _open_columns(options: ReferenceOptions) -> Dataset:
 
 
 def _open_images(options: ReferenceOptions) -> Dataset:
+    return load_image_folder(options.path("path"), _folder_options(options))
+
+
+def _open_folders(options: ReferenceOptions) -> Dataset:
+    inputs = [named_folder(name, given, True) for name, given in options.table("inputs")]
+    targets = [named_folder(name, given, False) for name, given in options.table("targets")]
+    return load_named_folders(options.path("path"), inputs, targets, _folder_options(options))
+
+
+def _folder_options(options: ReferenceOptions) -> FolderOptions:
     size = options.sizes("size")
     if size and len(size) != 2:
         raise options.refuse("size", "a height and a width")
-    folder_options = FolderOptions(
+    return FolderOptions(
         size=(size[0], size[1]) if size else None,
         color_mode=cast(ColorMode, options.choice("color_mode", get_args(ColorMode))),
         class_names=options.texts("class_names"),
     )
-    return load_image_folder(options.path("path"), folder_options)
 
 
 def _open_idx(options: ReferenceOptions) -> Dataset:
@@ -311,6 +322,7 @@ _OPENERS: dict[str, Callable[[ReferenceOptions], Dataset]] = {
     "npz": _open_npz,
     "arrays": _open_arrays,
     "columns": _open_columns,
+    "folders": _open_folders,
     "images": _open_images,
     "idx": _open_idx,
 }

@@ -17,7 +17,7 @@ from studio.engine.train.data.references import OPTIONS, open_dataset
 OWN_FIELDS = ("augment", "normalization", "split_seed", "test_fraction")
 MAX_AUGMENTATIONS = 16
 
-BY_NAME: Mapping[str, str] = {"arrays": "array", "columns": "columns"}
+BY_NAME: Mapping[str, str] = {"arrays": "array", "columns": "columns", "folders": "folder"}
 """Sources with a part for each input and output by name, and what an entry calls that part."""
 
 

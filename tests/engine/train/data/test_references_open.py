@@ -22,6 +22,11 @@ def folder(tmp_path: Path) -> Path:
     for name in ("cat", "dog"):
         (base / "pets" / name).mkdir(parents=True)
         Image.fromarray(np.zeros((4, 4), np.uint8)).save(base / "pets" / name / "1.png")
+    for name in ("images", "masks"):
+        (base / "cells" / name).mkdir(parents=True)
+        for place in range(2):
+            pixels = np.full((4, 4), place, np.uint8)
+            Image.fromarray(pixels).save(base / "cells" / name / f"{place}.png")
     (base / "train-images.idx").write_bytes(b"\0\0\x08\x03" + b"\0\0\0\x02" * 3 + bytes(8))
     (base / "train-labels.idx").write_bytes(b"\0\0\x08\x01\0\0\0\x02\0\x01")
     return base
@@ -48,6 +53,16 @@ def folder(tmp_path: Path) -> Path:
             {"source": "columns", "path": "t.csv", "inputs": {"i": "a"}, "targets": {"k": "kind"}},
             (2, 1),
         ),
+        (
+            {
+                "source": "folders",
+                "path": "cells",
+                "inputs": {"i": "images"},
+                "targets": {"m": "masks"},
+                "size": [2, 2],
+            },
+            (2, 2, 2, 1),
+        ),
         ({"source": "images", "path": "pets", "size": [2, 3]}, (2, 2, 3, 1)),
         ({"source": "images", "path": "pets", "color_mode": "rgb"}, (2, 4, 4, 3)),
         ({"source": "idx", "path": "."}, (2, 2, 2, 1)),
@@ -68,6 +83,7 @@ def test_every_source_is_tested_above() -> None:
         "csv",
         "arrays",
         "columns",
+        "folders",
         "npz",
         "images",
         "idx",

@@ -27,6 +27,7 @@ Pixels: TypeAlias = npt.NDArray[np.uint8]
 Channels: TypeAlias = Literal[1, 3]
 
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF")
+_MASK_MODES = ("1", "L", "P", "I", "I;16", "I;16L", "I;16B", "I;16N")
 _GREY_MODES = ("1", "L", "LA", "La", "I", "F", "I;16", "I;16L", "I;16B", "I;16N")
 
 
@@ -115,6 +116,54 @@ def decode_image(
             flat = flat.resize((size[1], size[0]), Image.Resampling.BILINEAR)
         pixels = np.asarray(flat, dtype=np.uint8)
         return pixels.reshape(flat.height, flat.width, channels)
+
+
+def decode_mask(
+    path: Path, size: tuple[int, int], who: str = "", limits: DataLimits = DEFAULT_LIMITS
+) -> npt.NDArray[np.int32]:
+    """The pixels of a mask as class numbers, int32 [height, width].
+
+    A palette's indices, grey levels, or 0 and 1 of a picture of two colours; a mask of another size
+    takes the nearest pixel. Colours that are all grey count as grey levels.
+
+    Args:
+        path: the file.
+        size: height and width.
+        who: name for messages.
+        limits: caps; also on the number of classes.
+
+    Raises:
+        DataError: it is no image, is damaged or too large, or its pixels are colours.
+    """
+    name = who or path.name
+    with _opened(path, name, limits) as image:
+        image.load()
+        upright = ImageOps.exif_transpose(image)
+        if upright.mode not in _MASK_MODES:
+            upright = _grey_of(upright, name)
+        if (upright.height, upright.width) != size:
+            upright = upright.resize((size[1], size[0]), Image.Resampling.NEAREST)
+        numbers = np.asarray(upright).astype(np.int64).reshape(size)
+    if numbers.min() < 0 or numbers.max() >= limits.classes:
+        raise DataError(
+            f"a mask holds class numbers from 0 to {limits.classes - 1}: got "
+            f"{numbers.min()} to {numbers.max()}",
+            who=name,
+        )
+    return numbers.astype(np.int32)
+
+
+def _grey_of(image: Image.Image, who: str) -> Image.Image:
+    """A picture in colour whose pixels are all grey, as grey; DataError for another."""
+    if image.mode in ("RGB", "RGBA", "LA"):
+        channels = np.asarray(image.convert("RGB"))
+        if (channels == channels[..., :1]).all():
+            return Image.fromarray(np.ascontiguousarray(channels[..., 0]))
+    raise DataError(
+        f"a mask holds a class number at each pixel, this picture holds colours ({image.mode})",
+        who=who,
+        hint="save masks as grey PNG, or with a palette",
+    )
 
 
 def _flatten(image: Image.Image) -> Image.Image:

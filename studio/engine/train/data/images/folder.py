@@ -165,16 +165,15 @@ def _find_images(root: Path, class_names: tuple[str, ...], limits: DataLimits) -
             who=root.name,
         )
     found = _Found(root, class_names or tuple(present), [], [])
-    resolved = root.resolve()
     for index, name in enumerate(found.class_names):
         before = len(found.files)
         if name in present:
-            _check_inside(root / name, resolved, found)
-            for path in _walk(root / name):
+            refuse_links_outside(root / name, root)
+            for path in walk(root / name):
                 if path.suffix.lower() not in IMAGE_SUFFIXES or path.name.startswith("."):
                     found.skipped += 1
                     continue
-                _check_inside(path, resolved, found)
+                refuse_links_outside(path, root)
                 found.files.append(path)
                 found.labels.append(index)
                 if len(found.files) > limits.images:
@@ -204,11 +203,11 @@ def _without_images(root: Path, missing: str, present: list[str]) -> DataError:
 
 def _holds_images(folder: Path) -> bool:
     """Whether there are any; in a folder of very many other files they are not looked for long."""
-    looked_at = islice(_walk(folder), _LOOKED_AT)
+    looked_at = islice(walk(folder), _LOOKED_AT)
     return any(p.suffix.lower() in IMAGE_SUFFIXES and p.name[0] != "." for p in looked_at)
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def walk(folder: Path) -> Iterator[Path]:
     """Files at any depth in sorted order; links to folders further down are not followed."""
     for current, folders, files in os.walk(folder):
         folders[:] = sorted(
@@ -231,10 +230,11 @@ def _is_runs(folder: Path) -> bool:
     return False
 
 
-def _check_inside(path: Path, resolved_root: Path, found: _Found) -> None:
-    if path.is_symlink() and not path.resolve().is_relative_to(resolved_root):
+def refuse_links_outside(path: Path, root: Path) -> None:
+    """DataError for a link that leaves the folder ``root``, which the path is in."""
+    if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
         raise DataError(
             "this is a link that leaves the folder, which is not followed",
-            who=found.name_of(path),
+            who=f"{root.name}/{path.relative_to(root).as_posix()}",
             hint="copy the file into the folder",
         )
