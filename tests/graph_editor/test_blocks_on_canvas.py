@@ -8,11 +8,13 @@ import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.panes.outline import OutlinePane
 from studio.session.core import entities
+from studio.session.document.cards.lines import TIMES
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.blocks import group, ungroup
 from studio.session.document.edits.layers import set_option
@@ -21,7 +23,7 @@ from studio.session.document.finding.minimap import graph_map
 from studio.session.document.finding.outline import accessible_text
 from studio.session.document.levels import contents, ports_in, ports_out
 from studio.session.document.state import DocumentState, Wire
-from tests.graph_editor.hands import CTRL, LEFT, SHIFT, Hands
+from tests.graph_editor.hands import CTRL, LEFT, RIGHT, SHIFT, Hands
 from tests.graph_editor.test_panes_beside_the_canvas import carried
 from tests.graph_editor.text_fields import K
 from tests.session.document.networks import chain, residual
@@ -371,3 +373,95 @@ def test_blocks_are_spoken_of(stem: Hands):
     assert spoken.text(QAccessible.Text.Name) == "Inside of block stem, 4 items"
     names = [spoken.child(row).text(QAccessible.Text.Name) for row in range(spoken.childCount())]
     assert names[0] == "Input conv2d, carries 8 by 8 by 4, in block stem"
+
+
+def test_a_linked_copy_follows_until_it_is_unlinked(inside: Hands):
+    inside.key(K.Key_Escape)
+    inside.key(K.Key_D, CTRL | SHIFT)
+    (copy,) = inside.selected
+    assert inside.steps == 1
+    graph = inside.canvas.graph
+    assert graph.nodes["block"].card.subtitle == f"2 layers, linked {TIMES}2"
+    assert graph.nodes[copy].card.subtitle == f"2 layers, linked {TIMES}2"
+    inside.key(K.Key_Return)
+    (first, *_rest) = [n.id for n in contents(inside.state, copy) if n.is_layer]
+    inside.document.apply("Filters", set_option(inside.state, first, "filters", 7))
+    assert inside.state.nodes["conv2d"].config["filters"] == 7
+    inside.key(K.Key_Escape)
+    inside.key(K.Key_U, CTRL)
+    assert graph.nodes["block"].card.subtitle == "2 layers"
+    inside.document.apply("Filters", set_option(inside.state, first, "filters", 9))
+    assert inside.state.nodes["conv2d"].config["filters"] == 7
+    assert broken_rules(inside.state) == ()
+
+
+def test_a_block_is_used_again_with_the_same_weights(inside: Hands):
+    inside.key(K.Key_Escape)
+    inside.studio.actions.trigger("graph.share_block")
+    (copy,) = inside.selected
+    layers = [n for n in contents(inside.state, copy) if n.is_layer]
+    assert sorted(n.shares for n in layers) == ["conv2d", "conv2d_1"]
+    assert inside.steps == 1
+    assert broken_rules(inside.state) == ()
+
+
+def test_an_input_is_added_to_a_block_and_taken_away(inside: Hands):
+    inside.studio.actions.trigger("graph.add_block_input")
+    (port,) = inside.selected
+    assert inside.state.nodes[port].parent == "block"
+    inside.key(K.Key_Escape)
+    inside.key(K.Key_Escape)
+    assert len(inside.canvas.graph.nodes["block"].card.ports_in) == 2
+    place = inside.input(port)
+    assert inside.canvas.graph.nodes["block"].scene_area.contains(place)
+    inside.drag(inside.port("input"), place)
+    assert f"input>{port}" in inside.wires
+    inside.double_click(inside.body("block"))
+    inside.click(inside.port(port) - QPointF(30, 0))
+    inside.key(K.Key_Delete)
+    assert port not in inside.state.nodes
+    assert broken_rules(inside.state) == ()
+
+
+def test_a_layer_is_moved_out_of_the_open_block(inside: Hands):
+    inside.click(inside.body("conv2d_1"))
+    inside.studio.actions.trigger("graph.move_out")
+    assert inside.canvas.graph.level == ""
+    assert inside.selected == ["conv2d_1"]
+    assert inside.state.nodes["conv2d_1"].parent == ""
+    assert inside.steps == 1
+    assert broken_rules(inside.state) == ()
+
+
+def test_what_is_copied_is_pasted_into_the_open_block(inside: Hands):
+    inside.key(K.Key_Escape)
+    inside.click(inside.body("add"))
+    inside.key(K.Key_C, CTRL)
+    inside.double_click(inside.body("block"))
+    inside.key(K.Key_Escape)
+    inside.canvas.context.open_block.open("block")
+    inside.key(K.Key_V, CTRL)
+    (pasted,) = inside.selected
+    assert inside.state.nodes[pasted].parent == "block"
+    assert pasted in drawn(inside)
+
+
+def test_menus_of_blocks_and_ports_hold_what_can_be_done(inside: Hands, qtbot: QtBot):
+    def titles(at: QPointF) -> list[str]:
+        inside.click(at, button=RIGHT)
+        qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None, timeout=60_000)
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        found = [action.text().partition("\t")[0] for action in menu.actions() if action.text()]
+        menu.close()
+        return found
+
+    assert "Add an input to the block" in titles(inside.port("port") - QPointF(30, 0))
+    assert "Close the block" in titles(inside.nowhere())
+    assert "Move out of the block" in titles(inside.body("conv2d"))
+    inside.key(K.Key_Escape)
+    inside.key(K.Key_Escape)
+    found = titles(inside.body("block"))
+    assert found[:2] == ["Open the block", "Rename"]
+    assert "Unlink the block" in found
+    assert "Close the block" not in titles(inside.nowhere())

@@ -105,7 +105,8 @@ def test_key_does_nothing_while_a_gesture_is_open(hands: Hands, key: Qt.Key) -> 
 def test_every_key_of_the_canvas_in_the_table_is_tried_above() -> None:
     # Those below have tests of their own; zooming by keys differs between keyboards.
     own = {"edit.paste", "edit.paste_inputs", "graph.repair", "canvas.zoom_in", "canvas.zoom_out",
-           "canvas.back", "canvas.forward", "graph.dissolve", "graph.place_again"}  # fmt: skip
+           "canvas.back", "canvas.forward", "graph.dissolve", "graph.place_again",
+           "graph.copy_linked", "graph.unlink"}  # fmt: skip
     declared = {
         (QKeySequence(keys).toString(), spec.id)
         for spec in canvas_actions.ACTIONS

@@ -234,6 +234,44 @@ _BLOCKS: tuple[Action[CanvasCommands], ...] = (
         run=lambda c: c.blocks.dissolve(), enabled=lambda c: c.blocks.needs_block(),
     ),
     Action(
+        "graph.copy_linked", "Copy as a linked block",
+        "Copy the selected block: what is changed in one copy changes in all, but each has its "
+        "own weights.",
+        ("Ctrl+Shift+D",), "Graph", "canvas", aliases=("duplicate linked", "instance"),
+        group="blocks",
+        run=lambda c: c.blocks.copy_linked(), enabled=lambda c: c.blocks.needs_block(),
+    ),
+    Action(
+        "graph.unlink", "Unlink the block",
+        "Change the selected block without its linked copies from now on.",
+        ("Ctrl+U",), "Graph", "canvas", aliases=("make unique", "independent"), group="blocks",
+        run=lambda c: c.blocks.unlink(), enabled=lambda c: c.blocks.why_not_unlink(),
+    ),
+    Action(
+        "graph.share_block", "Use the block again with the same weights",
+        "Copy the selected block as a whole; both have one set of weights.",
+        (), "Graph", "canvas", aliases=("share", "siamese", "call twice"), group="blocks",
+        run=lambda c: c.blocks.share(), enabled=lambda c: c.blocks.why_not_enter(),
+    ),
+    Action(
+        "graph.add_block_input", "Add an input to the block",
+        "Give the selected or open block another input.",
+        (), "Graph", "canvas", aliases=("port",), group="blocks",
+        run=lambda c: c.blocks.add_port("in"), enabled=lambda c: c.blocks.why_no_port(),
+    ),
+    Action(
+        "graph.add_block_output", "Add an output to the block",
+        "Give the selected or open block another output.",
+        (), "Graph", "canvas", aliases=("port",), group="blocks",
+        run=lambda c: c.blocks.add_port("out"), enabled=lambda c: c.blocks.why_no_port(),
+    ),
+    Action(
+        "graph.move_out", "Move out of the block",
+        "Put the selected layers beside the open block; their wires pass its ports.",
+        (), "Graph", "canvas", aliases=("take out", "extract"), group="blocks",
+        run=lambda c: c.blocks.move_out(), enabled=lambda c: c.blocks.why_not_move_out(),
+    ),
+    Action(
         "graph.enter_block", "Open the block", "Show the layers inside the selected block.",
         (), "Graph", "canvas", aliases=("enter", "go into", "inside"), group="blocks",
         run=lambda c: c.blocks.enter(), enabled=lambda c: c.blocks.why_not_enter(),

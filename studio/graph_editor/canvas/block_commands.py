@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.session.document.checks import possible
-from studio.session.document.edits.blocks import group, ungroup
-from studio.session.document.levels import contents
-
-if TYPE_CHECKING:
-    from studio.session.document.state import CanvasNode
+from studio.session.document.edits.block_places import move_out
+from studio.session.document.edits.blocks import add_port, group, ungroup
+from studio.session.document.edits.copies import Copied, duplicate_mapped, share_block
+from studio.session.document.edits.linked_copies import make_unique
+from studio.session.document.levels import contents, copies_of
+from studio.session.document.state import CanvasNode, DocumentState, PortSide
 
 NO_BLOCK = "no block is selected"
 
@@ -64,6 +65,83 @@ class BlockCommands:
             inside = [node.id for node in contents(context.document.state, block.id)]
             if context.apply(f"Dissolve {block.name}", partial(ungroup, block_id=block.id)):
                 context.select(i for i in inside if i in context.document.state.nodes)
+
+    def why_not_unlink(self) -> str:
+        """A block with linked copies has to be selected."""
+        state = self._context.document.state
+        if not self._chosen():
+            return NO_BLOCK
+        linked = any(len(copies_of(state, block.id)) > 1 for block in self._chosen())
+        return "" if linked else "the block has no linked copies"
+
+    def why_not_move_out(self) -> str:
+        """A block has to be open, and something in it selected."""
+        if not self._context.open_block.id:
+            return "no block is open"
+        nodes = self._context.document.state.nodes
+        found = any(not nodes[i].port for i in self._context.selected_ids())
+        return "" if found else possible.NOTHING
+
+    def why_no_port(self) -> str:
+        """A block has to be selected or open."""
+        return "" if self._meant() else NO_BLOCK
+
+    def copy_linked(self) -> None:
+        """Copy the selected blocks; what is changed in one copy is changed in all."""
+        chosen = [block.id for block in self._chosen()]
+        self._copy("Copy as linked", lambda state: duplicate_mapped(state, chosen, linked=True))
+
+    def share(self) -> None:
+        """Use the selected block once more, with one set of weights."""
+        block = primary_block(self._context)
+        if block is not None:
+            self._copy(f"Use {block.name} again", partial(share_block, block_id=block.id))
+
+    def unlink(self) -> None:
+        """Let the selected blocks be changed without their copies."""
+        state = self._context.document.state
+        for block in self._chosen():
+            if len(copies_of(state, block.id)) > 1:
+                self._context.apply(f"Unlink {block.name}", partial(make_unique, block_id=block.id))
+
+    def move_out(self) -> None:
+        """Put the selection beside the open block; its wires pass ports."""
+        context = self._context
+        chosen = [i for i in context.selected_ids() if not context.document.state.nodes[i].port]
+        if context.apply("Move out of the block", lambda state: move_out(state, chosen)):
+            context.open_block.show(chosen)
+            context.select(chosen)
+
+    def add_port(self, side: PortSide) -> None:
+        """Give the selected block, or the open one, another input or output."""
+        context, block = self._context, self._meant()
+        made: list[str] = []
+
+        def edit(state: DocumentState) -> DocumentState:
+            added = add_port(state, block, side)
+            made.append(added.id)
+            return added.state
+
+        word = "input" if side == "in" else "output"
+        if context.apply(f"Add an {word} to the block", edit) and context.open_block.id == block:
+            context.select(made)
+
+    def _copy(self, text: str, edit: Callable[[DocumentState], Copied]) -> None:
+        made: list[str] = []
+
+        def copied(state: DocumentState) -> DocumentState:
+            found = edit(state)
+            made.extend(i for old, i in found.ids.items() if old in chosen)
+            return found.state
+
+        chosen = {block.id for block in self._chosen()}
+        if self._context.apply(text, copied):
+            self._context.select(made)
+
+    def _meant(self) -> str:
+        """The selected block, or the open one."""
+        block = primary_block(self._context)
+        return self._context.open_block.id if block is None else block.id
 
     def enter(self) -> None:
         """Show what is inside the selected block."""

@@ -159,8 +159,9 @@ class CanvasCommands:
         text = raw.decode("utf-8", "replace") if raw else data.text()
         at = self.context.new_place()
         made = paste_mapped(
-            self.context.document.state, text, (at.x(), at.y()), keep_inputs=keep_inputs
-        )
+            self.context.document.state, text, (at.x(), at.y()), keep_inputs=keep_inputs,
+            level=self.context.open_block.id,
+        )  # fmt: skip
         self.context.document.apply(f"Paste {len(made.ids)} items", made.state)
         self._select(made.ids.values())
 

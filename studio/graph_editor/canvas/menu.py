@@ -39,9 +39,15 @@ _LAYER: tuple[Entry, ...] = (
 _BLOCK: tuple[Entry, ...] = (
     "graph.enter_block",
     "graph.rename",
+    None,
     "graph.duplicate",
+    "graph.copy_linked",
+    "graph.share_block",
+    "graph.unlink",
+    None,
     "graph.group",
     "graph.dissolve",
+    ("Ports", ("graph.add_block_input", "graph.add_block_output")),
     None,
     ("Arrange", ("graph.layout", "graph.pin", "graph.straighten", "graph.distribute")),
     "graph.frame",
@@ -49,6 +55,21 @@ _BLOCK: tuple[Entry, ...] = (
     "edit.cut",
     "edit.copy",
     "edit.paste",
+    None,
+    "graph.drop_wires",
+    "graph.delete",
+)
+_IN_BLOCK: tuple[Entry, ...] = (
+    None,
+    "graph.add_block_input",
+    "graph.add_block_output",
+    "graph.leave_block",
+)
+_INSIDE: tuple[Entry, ...] = (None, "graph.move_out")
+_PORT: tuple[Entry, ...] = (
+    "graph.rename",
+    "graph.add_block_input",
+    "graph.add_block_output",
     None,
     "graph.drop_wires",
     "graph.delete",
@@ -77,16 +98,25 @@ _EMPTY: tuple[Entry, ...] = (
 
 
 def entries_for(
-    target: Target, *, is_comment: bool = False, is_block: bool = False, in_block: bool = False
+    target: Target,
+    *,
+    is_comment: bool = False,
+    is_block: bool = False,
+    is_port: bool = False,
+    in_block: bool = False,
 ) -> tuple[Entry, ...]:
     """What the menu holds over a part of the canvas."""
     if target.wire is not None:
         return _WIRE
     if not target.node:
-        return (*_EMPTY, "graph.leave_block") if in_block else _EMPTY
+        return (*_EMPTY, *_IN_BLOCK) if in_block else _EMPTY
+    if is_port:
+        return _PORT
     if is_block:
-        return _BLOCK
-    return _COMMENT if is_comment else _LAYER
+        return (*_BLOCK, *_INSIDE) if in_block else _BLOCK
+    if is_comment:
+        return _COMMENT
+    return (*_LAYER, *_INSIDE) if in_block else _LAYER
 
 
 def open_canvas_menu(

@@ -9,7 +9,7 @@ from studio.session.document.cards.families import Family, family_of
 from studio.session.document.cards.lines import TIMES, CardLine, card_lines, shape_label
 from studio.session.document.cards.ports import has_output, input_count
 from studio.session.document.level_view import layers_inside, worst_of
-from studio.session.document.levels import ports_in, ports_out
+from studio.session.document.levels import copies_of, ports_in, ports_out
 from studio.session.document.report import NodeCondition, Report
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
@@ -110,10 +110,8 @@ def _block_card(state: DocumentState, report: Report, node: CanvasNode) -> NodeC
 def block_subtitle(state: DocumentState, node: CanvasNode, layers: int) -> str:
     """How many layers a block holds, and how many linked copies there are of it."""
     said = f"{layers} layer{'' if layers == 1 else 's'}"
-    if node.definition:
-        alike = sum(1 for each in state.nodes.values() if each.definition == node.definition)
-        said += f", linked {TIMES}{alike}"
-    return said
+    alike = len(copies_of(state, node.id))
+    return f"{said}, linked {TIMES}{alike}" if alike > 1 else said
 
 
 def owned_parameters(state: DocumentState, report: Report, layers: Iterable[str]) -> int:
