@@ -154,6 +154,10 @@ class LayerContext:
         name = f"{self.layer.name}/{port}"
         return self._builder.emit("forward", cls, name=name, port=port, **fields)[0]
 
+    def update(self, cls: type[Instruction], /, **fields: Any) -> None:
+        """Append an instruction that only changes tensors in place, such as running statistics."""
+        self._builder.emit("forward", cls, **fields)
+
     def constant(self, port: str, number: float) -> Ref:
         """A float32 tensor [1] that holds a number."""
         name = f"{self.layer.name}/{port}"

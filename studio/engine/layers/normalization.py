@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import flag, integer, number
-from studio.engine.core.tensor import ABSENT, Ref, Shape, TensorType
+from studio.engine.core.tensor import ABSENT, BATCH, Ref, Shape, TensorType
+from studio.engine.isa.ops import arithmetic, function, move, reduce
 from studio.engine.isa.ops.norm import BatchNorm2D
+from studio.engine.isa.ops.update import MovingAverage
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.initializers import initializer
 from studio.engine.layers.layer import Layer, Parameter
 from studio.engine.layers.regularizers import regularizer
+
+_NEVER_ZERO = 1e-7
+"""Added to the number of positions that count (``keras.config.epsilon()``)."""
 
 
 class BatchNormalization(Layer):
@@ -19,10 +24,11 @@ class BatchNormalization(Layer):
 
     In training the statistics are those of the batch (biased variance) and running ones follow:
     running = momentum·running + (1 - momentum)·batch. Evaluation, inference and a layer that is not
-    trainable use the running ones.
+    trainable use the running ones. Positions that a mask leaves out do not count in statistics.
     """
 
     category = "normalization"
+    supports_masking = True
     words = ("bn", "norm", "batchnorm", "batch norm")
     followers = ("ReLU", "Activation", "Add", "Conv2D", "Dense")
     positional = ("axis", "momentum", "epsilon", "center", "scale")
@@ -64,15 +70,15 @@ class BatchNormalization(Layer):
     def mask_types(
         self, types: Sequence[TensorType], masks: Sequence[TensorType | None]
     ) -> tuple[TensorType | None, ...]:
-        """None; ShapeError where a mask arrives."""
-        del types
-        if any(masks):
+        """The mask of the input, which has an entry for each position."""
+        mask, x = masks[0], types[0]
+        if mask is not None and mask.shape != x.shape[:-1]:
             raise ShapeError(
-                "expected an input without a mask: masked statistics are not supported",
+                f"expected a mask of the shape of the input without its channels, {x.shape[:-1]}, "
+                f"got {mask.shape}",
                 who=self.who,
-                hint="put it in front of Masking",
             )
-        return ()
+        return (mask,)
 
     def broken_rule(self, *shapes: Shape) -> str:
         """The dimension named."""
@@ -100,8 +106,10 @@ class BatchNormalization(Layer):
         return tuple(found)
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
-        """BATCHNORM2D, frozen unless training."""
+        """BATCHNORM2D, frozen unless training; behind a mask in training its single steps."""
         own = context.own(*inputs)
+        if context.training and self.trainable and context.masks[0].present:
+            return self._lower_masked(context, own, inputs[0])
         return context.emit(
             BatchNorm2D,
             x=inputs[0],
@@ -113,3 +121,33 @@ class BatchNormalization(Layer):
             factor=1.0 - self.momentum,
             frozen=not (context.training and self.trainable),
         )
+
+    def _lower_masked(self, context: LayerContext, own: Mapping[str, Ref], x: Ref) -> Ref:
+        """Normalise by the statistics of the positions that count, as Keras does."""
+        (mask,) = context.masks
+        rows = tuple(range(len(context.shape_of(x))))
+        wide = (BATCH, *context.shape_of(mask), 1)
+        counts = context.emit(move.Reshape, "counts", x=mask, shape=wide)
+        zero = context.constant("zero", 0.0)
+        number = context.emit(move.Cast, "number", x=counts, dtype="float32")
+        number = context.emit(reduce.ReduceSum, "total", x=number, axes=rows)
+        number = context.emit(arithmetic.AddScalar, "divisor", x=number, beta=_NEVER_ZERO)
+
+        def mean_of(values: Ref, name: str) -> Ref:
+            kept = context.emit(arithmetic.Select, f"{name}_kept", c=counts, a=values, b=zero)
+            total = context.emit(reduce.ReduceSum, f"{name}_sum", x=kept, axes=rows)
+            return context.emit(arithmetic.Div, name, a=total, b=number)
+
+        mean = mean_of(x, "batch_mean")
+        centred = context.emit(arithmetic.Add, "centred", x1=x, x2=mean, beta=-1.0)
+        squares = context.emit(function.Square, "squares", x=centred)
+        variance = mean_of(squares, "batch_variance")
+        for running, batch in (("moving_mean", mean), ("moving_variance", variance)):
+            context.update(MovingAverage, average=own[running], x=batch, factor=1.0 - self.momentum)
+        steadied = context.emit(arithmetic.AddScalar, "steadied", x=variance, beta=self.epsilon)
+        factor = context.emit(function.Rsqrt, "factor", x=steadied)
+        if self.scale:
+            factor = context.emit(arithmetic.Mul, "scaled", a=factor, b=own["gamma"])
+        port = "normalized" if self.center else "output"
+        y = context.emit(arithmetic.Mul, port, a=centred, b=factor)
+        return context.emit(arithmetic.Add, x1=y, x2=own["beta"]) if self.center else y

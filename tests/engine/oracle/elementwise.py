@@ -107,6 +107,9 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "SELECT": lambda v, a: {"y": np.where(np.asarray(v["c"], bool), v["a"], v["b"])},
     "CAST": _cast,
     "NORMALIZE": lambda v, a: {"y": np.asarray(v["x"], np.float64) * v["scale"] + v["shift"]},
+    "MOVING_AVERAGE": lambda v, a: {
+        "average": np.asarray(v["average"]) * (1 - a["factor"]) + np.asarray(v["x"]) * a["factor"]
+    },
     "CLIP_VALUE": lambda v, a: {"g": np.minimum(np.maximum(v["g"], -a["limit"]), a["limit"])},
     "CLIP_NORM": lambda v, a: {"g": v["g"] * a["limit"] / max(float(v["norm"]), a["limit"])},
 }

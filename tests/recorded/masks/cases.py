@@ -77,13 +77,41 @@ def longer(k: Any) -> tuple[Any, Any]:
     return x, k.Dense(2)(both)
 
 
+def normalized(k: Any) -> tuple[Any, Any]:
+    """Statistics of the steps that count."""
+    x = k.Input((4, 3))
+    hidden = k.BatchNormalization(momentum=0.8)(k.Dense(5)(k.Masking()(x)))
+    return x, k.Dense(2)(k.Activation("tanh")(hidden))
+
+
+def normalized_rows(k: Any) -> tuple[Any, Any]:
+    """Statistics of the samples that count, neither scaled nor shifted; then running ones."""
+    x = k.Input((3,))
+    hidden = k.BatchNormalization(scale=False, center=False)(k.Masking()(x))
+    still = k.BatchNormalization(trainable=False, epsilon=1.0)(k.Dense(4)(hidden))
+    return x, k.Dense(2)(still)
+
+
 CASES: dict[str, Callable[[Any], tuple[Any, Any]]] = {
     each.__name__: each
-    for each in (rows, behind_weights, value, either, half, replaced, joined, steps, longer)
+    for each in (
+        rows,
+        behind_weights,
+        value,
+        either,
+        half,
+        replaced,
+        joined,
+        steps,
+        longer,
+        normalized,
+        normalized_rows,
+    )
 }
 LOSSES = {"value": "categorical_crossentropy"}
 METRICS = {"value": "categorical_accuracy"}
 """Metrics other than ``mae``."""
+NORMALIZED = ("normalized", "normalized_rows")
 WEIGHTED = ("rows",)
 """Cases recorded with sample weights too."""
 
@@ -92,6 +120,12 @@ def draw(case: str, name: str, shape: tuple[int, ...]) -> Array:
     """Values of a named array of a case."""
     rng = np.random.default_rng(zlib.crc32(f"{case}/{name}".encode()))
     return rng.uniform(-1.4, 1.4, shape).astype(np.float32)
+
+
+def first_weight(case: str, index: int, shape: tuple[int, ...]) -> Array:
+    """The first value of a weight; none is negative where variances are among them."""
+    found = draw(case, str(index), shape)
+    return np.abs(found) if case in NORMALIZED else found
 
 
 def inputs(case: str, shape: tuple[int, ...]) -> Array:

@@ -22,7 +22,7 @@ from tests.recorded.masks.cases import (
     RATE,
     STEPS,
     WEIGHTED,
-    draw,
+    first_weight,
     inputs,
     sample_weights,
     targets,
@@ -42,7 +42,7 @@ def record(case: str, weighted: bool) -> dict[str, np.ndarray]:
     """Loss of each step, and the weights afterwards."""
     x, output = CASES[case](Names())
     model = keras.Model(x, output)
-    start = [draw(case, str(i), tuple(w.shape)) for i, w in enumerate(model.weights)]
+    start = [first_weight(case, i, tuple(w.shape)) for i, w in enumerate(model.weights)]
     model.set_weights(start)
     metrics = [METRICS.get(case, "mae")]
     model.compile(keras.optimizers.SGD(RATE), LOSSES.get(case, "mse"), metrics=metrics)

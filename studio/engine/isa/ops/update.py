@@ -1,4 +1,4 @@
-"""Updates: one instruction per optimiser, and gradient clipping, all in place.
+"""Updates: one instruction per optimiser, gradient clipping, moving averages, all in place.
 
 ``w`` is the parameter, ``g`` its gradient, ``t`` the number of updates begun (word UPDATES of the
 step block, 1 at the first) and lr the entry of the rate table for this step. ``decay`` is decoupled
@@ -14,6 +14,7 @@ from typing import Any
 from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.formula.constants import assignments
 from studio.engine.formula.uniform import Split, split
+from studio.engine.isa.families import require_equal
 from studio.engine.isa.fields import (
     choice,
     flag,
@@ -302,3 +303,26 @@ class ClipNorm(Instruction, code=362, mnemonic="CLIP_NORM", category="update"):
     def flops(self, of: TypeOf) -> int:
         """One product per element."""
         return of(self.g).numel
+
+
+class MovingAverage(Instruction, code=363, mnemonic="MOVING_AVERAGE", category="update", since=2):
+    """Bring an average closer to a value.
+
+    average = (1 - factor)·average + factor·x. No gradient.
+    """
+
+    synopsis = "{average} = (1 - {factor})·{average} + {factor}·{x}"
+    formula = "(1 - factor) * average + factor * x"
+    elementwise = True
+    average = updates("The average.")
+    x = reads("The value, shape of the average.", differentiable=False)
+    factor = number("Weight of the value.", 0.01, low=0.0, high=1.0)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """Nothing is written anew; the value must fit."""
+        require_equal(self.mnemonic, "x", of(self.x).shape, of(self.average).shape)
+        return ()
+
+    def flops(self, of: TypeOf) -> int:
+        """Two products and a sum per element."""
+        return 3 * of(self.average).numel

@@ -136,6 +136,7 @@ def _other() -> list[Case]:
         ),
         Case("NORMALIZE", "bytes", {"x": bytes_, "scale": floats(2), "shift": floats(2)}),
         Case("NORMALIZE", "floats", {"x": floats(3, 5), "scale": floats(), "shift": floats(5)}),
+        Case("MOVING_AVERAGE", "near", {"average": floats(17), "x": floats(17)}, {"factor": 0.25}),
         Case("CLIP_VALUE", "half", {"g": floats(3, 17)}, {"limit": 0.5}),
         Case("CLIP_NORM", "long", {"g": floats(3, 17), "norm": floats(make=uniform(3, 4))}),
         Case("CLIP_NORM", "short", {"g": floats(3, 17), "norm": floats(make=uniform(0.1, 0.2))}),
