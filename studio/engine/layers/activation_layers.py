@@ -9,7 +9,7 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import integer, number, optional_number
 from studio.engine.core.tensor import Ref, Shape, TensorType
 from studio.engine.isa.ops import activation as act
-from studio.engine.isa.ops import move
+from studio.engine.isa.ops import arithmetic, move
 from studio.engine.layers.activation_catalog import activation
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.layer import Layer
@@ -62,10 +62,25 @@ class ReLU(Layer):
         )
 
 
+_MASKED = -1e9
+"""What a masked element is taken for (Keras)."""
+
+
+def _covers(mask: Sequence[object], shape: Sequence[object]) -> bool:
+    """Whether a mask has as many dimensions, each of the same length or 1."""
+    return len(mask) == len(shape) and all(
+        own in (1, length) for own, length in zip(mask, shape, strict=True)
+    )
+
+
 class Softmax(Layer):
-    """Turns numbers into probabilities that sum to 1 along one dimension."""
+    """Turns numbers into probabilities that sum to 1 along one dimension.
+
+    Of an input with a mask for each of its elements those that are masked get 0.
+    """
 
     category = "activation"
+    supports_masking = True
     words = ("shares", "probabilities")
     positional = ("axis",)
 
@@ -85,15 +100,15 @@ class Softmax(Layer):
     def mask_types(
         self, types: Sequence[TensorType], masks: Sequence[TensorType | None]
     ) -> tuple[TensorType | None, ...]:
-        """None; ShapeError where a mask arrives."""
-        del types
-        if any(masks):
+        """The mask of the input, which has an entry for each element or is repeated to that."""
+        (x,), (mask,) = types, masks
+        if mask is not None and not _covers(mask.shape, x.shape):
             raise ShapeError(
-                "expected an input without a mask: softmax over unmasked entries is not supported",
+                f"expected a mask for the elements of the input {x.shape}, got one of {mask.shape}",
                 who=self.who,
                 hint="use Activation('softmax'), which computes masked entries like all others",
             )
-        return ()
+        return (mask,)
 
     def broken_rule(self, *shapes: Shape) -> str:
         """The dimension named."""
@@ -105,13 +120,20 @@ class Softmax(Layer):
         return "softmax" if self.axis % rank == rank - 1 else "linear"
 
     def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
-        """SOFTMAX; between two TRANSPOSE where the dimension is not the last."""
-        rank = len(context.shape_of(inputs[0])) + 1
+        """SOFTMAX, behind SELECT where there is a mask.
+
+        It stands between two TRANSPOSE where the dimension is not the last.
+        """
+        x, (mask,) = inputs[0], context.masks
+        if mask.present:
+            lowest = context.constant("lowest", _MASKED)
+            x = context.emit(arithmetic.Select, "kept", c=mask, a=x, b=lowest)
+        rank = len(context.shape_of(x)) + 1
         axis = self.axis % rank
         if axis == rank - 1:
-            return context.softmax(inputs[0])
+            return context.softmax(x)
         perm = [*range(rank)]
         perm[axis], perm[-1] = perm[-1], perm[axis]
-        turned = context.emit(move.Transpose, "turned", x=inputs[0], perm=tuple(perm))
+        turned = context.emit(move.Transpose, "turned", x=x, perm=tuple(perm))
         shares = context.softmax(turned, "shares")
         return context.emit(move.Transpose, x=shares, perm=tuple(perm))

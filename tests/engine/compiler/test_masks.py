@@ -22,6 +22,7 @@ from studio.engine import (
     Input,
     Masking,
     Model,
+    Multiply,
     Softmax,
 )
 from studio.engine.compiler.lower import lower
@@ -29,9 +30,12 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops.arithmetic import Greater
 from studio.engine.isa.ops.reduce import ReduceMax
+from studio.engine.layers.context import LayerContext
 from studio.engine.layers.graph import Port
 from studio.engine.layers.graph_json import graph_from_json, graph_to_json
+from studio.engine.layers.layer import Layer
 from studio.engine.optim.metrics import Metric
 from tests.engine.registered import registered_meanwhile
 from tests.recorded.masks.cases import (
@@ -135,14 +139,9 @@ def test_masks_are_joined_as_values_are() -> None:
     assert Add()([long, one]).mask == TensorType.of_batch((4,), DType.bool)
 
 
-@pytest.mark.parametrize(
-    ("layer", "message"),
-    [
-        (Softmax(name="s"), r"\[s\] expected an input without a mask: softmax over"),
-    ],
-)
-def test_layers_that_would_have_to_use_a_mask_refuse_it_by_name(layer: Any, message: str) -> None:
-    x = Input((4, 3))
+def test_a_softmax_whose_elements_have_no_mask_of_their_own_refuses_it_by_name() -> None:
+    x, message = Input((4, 3)), r"\[s\] expected a mask for the elements of the input"
+    layer = Softmax(name="s")
     with pytest.raises(ShapeError, match=message):
         layer(Masking()(x))
     graph = Model(x, layer(x)).graph
@@ -152,6 +151,45 @@ def test_layers_that_would_have_to_use_a_mask_refuse_it_by_name(layer: Any, mess
     document["nodes"][2]["inputs"] = ["m"]
     with pytest.raises(ShapeError, match=message):
         graph_from_json(document).check()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("axis", [-1, 1])
+def test_a_softmax_gives_masked_elements_nothing(axis: int, backend: str) -> None:
+    """Where nothing counts all get the same, as in Keras."""
+    with registered_meanwhile():
+
+        class Positive(Layer):
+            """Masks what is not positive."""
+
+            category = "sequence"
+            supports_masking = True
+
+            def mask_types(self, types: Any, masks: Any) -> tuple[TensorType]:
+                return (TensorType.of_batch(types[0].sample, DType.bool),)
+
+            def lower_masks(self, context: LayerContext, *inputs: Ref) -> tuple[Ref]:
+                zero = context.constant("zero", 0.0)
+                return (context.emit(Greater, "mask", a=inputs[0], b=zero),)
+
+            def lower(self, context: LayerContext, *inputs: Ref) -> Ref:
+                return inputs[0]
+
+        start = Input((4, 3))
+        softmax = Softmax(axis)(Positive()(start))
+        assert softmax.mask == TensorType.of_batch((4, 3), DType.bool)
+        end = Dense(2)(Flatten()(Activation("linear")(Multiply()([softmax, start]))))
+        values = np.random.default_rng(5).normal(size=(6, 4, 3)).astype(np.float32)
+        values[0] = -1.0
+        with Model(start, softmax, backend=backend) as model:
+            found = model.predict(values)
+        with Model(start, end, backend=backend) as model:
+            model.compile(SGD(0.1), "mse")
+            history = model.fit(values, np.ones((6, 2), np.float32), 6, 3, verbose=0).history
+    kept = np.where(values > 0, values, -1e9)
+    shares = np.exp(kept - kept.max(axis, keepdims=True))
+    np.testing.assert_allclose(found, shares / shares.sum(axis, keepdims=True), rtol=1e-5)
+    assert history["loss"] == sorted(history["loss"], reverse=True)
 
 
 def test_a_metric_that_takes_no_weights_refuses_an_output_with_a_mask() -> None:
