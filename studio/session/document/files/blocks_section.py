@@ -9,11 +9,18 @@ from studio.engine.core.errors import FormatError
 from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.train.project.blocks import Block, BlockPort
 from studio.session.document.cards.geometry import bounds, node_size
-from studio.session.document.edits.block_places import rerouted
+from studio.session.document.edits.block_places import connect_levels, rerouted
 from studio.session.document.edits.blocks import PORT_GAP, add_port, sized
 from studio.session.document.edits.linked_copies import with_equal_copies
-from studio.session.document.levels import all_blocks, contents, path_of, ports_in, ports_out
-from studio.session.document.links import port_of
+from studio.session.document.levels import (
+    all_blocks,
+    blocks_around,
+    contents,
+    path_of,
+    ports_in,
+    ports_out,
+)
+from studio.session.document.links import link_to, port_of
 from studio.session.document.naming import new_id
 from studio.session.document.state import CanvasNode, DocumentState, PortSide
 
@@ -61,7 +68,7 @@ def with_blocks(state: DocumentState, blocks: Mapping[str, Block]) -> DocumentSt
     for path, block_id in ids.items():
         made = _with_port_names(made, block_id, "in", blocks[path].inputs)
         made = _with_port_names(made, block_id, "out", blocks[path].outputs)
-    return with_equal_copies(made)
+    return with_equal_copies(_with_open_ports_fed(made, ids, blocks))
 
 
 def _ports(
@@ -116,6 +123,31 @@ def _with_port_names(
     top = min((dot.y for dot in named), default=0.0)
     placed = [replace(dot, y=top + index * PORT_GAP) for index, dot in enumerate(named)]
     return sized(state.with_nodes(placed), block_id)
+
+
+def _with_open_ports_fed(
+    state: DocumentState, ids: dict[str, str], blocks: Mapping[str, Block]
+) -> DocumentState:
+    """Ports fed with what they carry, where nothing behind them takes it.
+
+    No wire was led through those. Outputs of what is inside come first, the innermost before
+    those around them, so that each finds the ports it has to pass.
+    """
+    outputs = [(ids[path], port, False) for path in reversed(ids) for port in blocks[path].outputs]
+    inputs = [(ids[path], port, True) for path in ids for port in blocks[path].inputs]
+    for own_only in (True, False):
+        for block, port, is_input in outputs if own_only else (*inputs, *outputs):
+            source = port.source
+            if source is None or source.output or source.node not in state.nodes:
+                continue
+            if own_only and block not in blocks_around(state, source.node):
+                continue
+            dots = ports_in(state, block) if is_input else ports_out(state, block)
+            dot = next(each for each in dots if each.text == port.name)
+            if not dot.inputs:
+                link = link_to(source.node)
+                state = connect_levels(state, link, dot.id, check_shapes=False)
+    return state
 
 
 def _behind(state: DocumentState, dot: CanvasNode) -> Port | None:
