@@ -10,6 +10,7 @@ import pytest
 
 from studio.engine import Concatenate, Dense, Input, Model, Project, execute_all
 from tests.cli.conftest import Answer
+from tests.engine.train.two_inputs import two_inputs
 
 DATA = {
     "source": "arrays",
@@ -164,3 +165,19 @@ ADD 0x0 0x0 0x1 1 1
     glassbox(*words, "--output", "o.npz")
     with np.load("o.npz") as found:
         assert {name: values.tolist() for name, values in found.items()} == {"sum": [[2.0], [2.0]]}
+
+
+@pytest.mark.slow
+def test_exec_knows_inputs_that_are_normalised_or_whole_numbers_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, glassbox: Callable[..., Answer]
+) -> None:
+    two_inputs(tmp_path, epochs=1)
+    monkeypatch.chdir(tmp_path)
+    glassbox("train", "two.glassbox", *CPU)
+    glassbox("export", "two.glassbox", "--format", "gbi", "-o", "two.gbi")
+    with np.load("two.npz") as stored:
+        np.savez("rows.npz", row=stored["numbers"], picture=stored["pixels"])
+    found = glassbox("exec", "two.gbi", "--input", "rows.npz", "--json", *CPU).json
+    expected = glassbox("predict", "two.glassbox", "rows.npz", "--json", *CPU).json
+    for name in ("parity", "total"):
+        np.testing.assert_allclose(found["outputs"][name], expected["outputs"][name], atol=1e-5)

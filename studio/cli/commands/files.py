@@ -16,14 +16,10 @@ from studio.engine.formats.gbasm import load_gbasm, save_gbasm
 from studio.engine.formats.gbi import load_gbi, save_gbi
 from studio.engine.formats.npy import load_npy, save_npy
 from studio.engine.formats.npz import load_npz, save_npz
+from studio.engine.interop.program_names import input_names, output_names
 from studio.engine.isa import ops
 from studio.engine.isa.text import format_program
-from studio.engine.train.network.execute import (
-    execute_all,
-    input_names,
-    output_names,
-    runnable_file,
-)
+from studio.engine.train.network.execute import execute_all, runnable_file
 
 ALL_FAMILIES = ops.__all__
 

@@ -201,15 +201,24 @@ class _Lowering:
         outputs = list(predictions)
         if self.objective is not None:
             outputs.append(self._emit_objective(context, self.objective, predictions))
-        meta = dict(self.spec.meta)
-        if any(port.output for port in self.graph.outputs):
-            # Names of tensors do not tell them: they have the name of the layer's result.
-            meta["output_names"] = json.dumps(self.names, ensure_ascii=False)
+        meta = {**self.spec.meta, **self._stated_names()}
         if self.labels:
             meta["metrics"] = json.dumps(self.labels)
         if self.counted:
             meta["counted"] = json.dumps(self.counted)
         return self.builder.finish(tuple(self.data.fed), tuple(outputs), meta)
+
+    def _stated_names(self) -> dict[str, str]:
+        """Names of inputs and outputs where the names of their tensors do not tell them."""
+        made: dict[str, tuple[str, ...]] = {}
+        entries = self.graph.inputs
+        own = [self.values[Port(node.id)] for node in entries]
+        if self.mode == "infer" and len(entries) > 1 and list(self.data.fed) != own:
+            # Raw data is fed to tensors of the data section.
+            made["input_names"] = tuple(node.layer.name for node in entries)
+        if any(port.output for port in self.graph.outputs):
+            made["output_names"] = self.names
+        return {key: json.dumps(names, ensure_ascii=False) for key, names in made.items()}
 
     def _make_inputs(self) -> None:
         for index, node in enumerate(self.graph.inputs):

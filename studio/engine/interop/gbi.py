@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
 from studio.engine.core.tensor import Role
 from studio.engine.formats.gbi import MAGIC, load_gbi, save_gbi
 from studio.engine.interop.file_format import Array, Exportable, FileFormat, ModelFile
-from studio.engine.isa.program import SECTIONS
+from studio.engine.interop.program_names import input_names, output_names
+from studio.engine.isa.program import SECTIONS, Program
 from studio.engine.layers.graph import LayerGraph
 
 _SHOWN = 100
@@ -49,7 +50,17 @@ class InstructionFile(FileFormat):
             count = len(program.section(name))
             if count:
                 yield f"  {name}: {count}"
+        if len(program.inputs) > 1 or len(program.outputs) > 1:
+            yield from _ports("inputs", program, program.inputs, input_names(program))
+            yield from _ports("outputs", program, program.outputs, output_names(program))
         yield f"{len(program.tensors)} tensors"
         yield found.weights
         for key, value in program.meta.items():
             yield f"{key}: {value[:_SHOWN]}"
+
+
+def _ports(what: str, program: Program, ids: Sequence[int], names: Sequence[str]) -> Iterator[str]:
+    """Inputs or outputs by name with their types."""
+    yield f"{len(ids)} {what}"
+    for tensor_id, name in zip(ids, names, strict=True):
+        yield f"  {name}  {program.tensors[tensor_id].type}"

@@ -9,7 +9,7 @@ from studio.engine import SGD, Dense, Input, Model
 from studio.engine.compiler.lower import lower
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import CPU
-from studio.engine.train.network.execute import input_names, output_names
+from studio.engine.interop.program_names import input_names, output_names
 from tests.engine.layers.several_outputs import split_layer
 
 BACKENDS = ("cpu", pytest.param("gl", marks=pytest.mark.gl))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,8 +15,8 @@ from studio.engine.core.errors import DataError, FormatError, quoted
 from studio.engine.core.tensor import Role
 from studio.engine.formats.gbasm import load_program_file
 from studio.engine.formats.gbi import ProgramFile
+from studio.engine.interop.program_names import input_names, output_names
 from studio.engine.isa.program import Program
-from studio.engine.layers.graph import free_name
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network.inference import Inference
@@ -79,30 +78,6 @@ def runnable_file(path: Path | str) -> ProgramFile:
     verify(found.program, after=f"reading {Path(path).name}")
     _check_runnable(found.program, found.weights, str(path))
     return found
-
-
-def input_names(program: Program) -> tuple[str, ...]:
-    """Names of a program's inputs: those of their layers."""
-    return _names_of(program, program.inputs)
-
-
-def output_names(program: Program) -> tuple[str, ...]:
-    """Names of a program's outputs, as `LayerGraph.output_names` has them."""
-    try:
-        stated = json.loads(program.meta.get("output_names", "null"))
-    except ValueError:
-        stated = None
-    found = [each for each in stated if isinstance(each, str)] if isinstance(stated, list) else []
-    is_whole = len(found) == len(set(found)) == len(program.outputs)
-    return tuple(found) if is_whole else _names_of(program, program.outputs)
-
-
-def _names_of(program: Program, ids: Sequence[int]) -> tuple[str, ...]:
-    names: list[str] = []
-    for tensor in (program.tensors[i] for i in ids):
-        layer = tensor.name.rpartition("/")[0]
-        names.append(free_name(layer or tensor.name, names))
-    return tuple(names)
 
 
 def _in_order(program: Program, rows: Array | Sequence[Array] | Mapping[str, Array]) -> list[Array]:

@@ -331,10 +331,11 @@ class ExportDialog(QDialog):
             # The test part is another one than the training had.
             return None
         part = summary.parts[-1]
-        if part.dataset.kind != "images" or found.first.sample >= len(part):
+        pictures = [each for each in part.dataset.all_inputs() if each.kind == "images"]
+        if not pictures or found.first.sample >= len(part):
             return None
-        values = part.dataset.x[part.indices[found.first.sample]]
-        return image_of(picture(values, part.dataset.value_range))
+        values = pictures[0].values[part.indices[found.first.sample]]
+        return image_of(picture(values, pictures[0].value_range))
 
     # -- doing ----------------------------------------------------------------------------------
 

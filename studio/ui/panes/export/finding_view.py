@@ -168,8 +168,14 @@ def _same(found: ExportCheck) -> str:
     return (
         f"Loaded by another process in {numbers.duration(found.seconds)}: {top}relative "
         f"difference at most {numbers.number(found.max_relative, 2)}; exporting once more gives "
-        "the same bytes."
+        f"the same bytes.{_by_output(found)}"
     )
+
+
+def _by_output(found: ExportCheck) -> str:
+    """The largest difference of each output, in a line of its own; empty for a single output."""
+    gaps = (f"{name} {numbers.number(gap, 2)}" for name, gap in found.by_output.items())
+    return f"\nLargest difference by output: {', '.join(gaps)}." if found.by_output else ""
 
 
 def _other(found: ExportCheck) -> str:
@@ -177,12 +183,16 @@ def _other(found: ExportCheck) -> str:
     if found.first is not None:
         lines.insert(
             0,
-            f"Sample {found.first.sample}{_of(found)}: expected "
+            f"Sample {found.first.sample}{_of(found)}{_in(found.first.output)}: expected "
             f"{found.first.expected}, got {found.first.found} from the file.",
         )
     if found.same_top is not None:
         lines.append(f"Same class on {found.same_top} of {found.samples} samples.")
-    return "\n".join(lines)
+    return "\n".join(lines) + _by_output(found)
+
+
+def _in(output: str) -> str:
+    return f", output {output}" if output else ""
 
 
 def _of(found: ExportCheck) -> str:

@@ -9,6 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.core.errors import quoted
+
 Array: TypeAlias = npt.NDArray[np.generic]
 Wide: TypeAlias = npt.NDArray[np.float64]
 
@@ -26,11 +28,13 @@ class Difference:
         sample: its number in its part of the data, from 0.
         expected: what the studio answers.
         found: what the file answers.
+        output: name of the output, where the network has several.
     """
 
     sample: int
     expected: str
     found: str
+    output: str = ""
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,11 @@ class Comparison:
         max_abs: largest absolute difference of any number.
         max_relative: largest difference relative to what was expected.
         difference: largest difference, relative to what was expected where that is above 1.
-        same_top: samples whose likeliest class is the same; None where there are no classes.
+        same_top: samples whose likeliest class is the same, of every output that has classes; None
+            where none has.
         reason: what is wrong, one sentence; empty when they are the same within the tolerance.
         first: the first sample that is answered differently.
+        by_output: largest absolute difference of each output.
     """
 
     max_abs: float
@@ -52,6 +58,7 @@ class Comparison:
     same_top: int | None = None
     reason: str = ""
     first: Difference | None = None
+    by_output: tuple[float, ...] = ()
 
 
 _NAN = float("nan")
@@ -60,45 +67,88 @@ NOTHING = Comparison(_NAN, _NAN, _NAN)
 
 
 def compare(
-    expected: Sequence[Array], found: Sequence[Array], class_names: Sequence[str]
+    expected: Sequence[Array],
+    found: Sequence[Array],
+    classes: Sequence[Sequence[str]],
+    names: Sequence[str] = (),
 ) -> Comparison:
     """Compare answers, one array [samples, …] per output.
 
     A sample is answered differently where a number is off by more than the tolerance of exports
     (relative above 1), where one is NaN, or where another class is the likeliest.
+
+    Args:
+        expected: what the studio answers.
+        found: what the file answers.
+        classes: for each output names of its classes; empty for numbers.
+        names: names of the outputs; empty where there is only one.
     """
-    if [f.shape for f in found] != [e.shape for e in expected]:
-        return replace(NOTHING, reason="its outputs have another shape")
-    samples = len(expected[0])
-    wrong = np.zeros(samples, bool)
-    max_abs = max_relative = difference = 0.0
+    reason = _other_shape(expected, found, names)
+    if reason:
+        return replace(NOTHING, reason=reason)
+    samples = len(expected[0]) if expected[0].ndim else 1
+    wrong: list[npt.NDArray[np.bool_]] = []
+    by_output: list[float] = []
+    max_relative = difference = 0.0
     same = np.ones(samples, bool)
-    for one, other in zip(expected, found, strict=True):
+    for one, other, own in zip(expected, found, classes, strict=True):
         e, f = one.astype(np.float64), other.astype(np.float64)
         gap = np.abs(f - e)
-        max_abs = _larger(max_abs, gap)
+        by_output.append(_larger(0.0, gap))
         max_relative = _larger(max_relative, gap / np.maximum(np.abs(e), _SMALL))
         scaled = gap / np.maximum(1.0, np.abs(e))
         difference = _larger(difference, scaled)
-        wrong |= ~(scaled <= TOLERANCE).reshape(samples, -1).all(axis=1)
-        if class_names:
-            same &= (likeliest(e, e) == likeliest(f, e)).reshape(samples, -1).all(axis=1)
-    top = int(np.count_nonzero(same)) if class_names else None
-    wrong |= ~same
-    if not wrong.any():
-        return Comparison(max_abs, max_relative, difference, top)
-    first = int(np.argmax(wrong))
-    count = int(np.count_nonzero(wrong))
-    return Comparison(
-        max_abs,
-        max_relative,
-        difference,
-        top,
-        f"{count} of {samples} samples give different outputs, the first is sample {first}",
-        Difference(
-            first, said(expected[0][first], class_names), said(found[0][first], class_names)
+        differs = ~_of_samples(scaled <= TOLERANCE, samples)
+        if own:
+            alike = _of_samples(likeliest(e, e) == likeliest(f, e), samples)
+            differs |= ~alike
+            same &= alike
+        wrong.append(differs)
+    max_abs = float(np.max(by_output))
+    top = int(np.count_nonzero(same)) if any(classes) else None
+    made = Comparison(max_abs, max_relative, difference, top, by_output=tuple(by_output))
+    every = np.any(wrong, axis=0)
+    if not every.any():
+        return made
+    first, count = int(np.argmax(every)), int(np.count_nonzero(every))
+    place = next(place for place, differs in enumerate(wrong) if differs[first])
+    name = names[place] if len(names) > 1 else ""
+    where = f" in the output {quoted(name)}" if name else ""
+    return replace(
+        made,
+        reason=f"{count} of {samples} samples give different outputs, the first is sample "
+        f"{first}{where}",
+        first=Difference(
+            first,
+            said(_sample(expected[place], first, samples), classes[place]),
+            said(_sample(found[place], first, samples), classes[place]),
+            name,
         ),
     )
+
+
+def _other_shape(expected: Sequence[Array], found: Sequence[Array], names: Sequence[str]) -> str:
+    """That outputs have another number or shape, in a sentence; empty where they have not."""
+    if len(found) != len(expected):
+        count = f"{len(found)} output{'' if len(found) == 1 else 's'}"
+        return f"it has {count}, expected {len(expected)}"
+    for place, (one, other) in enumerate(zip(expected, found, strict=True)):
+        if one.shape != other.shape:
+            if len(names) > 1:
+                return f"its output {quoted(names[place])} has another shape"
+            return "its outputs have another shape"
+    return ""
+
+
+def _of_samples(fine: npt.NDArray[np.bool_], samples: int) -> npt.NDArray[np.bool_]:
+    """For each sample whether all is fine; an output without samples counts for every one."""
+    if fine.shape[:1] == (samples,):
+        return np.asarray(fine.reshape(samples, -1).all(axis=1))
+    return np.full(samples, bool(fine.all()))
+
+
+def _sample(values: Array, sample: int, samples: int) -> Array:
+    return np.asarray(values[sample]) if values.shape[:1] == (samples,) else values
 
 
 def likeliest(values: Wide, scale: Wide) -> npt.NDArray[np.int64]:

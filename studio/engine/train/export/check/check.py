@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, Self, TypeAlias
@@ -63,6 +63,7 @@ class ExportCheck:
         part: of the data the samples are from: ``test``, ``validation``, ``training``; empty where
             there is no data and the samples were made up.
         seconds: how long it took.
+        by_output: largest absolute difference by output, where there are several.
     """
 
     form: str
@@ -76,6 +77,7 @@ class ExportCheck:
     first: Difference | None = None
     part: str = "test"
     seconds: float = 0.0
+    by_output: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_checked(self) -> bool:
@@ -246,15 +248,24 @@ class _Check:
             reasons = self._stated_differences(reply)
             names = [process.answers_name(index, i) for i in range(int(str(reply["outputs"])))]
             found = [load_npy(self._folder / name) for name in names]
-            compared = compare(self._expected, found, self._task.class_names)
+            outputs = self._task.all_outputs
+            compared = compare(
+                self._expected,
+                found,
+                [each.class_names for each in outputs],
+                [each.name for each in outputs],
+            )
         if not same_bytes:
             reasons.append("exporting again gives a different file")
         if compared.reason:
             reasons.insert(0, compared.reason)
+        gaps = compared.by_output if len(compared.by_output) > 1 else ()
+        outputs_called = self._task.graph.output_names()
         return ExportCheck(
             file.form.name, len(self._rows[0]), compared.max_abs, compared.max_relative,
             compared.difference, compared.same_top, same_bytes, tuple(reasons), compared.first,
             self._part, time.monotonic() - self._began,
+            dict(zip(outputs_called, gaps, strict=False)),
         )  # fmt: skip
 
     def _stated_differences(self, reply: Mapping[str, object]) -> list[str]:
@@ -263,10 +274,19 @@ class _Check:
         names = list(task.class_names)
         if names:
             for key in ("class_names", "project_class_names"):
-                stated = reply.get(key)
-                if stated is not None and stated != names:
-                    found.append(_names_difference(names, stated))
+                classes = reply.get(key)
+                if classes is not None and classes != names:
+                    found.append(_names_difference(names, classes))
                     break
+        stated, by_output = reply.get("output_class_names"), task.facts.get("output_class_names")
+        if stated is not None and stated != by_output:
+            found.append(f"the classes of its outputs are {stated}, expected {by_output}")
+        entries = [node.layer.name for node in task.graph.inputs]
+        for what, wanted in (("input", entries), ("output", list(task.graph.output_names()))):
+            called = reply.get(f"{what}_names")
+            if called is not None and called != wanted:
+                shown = ", ".join(map(str, called if isinstance(called, list) else ()))
+                found.append(f"its {what}s are called {shown}, expected {', '.join(wanted)}")
         norm = reply.get("normalization")
         if norm is not None and norm != task.facts.get("normalization"):
             found.append(

@@ -31,6 +31,7 @@ from studio.engine.formats.npy import load_npy, save_npy
 from studio.engine.formats.npz import load_npz
 from studio.engine.formats.safe_json import load_json
 from studio.engine.interop.file_format import format_named
+from studio.engine.interop.program_names import input_names, output_names
 from studio.engine.isa.binary import encode_program
 from studio.engine.isa.program import Program
 from studio.engine.isa.text import format_program, parse_program
@@ -174,6 +175,7 @@ def answer(
     reply: Reply = {
         "sha256": digest,
         "class_names": _names(found.facts.get("class_names")),
+        "output_class_names": found.facts.get("output_class_names"),
         "normalization": found.facts.get("normalization"),
         "data_hash": found.facts.get("data_sha256"),
     }
@@ -194,7 +196,13 @@ def answer(
 def _checked_program(program: Program, name: str) -> Reply:
     verify(program, after=f"reading {name}")
     again = parse_program(format_program(program), name)
-    return {"program": program_hash(program), "assembled": program_hash(again)}
+    made: Reply = {"program": program_hash(program), "assembled": program_hash(again)}
+    if len(program.inputs) > 1 or len(program.outputs) > 1:
+        made |= {
+            "input_names": list(input_names(program)),
+            "output_names": list(output_names(program)),
+        }
+    return made
 
 
 def _stated_by_project(task: Task | None, reply: Reply) -> Reply:
@@ -204,6 +212,7 @@ def _stated_by_project(task: Task | None, reply: Reply) -> Reply:
     names = list(task.class_names)
     stated: Reply = {
         "class_names": names,
+        "output_class_names": task.facts.get("output_class_names"),
         "normalization": task.facts.get("normalization"),
         "data_hash": task.data_hash,
     }

@@ -83,10 +83,13 @@ def _said(found: ExportCheck | None, doubt: StudioError | None) -> dict[str, Pla
         "same_bytes_again": found.same_bytes,
         "reasons": list(found.reasons),
     }
+    if found.by_output:
+        said["max_abs_by_output"] = {name: _number(gap) for name, gap in found.by_output.items()}
     if found.first is not None:
         first = found.first
         said["first_difference"] = {
-            "sample": first.sample, "expected": first.expected, "found": first.found
+            "sample": first.sample, "expected": first.expected, "found": first.found,
+            **({"output": first.output} if first.output else {}),
         }  # fmt: skip
     return said
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -27,7 +28,7 @@ from studio.engine.layers.inputs import Input
 from studio.engine.layers.merging import Add
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check import check as checking
-from studio.engine.train.export.check.answers import compare
+from studio.engine.train.export.check.answers import Difference, compare
 from studio.engine.train.export.check.check import ExportCheck, Progress, Written, check_files
 from studio.engine.train.export.check.process import file_hash
 from studio.engine.train.export.exporting import EXPORT_FORMATS, exportable
@@ -37,6 +38,7 @@ from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.engine.train.weights import initial_weights
 from tests.engine.train.trained_projects import DIGITS, classifier, train
+from tests.engine.train.two_inputs import two_inputs
 
 
 @pytest.fixture(scope="module")
@@ -396,22 +398,72 @@ def test_a_network_with_several_inputs_is_checked_without_a_project(tmp_path: Pa
 
 def test_answers_are_compared_as_the_tolerance_says() -> None:
     expected = np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]], np.float32)
-    same = compare([expected], [expected + np.float32(4e-7)], ("a", "b"))
+    same = compare([expected], [expected + np.float32(4e-7)], [("a", "b")])
     assert same.reason == ""
     assert same.same_top == 3
     assert same.max_abs == pytest.approx(4e-7, rel=0.2)
-    far = compare([expected], [expected[:, ::-1]], ("a", "b"))
+    far = compare([expected], [expected[:, ::-1]], [("a", "b")])
     assert far.reason == "2 of 3 samples give different outputs, the first is sample 0"
     assert far.first is not None
     assert (far.first.expected, far.first.found) == ("b (0.8)", "a (0.8)")
     assert far.same_top == 1
-    lost = compare([expected], [np.full_like(expected, np.nan)], ())
+    lost = compare([expected], [np.full_like(expected, np.nan)], [()])
     assert lost.reason.startswith("3 of 3")
     assert np.isnan(lost.max_abs)
-    narrow = compare([expected], [expected[:, :1]], ())
+    narrow = compare([expected], [expected[:, :1]], [()])
     assert narrow.reason == "its outputs have another shape"
-    sides = compare([np.array([[0.4]])], [np.array([[0.6]])], ("a", "b"))
+    sides = compare([np.array([[0.4]])], [np.array([[0.6]])], [("a", "b")])
     assert sides.same_top == 0
+
+
+def test_each_output_is_compared_and_the_one_that_differs_is_named() -> None:
+    shares = np.array([[0.2, 0.8], [0.6, 0.4], [0.5, 0.5]], np.float32)
+    sizes = np.array([[1.0], [2.0], [3.0]], np.float32)
+    classes, names = [("a", "b"), ()], ["which", "size"]
+    same = compare([shares, sizes], [shares, sizes + np.float32(1e-6)], classes, names)
+    assert same.reason == ""
+    assert same.same_top == 3
+    assert same.by_output == (0.0, pytest.approx(1e-6, rel=0.5))
+    off = sizes.copy()
+    off[1] += 0.5
+    far = compare([shares, sizes], [shares, off], classes, names)
+    assert far.reason == (
+        "1 of 3 samples give different outputs, the first is sample 1 in the output 'size'"
+    )
+    assert far.first == Difference(1, "2", "2.5", "size")
+    assert far.by_output == (0.0, 0.5)
+    short = compare([shares, sizes], [shares, sizes[:2]], classes, names)
+    assert short.reason == "its output 'size' has another shape"
+    fewer = compare([shares, sizes], [shares], classes, names)
+    assert fewer.reason == "it has 1 output, expected 2"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["gbi", "gbasm", "npz"])
+def test_two_inputs_and_outputs_are_checked_with_their_project(form: str, tmp_path: Path) -> None:
+    project = Project.load(two_inputs(tmp_path))
+    task = Task.of_project(project)
+    weights = initial_weights(task.graph, 0)
+    with (
+        open_backend("cpu") as opened,
+        Trained.of_weights(task, opened.backend, weights) as trained,
+    ):
+        path = export(trained, form, tmp_path)
+        found = check(trained, project, form, path)
+        assert found.is_same, found.reasons
+        assert found.same_top == found.samples
+        assert list(found.by_output) == ["parity", "total"]
+        if form != "gbi":
+            return
+        program = load_gbi(path).program
+        changed(path, replace(program, outputs=program.outputs[::-1]))
+        told = " ".join(check(trained, project, form, path).reasons)
+        assert "its output 'parity' has another shape" in told
+        assert "its outputs are called total, parity, expected parity, total" in told
+        classes = json.dumps({"parity": ["odd", "even"], "total": []})
+        changed(path, replace(program, meta={**program.meta, "output_class_names": classes}))
+        told = " ".join(check(trained, project, form, path).reasons)
+        assert "the classes of its outputs are" in told
 
 
 def test_differences_are_said_with_one_digit() -> None:

@@ -51,6 +51,15 @@ def test_a_difference_is_written_down_too_and_nan_stays_json(model: Path) -> Non
     assert said["first_difference"] == {"sample": 7, "expected": "3 (0.98)", "found": "8 (0.55)"}
 
 
+def test_several_outputs_are_written_down_by_name(model: Path) -> None:
+    first = Difference(7, "2", "2.5", "size")
+    found = ExportCheck("gbi", 64, 0.5, reasons=("it differs",), first=first,
+                        by_output={"which": 0.0, "size": 0.5})  # fmt: skip
+    said = json.loads(write_report(model, "gbi", found, None).read_text())
+    assert said["max_abs_by_output"] == {"which": 0.0, "size": 0.5}
+    assert said["first_difference"]["output"] == "size"
+
+
 def test_what_was_not_compared_is_not_claimed(model: Path) -> None:
     doubt = FormatError("the other process gave no answer", who="export check")
     said = json.loads(write_report(model, "gbi", None, doubt).read_text())
