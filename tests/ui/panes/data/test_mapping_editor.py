@@ -1,0 +1,155 @@
+"""Parts of a source mapped to inputs and outputs by hand: dropped, mapped, left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.session.data.mapping import mapped
+from studio.session.studio import Studio
+from studio.ui.panes.data.pane import DataPane
+from tests.session.data.test_mapping import arrays, network, segmentation, write_pairs
+from tests.ui.fixtures import shown
+from tests.ui.panes.data.test_data_pane import LEFT, drop, one, settled
+
+WAIT = 60_000
+
+
+@pytest.fixture
+def pane(studio: Studio, qtbot: QtBot) -> DataPane:
+    made = DataPane(studio)
+    qtbot.addWidget(made)
+    made.resize(320, 1400)
+    shown(qtbot, made)
+    studio.document.apply("network", network())
+    return made
+
+
+def goes_to(pane: DataPane, part: str) -> QPushButton:
+    found = one(pane, QPushButton, f"goes_to_{part}")
+    assert isinstance(found, QPushButton)
+    return found
+
+
+def choose(pane: DataPane, qtbot: QtBot, part: str, *words: str) -> None:
+    """Open the menu of a part by a click, and click its entries."""
+    for text in words:
+        clicked: list[str] = []
+
+        def take(wanted: str = text, clicked: list[str] = clicked) -> None:
+            menu = QApplication.activePopupWidget()
+            if not isinstance(menu, QMenu):
+                QTimer.singleShot(20, take)
+                return
+            action = next(each for each in menu.actions() if each.text() == wanted)
+            qtbot.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+            clicked.append(wanted)
+
+        # The click opens the menu in an event loop of its own.
+        QTimer.singleShot(0, take)
+        qtbot.mouseClick(goes_to(pane, part), LEFT)
+        qtbot.waitUntil(lambda clicked=clicked: bool(clicked), timeout=WAIT)
+
+
+def missing(pane: DataPane) -> str:
+    label = pane.findChild(QLabel, "mapping_missing")
+    assert isinstance(label, QLabel)
+    return label.text() if label.isVisible() else ""
+
+
+def test_a_dropped_archive_is_mapped_and_changed_by_hand(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "scenes.npz"
+    np.savez(path, **arrays())
+    drop(pane, path)
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: pane.sections["Inputs and outputs"].isVisible(), timeout=WAIT)
+    qtbot.waitUntil(lambda: not pane.is_refreshing, timeout=WAIT)
+    texts = {name: goes_to(pane, name).whole for name in ("left", "RIGHT", "kind", "other")}
+    assert texts == {"left": "left", "RIGHT": "right", "kind": "kind", "other": "not used"}
+    line = one(pane, QLabel, "data_line").text()
+    assert line.startswith("60 samples for 2 inputs and 2 outputs")
+    assert missing(pane) == ""
+
+    choose(pane, qtbot, "kind", "Not used")
+    qtbot.waitUntil(lambda: "Nothing goes to the output kind." in missing(pane), timeout=WAIT)
+    settled(studio, qtbot)
+    assert mapped(studio.data.data, "targets") == {"size": ("size",)}
+    found = [p.message for p in studio.document.report.problems]
+    assert found == ["the data has no targets for the output kind"]
+
+    choose(pane, qtbot, "size", "output kind")
+    qtbot.waitUntil(lambda: goes_to(pane, "size").whole == "size, kind", timeout=WAIT)
+    settled(studio, qtbot)
+    assert missing(pane) == ""
+    qtbot.mouseClick(one(pane, QPushButton, "map_by_name"), LEFT)
+    qtbot.waitUntil(lambda: goes_to(pane, "kind").whole == "kind", timeout=WAIT)
+    settled(studio, qtbot)
+    studio.document.undo()
+    qtbot.waitUntil(lambda: goes_to(pane, "size").whole == "size, kind", timeout=WAIT)
+    settled(studio, qtbot)
+
+
+def test_normalisation_and_task_are_chosen_by_input_and_output(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "scenes.npz"
+    np.savez(path, **arrays())
+    drop(pane, path)
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: not pane.is_refreshing, timeout=WAIT)
+    box = pane.findChild(QComboBox, "field_normalization:left")
+    assert isinstance(box, QComboBox)
+    box.setFocus()
+    qtbot.keyClicks(box, "none")
+    qtbot.waitUntil(
+        lambda: studio.data.data["inputs"]["left"] == {"array": "left", "normalization": "none"},
+        timeout=WAIT,
+    )
+    settled(studio, qtbot)
+    task = pane.findChild(QComboBox, "field_task:kind")
+    assert isinstance(task, QComboBox)
+    task.setFocus()
+    qtbot.keyClicks(task, "regr")
+    qtbot.waitUntil(
+        lambda: studio.data.data["targets"]["kind"] == {"array": "kind", "task": "regression"},
+        timeout=WAIT,
+    )
+    settled(studio, qtbot)
+
+
+def test_arrays_that_do_not_fit_leave_the_mapping_to_change(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "scenes.npz"
+    np.savez(path, **arrays(left=np.zeros((7, 3)), other=np.zeros((60, 3))))
+    drop(pane, path)
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(lambda: not pane.is_refreshing, timeout=WAIT)
+    said = " ".join(
+        label.text() for label in one(pane, QWidget, "data_refusal").findChildren(QLabel)
+    )
+    assert "all arrays need the same number of samples" in said
+    choose(pane, qtbot, "other", "input left")
+    settled(studio, qtbot)
+    assert mapped(studio.data.data, "inputs")["left"] == ("other",)
+
+
+def test_a_dropped_folder_of_pictures_and_masks(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    studio.document.apply("network", segmentation())
+    drop(pane, write_pairs(tmp_path / "cells"))
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: not pane.is_refreshing, timeout=WAIT)
+    qtbot.waitUntil(lambda: pane.sections["Inputs and outputs"].isVisible(), timeout=WAIT)
+    assert (goes_to(pane, "images").whole, goes_to(pane, "masks").whole) == ("picture", "classes")
+    assert not pane.sections["Classes"].isVisible()
+    assert pane.samples.browser is not None
+    assert len(pane.samples.browser) == 16
