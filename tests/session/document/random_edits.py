@@ -198,6 +198,18 @@ class Editor:
     def training(self, state: DocumentState) -> DocumentState:
         return sections.set_training(state, {"epochs": self.random.randint(-1, 9)})
 
+    def of_output(self, state: DocumentState) -> DocumentState:
+        names = output_names(state)
+        if not names:
+            return state
+        changes = self.random.choice((
+            {"loss": self.random.choice(("mse", "mae", None))},
+            {"metrics": self.random.choice((["mae"], [], None))},
+            {"loss_weights": self.random.choice((0.5, 1.0))},
+            {"class_weights": self.random.choice(("balanced", None))},
+        ))  # fmt: skip
+        return set_output_training(state, self.random.choice(names), changes)
+
     def data(self, state: DocumentState) -> DocumentState:
         return sections.set_data(state, self.random.choice([None, {"source": "digits"}, {}]))
 

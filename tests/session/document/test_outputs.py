@@ -7,7 +7,7 @@ import pytest
 from studio.engine.core.errors import ParameterError
 from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
-from studio.session.document.edits.layers import mark_output, rename
+from studio.session.document.edits.layers import bypass, mark_output, rename
 from studio.session.document.edits.outputs import output_setting, set_output_training
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_training, training_of
@@ -110,6 +110,44 @@ def test_an_array_named_like_its_output_keeps_its_name():
 def test_a_renamed_hidden_layer_changes_no_settings():
     state = heads(training=SETTINGS)
     assert rename(state, "hidden", "inner").training == state.training
+
+
+def test_what_callbacks_watch_follows_a_renamed_output():
+    watched = {
+        "early_stopping": {"monitor": "val_age_loss"},
+        "checkpoints": {"monitor": "kind_accuracy"},
+        "callbacks": [{"type": "ReduceLROnPlateau", "config": {"monitor": "age_loss"}}],
+    }
+    training = rename(heads(training=watched), "age", "years").training
+    assert training["early_stopping"]["monitor"] == "val_years_loss"
+    assert training["checkpoints"]["monitor"] == "kind_accuracy"
+    assert training["callbacks"][0]["config"]["monitor"] == "years_loss"
+
+
+def test_sample_weights_of_an_output_follow_it_and_go_with_it():
+    data = {"source": "arrays", "path": "a.npz", "inputs": {"x": "x"},
+            "targets": {"kind": "k", "age": "a"}, "weights": {"age": "w"}}  # fmt: skip
+    state = rename(heads(data=data), "age", "years")
+    assert state.data["weights"] == {"years": "w"}
+    assert "weights" not in delete(state, ["age"]).data
+
+
+def test_names_can_be_swapped():
+    state = heads(training=SETTINGS)
+    for node_id, name in (("age", "other"), ("kind", "age"), ("age", "kind")):
+        state = rename(state, node_id, name)
+    assert by_name(state)["loss"] == {
+        "age": "SparseCategoricalCrossentropy", "kind": "MeanAbsoluteError",
+    }  # fmt: skip
+    assert state.data["targets"] == {"age": "k", "kind": "a"}
+
+
+def test_a_bypassed_output_leaves_its_settings_to_the_layer_before_and_takes_them_back():
+    state = heads(training={"loss": {"age": "MeanAbsoluteError"}})
+    passed = bypass(state, ["age"])
+    assert by_name(passed) == {"loss": {"hidden": "MeanAbsoluteError"}}
+    assert passed.data["targets"] == {"kind": "k", "hidden": "a"}
+    assert bypass(passed, ["age"]) == state
 
 
 @pytest.mark.parametrize("edit", [lambda s: delete(s, ["age"]), lambda s: mark_output(s, "age")])

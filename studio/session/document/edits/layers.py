@@ -249,7 +249,8 @@ def bypass(
     """Let data pass layers unchanged, or not any more; by default the other way round.
 
     Of several layers, all are bypassed unless all are already. Where what passes does not fit, the
-    checks say so at the first layer that refuses it.
+    checks say so at the first layer that refuses it. What is given by name for an output follows to
+    the layer that is the output then.
 
     Raises:
         GraphError: data enters at one of them.
@@ -260,4 +261,4 @@ def bypass(
     for node in changed:
         if is_input(node):
             raise GraphError("an input cannot be bypassed", who=node.name)
-    return state.with_nodes(changed) if changed else state
+    return following_names(state, state.with_nodes(changed)) if changed else state

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Collection, Mapping, Sequence
+from typing import Literal, TypeAlias, get_args
 
 from studio.engine.core.options import Plain
 from studio.engine.train.settings import TrainingSettings
+from studio.session.core.metric_names import output_of
 from studio.session.document.edits.sections import set_training, training_of
 from studio.session.document.flow import running_order
 from studio.session.document.frozen_config import EMPTY, FrozenConfig
@@ -14,10 +15,15 @@ from studio.session.document.layer_types import is_input
 from studio.session.document.resolve import output_names, resolve
 from studio.session.document.state import DocumentState
 
+Side: TypeAlias = Literal["inputs", "targets", "weights"]
 OutputOption: TypeAlias = Literal["loss", "metrics", "loss_weights", "class_weights"]
 
 OUTPUT_OPTIONS: tuple[OutputOption, ...] = ("loss", "metrics", "loss_weights", "class_weights")
 """Training settings that may be given by output name."""
+
+_SIDES: tuple[Side, ...] = get_args(Side)
+_WATCHING = ("early_stopping", "checkpoints", "callbacks")
+_NAMING = (*OUTPUT_OPTIONS, *_WATCHING)
 
 
 def output_setting(settings: TrainingSettings, output: str, option: OutputOption) -> Plain:
@@ -81,8 +87,9 @@ def following_names(before: DocumentState, after: DocumentState) -> DocumentStat
     if before is after or not _says_names(after):
         return after
     inputs = _pairs(input_names(before), input_names(after))
-    outputs = _pairs(output_names(before), output_names(after))
-    return _with_names(after, inputs, outputs)
+    known = output_names(before)
+    outputs = _pairs(known, output_names(after))
+    return _with_names(after, inputs, outputs, known if len(known) > 1 else ())
 
 
 def following_removal(before: DocumentState, after: DocumentState) -> DocumentState:
@@ -118,24 +125,18 @@ def input_names(state: DocumentState) -> tuple[str, ...]:
     return tuple(state.nodes[i].name for i in order if i in reached and is_input(state.nodes[i]))
 
 
-def map_array(state: DocumentState, side: str, before: str, after: str) -> DocumentState:
-    """Give the array of one input or output to another; ``side`` is ``inputs`` or ``targets``."""
-    data = state.data
-    given = None if data is None else data.get(side)
-    if data is None or not isinstance(given, Mapping):
-        return state
-    table = _renamed(given, {before: after})
-    kept = given.get(before)
-    if data.get("source") == "arrays" and after and isinstance(kept, Mapping):
-        # Without a name of its own the array is called as what it is mapped to.
-        table[after] = {"array": before, **kept}
-    return state.replaced(data=FrozenConfig({**data.plain(), side: table}))
+def map_array(state: DocumentState, side: Side, before: str, after: str) -> DocumentState:
+    """Give the array of one input or output to another, with its settings; "" takes it away."""
+    names = {before: after}
+    if side == "inputs":
+        return _with_data_named(state, "inputs", names)
+    return _with_names(state, {}, names)
 
 
 def _says_names(state: DocumentState) -> bool:
     """Whether anything may be given by the name of an input or output."""
     data = state.data or EMPTY
-    return "inputs" in data or "targets" in data or any(o in state.training for o in OUTPUT_OPTIONS)
+    return any(key in data for key in _SIDES) or any(key in state.training for key in _NAMING)
 
 
 def _pairs(before: tuple[str, ...], after: tuple[str, ...]) -> dict[str, str]:
@@ -145,28 +146,67 @@ def _pairs(before: tuple[str, ...], after: tuple[str, ...]) -> dict[str, str]:
 
 
 def _with_names(
-    state: DocumentState, inputs: Mapping[str, str], outputs: Mapping[str, str]
+    state: DocumentState,
+    inputs: Mapping[str, str],
+    outputs: Mapping[str, str],
+    known: Sequence[str] = (),
 ) -> DocumentState:
     """Names by input and output replaced; an empty name takes an entry away."""
-    state = _with_settings_named(state, outputs)
-    for side, renames in (("inputs", inputs), ("targets", outputs)):
-        for before, after in renames.items():
-            given = None if state.data is None else state.data.get(side)
-            if isinstance(given, Mapping) and before in given and (after or len(given) > 1):
-                state = map_array(state, side, before, after)
+    state = _with_settings_named(state, outputs, known)
+    for side in _SIDES:
+        state = _with_data_named(state, side, inputs if side == "inputs" else outputs)
     return state
 
 
-def _with_settings_named(state: DocumentState, outputs: Mapping[str, str]) -> DocumentState:
-    if not outputs:
+def _with_data_named(state: DocumentState, side: Side, names: Mapping[str, str]) -> DocumentState:
+    """One table of the data section with other names; its last array stays."""
+    data = state.data or EMPTY
+    given = data.get(side)
+    if not isinstance(given, Mapping) or not names.keys() & given.keys():
+        return state
+    table = _renamed(given, names)
+    for name, value in given.items():
+        to = names.get(name, name)
+        if data.get("source") == "arrays" and to not in ("", name) and isinstance(value, Mapping):
+            # Without a name of its own the array is called as what it is mapped to.
+            table[to] = {"array": name, **value}
+    if table:
+        return state.replaced(data=FrozenConfig({**data.plain(), side: table}))
+    return state.replaced(data=data.without(side)) if side == "weights" else state
+
+
+def _with_settings_named(
+    state: DocumentState, names: Mapping[str, str], outputs: Sequence[str] = ()
+) -> DocumentState:
+    """Settings with other names of outputs; what is watched by a name of ``outputs`` follows."""
+    if not names:
         return state
     settings = training_of(state)
     changes: dict[str, object] = {}
     for option in OUTPUT_OPTIONS:
         given = TrainingSettings.option(option).plain(settings.option_values[option])
         if isinstance(given, dict) and _is_by_output(settings, option):
-            changes[option] = _renamed(given, outputs) or None
+            changes[option] = _renamed(given, names) or None
+    for key in _WATCHING:
+        if key in state.training and outputs:
+            changes[key] = _watching(state.training[key], names, outputs)
     return set_training(state, changes) if changes else state
+
+
+def _watching(value: Plain, names: Mapping[str, str], outputs: Sequence[str]) -> Plain:
+    """Options of callbacks, which watch the numbers of outputs by other names."""
+    if isinstance(value, list):
+        return [_watching(each, names, outputs) for each in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _watching(each, names, outputs) for key, each in value.items()}
+    watched = value.get("monitor")
+    if isinstance(watched, str):
+        part = "val_" if watched.startswith("val_") else ""
+        output, plain = output_of(watched, outputs), watched.removeprefix("val_")
+        if names.get(output):
+            made["monitor"] = f"{part}{names[output]}{plain.removeprefix(output)}"
+    return made
 
 
 def _renamed(table: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:

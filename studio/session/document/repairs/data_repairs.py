@@ -13,6 +13,7 @@ from studio.engine.train.project.task import fitting_loss
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.edits.layers import freeze, mark_output, set_options
 from studio.session.document.edits.outputs import (
+    Side,
     input_names,
     map_array,
     set_output_training,
@@ -253,7 +254,7 @@ def unknown_input_repairs(broken: Broken) -> Iterator[Candidate]:
     yield from _left_out("inputs", [e.name for e in known], input_names(broken.state))
 
 
-def _mapped(side: str, before: str, after: str) -> Candidate:
+def _mapped(side: Side, before: str, after: str) -> Candidate:
     return Candidate(
         f"Use the array of {before} for {after}",
         lambda state: map_array(state, side, before, after),
@@ -263,7 +264,7 @@ def _mapped(side: str, before: str, after: str) -> Candidate:
     )
 
 
-def _left_out(side: str, known: Sequence[str], names: Sequence[str]) -> Iterator[Candidate]:
+def _left_out(side: Side, known: Sequence[str], names: Sequence[str]) -> Iterator[Candidate]:
     unknown = [name for name in known if name not in names]
 
     def apply(state: DocumentState) -> DocumentState:
