@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from studio.engine.core.tensor import Shape
+from studio.engine.train.project.data_settings import BY_NAME
 from studio.session.document.state import DocumentState
 
 NodeCondition: TypeAlias = Literal["ok", "warning", "error", "waiting", "unreached"]
@@ -60,7 +61,7 @@ _NO_INPUT, _NO_TARGET = InputFacts("", None), TargetFacts("", None)
 
 
 def array_keys(data: Mapping[str, object] | None, side: str) -> dict[str, str]:
-    """For each name in the data section, the array it is mapped to.
+    """For each name in the data section, the array, columns or folder that go to it.
 
     Args:
         data: the section as a project file holds it.
@@ -68,15 +69,10 @@ def array_keys(data: Mapping[str, object] | None, side: str) -> dict[str, str]:
     """
     table = None if data is None else data.get(side)
     found: dict[str, str] = {}
+    part = "" if data is None else BY_NAME.get(str(data.get("source")), "")
     for name, given in table.items() if isinstance(table, Mapping) else ():
-        if isinstance(given, Mapping) and "array" in given:
-            found[name] = str(given["array"])
-        elif isinstance(given, Mapping) and data is not None and data.get("source") == "arrays":
-            found[name] = name
-        else:
-            found[name] = (
-                given if isinstance(given, str) else json.dumps(given, sort_keys=True, default=dict)
-            )
+        key = given.get(part, name) if isinstance(given, Mapping) else given
+        found[name] = key if isinstance(key, str) else json.dumps(key, default=list)
     return found
 
 

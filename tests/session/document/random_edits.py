@@ -23,7 +23,9 @@ from studio.session.document.edits import (
     wires,
 )
 from studio.session.document.edits.chains import NewLayer, add_chain
+from studio.session.document.edits.outputs import set_output_training
 from studio.session.document.files.clipboard import copy_text, paste
+from studio.session.document.resolve import output_names
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 
 TYPES = [cls.__name__ for cls in all_layers()]
@@ -46,7 +48,7 @@ class Editor:
             self.bypass, self.duplicate, self.switch, self.collapse, self.preview, self.output,
             self.comment, self.resize, self.straighten, self.align, self.distribute, self.layout,
             self.paste, self.training, self.data, self.notes, self.name, self.own_layer,
-            self.share, self.pin, self.alias, self.say,
+            self.share, self.pin, self.alias, self.say, self.of_output,
         )  # fmt: skip
 
     def step(self, state: DocumentState) -> tuple[str, DocumentState]:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
 from studio.engine.core.options import Plain
+from studio.engine.train.project.data_settings import BY_NAME
 from studio.engine.train.settings import TrainingSettings
 from studio.session.core.metric_names import output_of
 from studio.session.document.edits.sections import set_training, training_of
@@ -164,12 +165,12 @@ def _with_data_named(state: DocumentState, side: Side, names: Mapping[str, str])
     given = data.get(side)
     if not isinstance(given, Mapping) or not names.keys() & given.keys():
         return state
-    table = _renamed(given, names)
+    table, part = _renamed(given, names), BY_NAME.get(str(data.get("source")))
     for name, value in given.items():
         to = names.get(name, name)
-        if data.get("source") == "arrays" and to not in ("", name) and isinstance(value, Mapping):
-            # Without a name of its own the array is called as what it is mapped to.
-            table[to] = {"array": name, **value}
+        if part and to not in ("", name) and isinstance(value, Mapping):
+            # Without a name of its own the part of the source is called as what it goes to.
+            table[to] = {part: name, **value}
     if table:
         return state.replaced(data=FrozenConfig({**data.plain(), side: table}))
     return state.replaced(data=data.without(side)) if side == "weights" else state
