@@ -153,6 +153,16 @@ def labels_from_array(
     return found
 
 
+def has_positions(y: Array, task: Task) -> bool:
+    """Whether targets have something at each position of a sample.
+
+    An array of rank 2 has where it holds whole numbers that are no one-hot rows.
+    """
+    if y.ndim != 2:
+        return y.ndim > 2
+    return task != "regression" and y.shape[1] > 1 and y.dtype.kind in "biu" and not _is_one_hot(y)
+
+
 def labels_of_positions(
     y: Array,
     who: str,
@@ -166,7 +176,7 @@ def labels_of_positions(
     left out of them.
 
     Args:
-        y: [n, …] of rank 3 or more.
+        y: [n, …] of rank 2 or more.
         who: the file's name.
         task: overrides the guess.
         class_names: names of the classes in order, or empty for ``"0"``, ``"1"``, …
@@ -176,7 +186,7 @@ def labels_of_positions(
         raise DataError(f"expected numbers at each position of the targets, got {y.dtype}", who=who)
     if task == "regression" or (task == "auto" and y.dtype.kind == "f"):
         return Labels(to_float32(y, who), ())
-    if y.shape[-1] == 1:
+    if y.ndim > 2 and y.shape[-1] == 1:
         y = y[..., 0]
     _check_finite(y, who)
     values = y.astype(np.float64)

@@ -12,6 +12,7 @@ from studio.engine.train.data.arrays.array_files import DataArchive, open_npz
 from studio.engine.train.data.arrays.numpy_files import as_samples
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray, WeightArray
 from studio.engine.train.data.labels import (
+    has_positions,
     labels_from_array,
     labels_of_positions,
 )
@@ -115,7 +116,7 @@ def _target(
     archive: DataArchive, path: Path, wanted: NamedArray, limits: DataLimits
 ) -> TargetArray:
     raw, who = archive.read(wanted.array), f"{path.name}/{wanted.array}"
-    read = labels_of_positions if raw.ndim > 2 else labels_from_array
+    read = labels_of_positions if has_positions(raw, wanted.task) else labels_from_array
     found = read(raw, who, wanted.task, wanted.class_names, limits)
     return TargetArray(wanted.name, found.y, found.class_names)
 

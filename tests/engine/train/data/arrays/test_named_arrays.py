@@ -75,6 +75,24 @@ def test_the_hash_covers_every_array(tmp_path: Path, array: str, value: np.ndarr
     assert opened(tmp_path).sha256 != opened(tmp_path, None, **{array: value}).sha256
 
 
+@pytest.mark.parametrize(
+    ("options", "shape", "classes"),
+    [({}, (ROWS, 3), 4), ({"task": "regression"}, (ROWS, 3), 0), ({"class_names": [*"abcde"]},
+                                                                   (ROWS, 3), 5)],
+)  # fmt: skip
+def test_rows_of_whole_numbers_are_a_class_for_each_position(
+    tmp_path: Path, options: dict[str, object], shape: tuple[int, ...], classes: int
+) -> None:
+    steps = np.arange(ROWS * 3).reshape(ROWS, 3) % 4
+    targets = {"which": "words", "a": {"array": "steps", **options}}
+    found = opened(tmp_path, {"targets": targets}, steps=steps).targets[0]
+    assert (found.y.shape, len(found.class_names)) == (shape, classes)
+    np.testing.assert_array_equal(found.y, steps)
+    one_hot = opened(tmp_path, {"targets": targets}, steps=np.eye(3, dtype=int)[steps[:, 0] % 3])
+    if not options:
+        np.testing.assert_array_equal(one_hot.targets[0].y, steps[:, 0] % 3)
+
+
 def test_sample_weights_go_with_their_samples(tmp_path: Path) -> None:
     plain, w = opened(tmp_path), np.arange(ROWS, dtype=np.int64)
     found = opened(tmp_path, {"weights": "w"}, w=w)
