@@ -21,7 +21,10 @@ from studio.engine.core.app_dirs import AppDirs
 from studio.samples import open_copy
 from studio.session.core import entities
 from studio.session.core.theme import Choice
+from studio.session.document.arrange.layered import layout_level
+from studio.session.document.edits.blocks import group
 from studio.session.document.edits.sections import set_training
+from studio.session.document.levels import all_blocks
 from studio.session.studio import Studio
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.start.shared_context import prepare_sharing
@@ -109,6 +112,7 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
         studio.actions.trigger("canvas.zoom_in")
     studio.bus.select([entities.node("conv2")], source="")
     camera.take("build")
+    _take_blocks(camera)
     studio.actions.trigger("train.start")
     camera.until(lambda: studio.training.state == "running")
     studio.actions.trigger("workspace.train")
@@ -124,6 +128,23 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
     studio.training.stop()
     camera.until(lambda: not studio.training.is_busy)
     camera.close()
+
+
+def _take_blocks(camera: Camera) -> None:
+    """The canvas inside a block, beside the outline; the project is left without blocks."""
+    studio = camera.studio
+    document, before = studio.document, studio.document.state
+    state = group(before, ["conv1", "conv2", "pool", "dropout1"], "features")
+    state = group(state, ["conv1", "conv2"], "convolutions")
+    state = group(state, ["hidden", "dropout2", "digit"], "classifier")
+    (features, *_others) = (node.id for node in all_blocks(state))
+    document.apply("Blocks", layout_level(layout_level(state), features))
+    camera.window.show_pane("outline")
+    studio.bus.select([entities.node("pool")], source="")
+    studio.actions.trigger("canvas.frame_all")
+    camera.take("blocks")
+    studio.bus.select([entities.node("conv2")], source="")
+    document.apply("As it was", before)
 
 
 def _train_longer(studio: Studio) -> None:

@@ -109,7 +109,6 @@ class BlockCommands:
         context = self._context
         chosen = [i for i in context.selected_ids() if not context.document.state.nodes[i].port]
         if context.apply("Move out of the block", lambda state: move_out(state, chosen)):
-            context.open_block.show(chosen)
             context.select(chosen)
 
     def add_port(self, side: PortSide) -> None:

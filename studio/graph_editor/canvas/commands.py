@@ -202,6 +202,7 @@ class CanvasCommands:
         if selection.primary is not None and selection.primary.key in chosen:
             at = chosen.index(selection.primary.key) + step
             primary = entities.node(chosen[at % len(chosen)])
+            context.open_block.show([primary.key])
             context.bus.select(selection.entities, primary, CANVAS)
             context.navigation.reveal(context.graph.area_of([primary.key]))
 

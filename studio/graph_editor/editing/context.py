@@ -139,8 +139,10 @@ class CanvasContext:
         return [key for key in self.bus.drawn.of_kind("node") if key in nodes]
 
     def select(self, node_ids: Iterable[str]) -> None:
-        """Select layers, dots, notes and frames in place of what was selected."""
-        self.bus.select([entities.node(node_id) for node_id in node_ids], source=CANVAS)
+        """Select things in place of what was selected, at the level where the first one stands."""
+        chosen = list(node_ids)
+        self.open_block.show(chosen)
+        self.bus.select([entities.node(node_id) for node_id in chosen], source=CANVAS)
 
     def apply(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
         """Make an edit as one step; the user is told why when it is refused.

@@ -121,7 +121,6 @@ class FindBar(QFrame):
             return
         self._at = place % len(self._found)
         node_id = self._found[self._at]
-        self._context.open_block.show([node_id])
         self._context.select([node_id])
         area = self._graph.area_of([node_id])
         if not area.isEmpty():

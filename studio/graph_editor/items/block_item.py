@@ -57,17 +57,23 @@ class BlockItem(NodeItem):
             return
         painter.setFont(self.colours.text_font)
         painter.setPen(self.colours.text2)
-        half = self.area.width() / 2 - _NAME_LEFT - 4
-        for ports, on_right in ((self.card.ports_in, False), (self.card.ports_out, True)):
+        sides = (self.card.ports_in, self.card.ports_out)
+        for ports, other, on_right in ((*sides, False), (*sides[::-1], True)):
             for row, (_, name) in enumerate(ports):
-                font = self.colours.text_font
-                text = cut_text(name, font, half)
-                left = _NAME_LEFT
-                if on_right:
-                    left = self.area.width() - _NAME_LEFT - text_width(text, font)
-                top = self._row(row, len(ports)) - text_height(font) / 2
-                place = QRectF(left, top, half + 4, text_height(font))
-                painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+                self._paint_name(painter, name, self._row(row, len(ports)), on_right=on_right,
+                                 is_alone=row >= len(other))  # fmt: skip
+
+    def _paint_name(
+        self, painter: QPainter, name: str, middle: float, *, on_right: bool, is_alone: bool
+    ) -> None:
+        """The name of a port beside it; alone in its row it may take all of it."""
+        font, width = self.colours.text_font, self.area.width() - 2 * _NAME_LEFT
+        room = width if is_alone else width / 2 - 4
+        text = cut_text(name, font, room)
+        left = self.area.width() - _NAME_LEFT - text_width(text, font) if on_right else _NAME_LEFT
+        height = text_height(font)
+        place = QRectF(left, middle - height / 2, room + 4, height)
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
 
     def _row(self, row: int, count: int) -> float:
         """Height of the middle of a row; more rows than there is room for lie closer."""

@@ -206,10 +206,11 @@ class OutlinePane(PaneFrame):
         item.setTextAlignment(_PARAMETERS, Qt.AlignmentFlag.AlignRight)
         family = f"family.{row.family}"
         if row.condition in ("ok", "unreached"):
-            item.setIcon(_NAME, icons.icon(f"family-{row.family}", family))
+            # Qt takes the colour of what is on for an item whose children are seen.
+            item.setIcon(_NAME, icons.icon(f"family-{row.family}", family, family))
         else:
             role = {"error": "error", "warning": "warning"}.get(row.condition, "text3")
-            item.setIcon(_NAME, icons.icon(row.condition, role))
+            item.setIcon(_NAME, icons.icon(row.condition, role, role))
         for column in (_TYPE, _SHAPE, _PARAMETERS):
             item.setForeground(column, QBrush(theme.colour("text2")))
         item.setToolTip(_NAME, row.message or row.name)
