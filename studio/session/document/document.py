@@ -155,7 +155,7 @@ class Document:
             raise ReadOnlyError(self.read_only, who=self.state.name)
         state = sync_copies(self.state, state)
         if not self.history.is_gesture_open:
-            state = settled(self.state, state)
+            state = sync_copies(self.state, settled(self.state, state))
         self.history.push(text, state, merge_key)
         return self._announce(text)
 

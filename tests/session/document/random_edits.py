@@ -11,10 +11,13 @@ from studio.session.document.arrange.layered import layout
 from studio.session.document.edits import (
     annotations,
     arranging,
+    block_places,
+    blocks,
     comments,
     copies,
     insertion,
     layers,
+    linked_copies,
     places,
     removal,
     sections,
@@ -25,6 +28,7 @@ from studio.session.document.edits import (
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.outputs import set_output_training
 from studio.session.document.files.clipboard import copy_text, paste
+from studio.session.document.levels import all_blocks, contents
 from studio.session.document.resolve import output_names
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 
@@ -41,6 +45,11 @@ class Editor:
         self.most = most
         self.refused = 0
         self.clip = ""
+        self.block_edits: tuple[Callable[[DocumentState], DocumentState], ...] = (
+            self.group, self.group, self.ungroup, self.into_block, self.out_of_block,
+            self.rename_block, self.move_port,
+        )  # fmt: skip
+        """Edits that change no network."""
         self.edits: tuple[Callable[[DocumentState], DocumentState], ...] = (
             self.add, self.add, self.add_on_wire, self.chain, self.connect, self.connect,
             self.disconnect, self.delete, self.delete_only, self.move, self.insert, self.dot,
@@ -49,6 +58,8 @@ class Editor:
             self.comment, self.resize, self.straighten, self.align, self.distribute, self.layout,
             self.paste, self.training, self.data, self.notes, self.name, self.own_layer,
             self.share, self.pin, self.alias, self.say, self.of_output,
+            *self.block_edits, self.connect_levels,
+            self.add_port, self.linked_copy, self.share_block, self.make_unique,
         )  # fmt: skip
 
     def step(self, state: DocumentState) -> tuple[str, DocumentState]:
@@ -195,7 +206,11 @@ class Editor:
         if not self.clip or self.random.random() < 0.5:
             self.clip = copy_text(state, self.some(state))
         at = self.place() if self.random.random() < 0.5 else None
-        return paste(state, self.clip, at, keep_inputs=self.random.random() < 0.5)
+        level = self.random.choice([None, "", self.block(state)])
+        return paste(
+            state, self.clip, at, keep_inputs=self.random.random() < 0.5, level=level,
+            linked=self.random.random() < 0.5,
+        )  # fmt: skip
 
     def training(self, state: DocumentState) -> DocumentState:
         return sections.set_training(state, {"epochs": self.random.randint(-1, 9)})
@@ -232,6 +247,54 @@ class Editor:
     def share(self, state: DocumentState) -> DocumentState:
         after = self.one(state) if self.random.random() < 0.5 else ""
         return sharing.place_again(state, self.one(state), after=after)
+
+    def block(self, state: DocumentState) -> str:
+        return self.random.choice([b.id for b in all_blocks(state)] or ["none"])
+
+    def beside(self, state: DocumentState, most: int = 4) -> list[str]:
+        """Things of one level."""
+        level = self.random.choice(["", *(b.id for b in all_blocks(state))])
+        ids = [n.id for n in contents(state, level)]
+        return self.random.sample(ids, min(len(ids), self.random.randint(1, most)))
+
+    def port(self, state: DocumentState) -> str:
+        return self.random.choice([n.id for n in state.nodes.values() if n.port] or ["none"])
+
+    def group(self, state: DocumentState) -> DocumentState:
+        return blocks.group(state, self.beside(state), self.random.choice(["", "", "stem", "a/b"]))
+
+    def ungroup(self, state: DocumentState) -> DocumentState:
+        return blocks.ungroup(state, self.block(state))
+
+    def into_block(self, state: DocumentState) -> DocumentState:
+        level = self.random.choice(["", self.block(state), self.block(state)])
+        return block_places.move_to_level(state, self.beside(state, 3), level)
+
+    def out_of_block(self, state: DocumentState) -> DocumentState:
+        return block_places.move_out(state, self.beside(state, 2))
+
+    def rename_block(self, state: DocumentState) -> DocumentState:
+        node_id = self.random.choice([self.block(state), self.port(state)])
+        return blocks.rename_block(state, node_id, self.random.choice(NAMES))
+
+    def move_port(self, state: DocumentState) -> DocumentState:
+        return blocks.move_port(state, self.port(state), self.random.randint(-1, 3))
+
+    def add_port(self, state: DocumentState) -> DocumentState:
+        return blocks.add_port(state, self.block(state), self.random.choice(["in", "out"])).state
+
+    def connect_levels(self, state: DocumentState) -> DocumentState:
+        return block_places.connect_levels(state, self.one(state), self.one(state))
+
+    def linked_copy(self, state: DocumentState) -> DocumentState:
+        keep = self.random.random() < 0.5
+        return copies.duplicate(state, [self.block(state)], keep_inputs=keep, linked=True)
+
+    def share_block(self, state: DocumentState) -> DocumentState:
+        return copies.share_block(state, self.block(state)).state
+
+    def make_unique(self, state: DocumentState) -> DocumentState:
+        return linked_copies.make_unique(state, self.block(state))
 
     def own_layer(self, state: DocumentState) -> DocumentState:
         return sharing.give_own_layer(state, self.one(state))

@@ -12,6 +12,7 @@ from studio.samples import sample_root
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.document import Document
 from studio.session.document.edits.insertion import add_on_wire
+from studio.session.document.edits.linked_copies import differing_copies
 from studio.session.document.edits.removal import delete
 from studio.session.document.history import History
 from tests.session.document.random_edits import Editor
@@ -27,6 +28,8 @@ def run_machine(seed: int, commands: int) -> None:
         name, state = editor.step(document.state)
         assert broken_rules(state) == (), name
         change = document.apply(name, state)
+        assert broken_rules(document.state) == (), name
+        assert differing_copies(document.state) == (), name
         assert change.is_empty == (len(document.history.steps) < len(hashes))
         if not change.is_empty:
             hashes.append(document.state.content_hash)

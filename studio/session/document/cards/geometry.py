@@ -107,7 +107,12 @@ def box_of(node: CanvasNode, size_of: SizeOf = node_size) -> Box:
 
 def bounds(nodes: Iterable[CanvasNode], size_of: SizeOf = node_size) -> Box | None:
     """The smallest rectangle around things; None without any."""
-    boxes = [box_of(node, size_of) for node in nodes]
+    return united(box_of(node, size_of) for node in nodes)
+
+
+def united(given: Iterable[Box]) -> Box | None:
+    """The smallest rectangle around others; None without any."""
+    boxes = list(given)
     if not boxes:
         return None
     left, top = min(b.x for b in boxes), min(b.y for b in boxes)

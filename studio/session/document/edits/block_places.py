@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from studio.engine.core.errors import GraphError
-from studio.session.document.cards.geometry import GAP, bounds
+from studio.session.document.cards.geometry import COLUMN, GAP, Box, bounds, box_of, united
 from studio.session.document.edits.blocks import (
     add_port,
     checked_block,
@@ -25,9 +25,13 @@ from studio.session.document.levels import (
     level_of_input,
     level_of_output,
     members,
+    shown_at,
 )
 from studio.session.document.links import Link, link_to, node_of
 from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire
+
+NEAR = 2 * COLUMN
+"""How far things may lie from what is in a block to keep their place when they go in."""
 
 
 def move_to_level(state: DocumentState, node_ids: Iterable[str], level: str) -> DocumentState:
@@ -47,10 +51,10 @@ def move_to_level(state: DocumentState, node_ids: Iterable[str], level: str) -> 
     if not chosen:
         return state
     check_recursion(state, level, [state.nodes[i] for i in chosen])
-    moved = [replace(state.nodes[i], parent=level, origin="") for i in chosen]
+    moved = [replace(state.nodes[i], parent=level) for i in chosen]
     made = state.with_nodes(_with_free_names(state, level, moved))
     made = rerouted(state, made)
-    return _aside(made, chosen, level)
+    return _aside(state, made, chosen, level)
 
 
 def move_out(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
@@ -72,9 +76,12 @@ def connect_levels(
 ) -> DocumentState:
     """Draw a wire as `edits.wires.connect` does, between levels through ports."""
     port = source
-    start, end = level_of_output(state, node_of(port)), level_of_input(state, target)
-    made = state
-    if start != end:
+    made, ends = state, (state.node(node_of(port)), state.node(target))
+    if (
+        all(end.flows for end in ends)
+        and source != target
+        and (level_of_output(state, ends[0].id) != level_of_input(state, target))
+    ):
         made, port = _led_to(state, port, target)
     return connect(made, port, target, slot, replacing=replacing, check_shapes=check_shapes)
 
@@ -182,11 +189,27 @@ def _with_free_names(
     return made
 
 
-def _aside(state: DocumentState, ids: list[str], level: str) -> DocumentState:
-    """Moved things below what stood at the level before, where they would lie over it."""
+def _aside(
+    before: DocumentState, state: DocumentState, ids: list[str], level: str
+) -> DocumentState:
+    """Moved things near what stands at the level, and over nothing of it.
+
+    What comes out of a block goes below the block. What goes in stays where it was if that is near,
+    or goes below what is in the block.
+    """
     chosen = set(ids)
-    there = bounds(n for n in contents(state, level) if n.id not in chosen)
+    there = [box_of(n) for n in contents(state, level) if n.id not in chosen and n.kind != "frame"]
     own = bounds(state.nodes[i] for i in ids)
-    if there is None or own is None or not own.overlaps(there, GAP):
+    around = united(there)
+    if own is None or around is None:
         return state
-    return move_by(state, ids, there.x - own.x, there.bottom + GAP - own.y)
+    left = state.nodes.get(shown_at(before, ids[0], level))
+    x, y = own.x, own.y
+    if left is not None and left.id not in chosen:
+        x, y = box_of(left).x, box_of(left).bottom + GAP
+    elif not own.overlaps(around, NEAR):
+        x, y = around.x, around.bottom + GAP
+    for box in sorted(there, key=lambda each: each.y):
+        if box.overlaps(Box(x, y, own.width, own.height), GAP / 2):
+            y = box.bottom + GAP
+    return move_by(state, ids, x - own.x, y - own.y)

@@ -21,6 +21,7 @@ from studio.session.document.cards.geometry import (
     node_size,
 )
 from studio.session.document.cards.ports import input_place, output_place
+from studio.session.document.edits.places import move_by
 from studio.session.document.levels import (
     card_of_input,
     card_of_output,
@@ -100,11 +101,8 @@ def ungroup(state: DocumentState, block_id: str) -> DocumentState:
         dy = block.y + height / 2 - (around.y + around.height / 2)
         dx, dy = (0.0 if abs(step) < 0.5 else step for step in (dx, dy))
     made = without_ports(state, ports)
-    freed = [
-        replace(made.nodes[n.id], parent=block.parent, origin="", x=n.x + dx, y=n.y + dy)
-        for n in inner
-    ]
-    made = made.with_nodes(freed, [block_id])
+    freed = [replace(made.nodes[n.id], parent=block.parent) for n in inner]
+    made = move_by(made.with_nodes(freed, [block_id]), [n.id for n in inner], dx, dy)
     taken: set[str] = {n.name for n in members(made, block.parent) if n.is_block}
     for node in inner:
         # A block that comes out may meet one of its name.

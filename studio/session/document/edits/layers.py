@@ -96,6 +96,8 @@ def rename(state: DocumentState, node_id: str, name: str) -> DocumentState:
     """
     node = _layer(state, node_id)
     free = check_free_name(state, name, node_id)
+    if free == node.name:
+        return state
     after = with_config(state, node_id, {**node.config.plain(), "name": free})
     followed = [
         found

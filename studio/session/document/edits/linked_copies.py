@@ -18,7 +18,7 @@ from studio.session.document.edits.blocks import checked_block, sized
 from studio.session.document.edits.removal import without
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import with_layers_renamed
-from studio.session.document.levels import all_blocks, copies_of, members
+from studio.session.document.levels import all_blocks, blocks_around, copies_of, members
 from studio.session.document.links import Link, node_of, output_of, with_node
 from studio.session.document.naming import names_of, new_id
 from studio.session.document.state import CanvasNode, DocumentState
@@ -162,12 +162,16 @@ def _has_copies(state: DocumentState) -> bool:
 
 
 def _by_definition(state: DocumentState) -> list[tuple[str, ...]]:
-    """The ids of linked copies of each definition that has several."""
+    """The ids of linked copies of each definition that has several, the outermost first.
+
+    What moves between a linked block and one inside it is so followed as a whole.
+    """
     found: dict[str, list[str]] = {}
     for block in all_blocks(state):
         if block.definition:
             found.setdefault(block.definition, []).append(block.id)
-    return [tuple(ids) for ids in found.values() if len(ids) > 1]
+    several = [tuple(ids) for ids in found.values() if len(ids) > 1]
+    return sorted(several, key=lambda ids: min(len(blocks_around(state, i)) for i in ids))
 
 
 def _differs(before: DocumentState, after: DocumentState, block: str) -> bool:
@@ -224,11 +228,10 @@ def _followed(state: DocumentState, source: str, target: str) -> DocumentState:
     """A copy made like another, its own ids, names and wires outside kept."""
     if _signature(state, source) == _signature(state, target):
         return state
-    theirs, own = dict(_tree(state, source)), dict(_tree(state, target))
-    own = {p: n for p, n in own.items() if p in theirs and _alike(n, theirs[p])}
+    own = _counterparts(dict(_tree(state, source)), dict(_tree(state, target)))
     kept = {node.id for node in own.values()}
-    gone = {node.id for _, node in _tree(state, target)} - kept
-    state = without(state, gone)
+    state = without(state, {node.id for _, node in _tree(state, target)} - kept)
+    theirs = dict(_tree(state, source))
     own = {path: state.nodes[node.id] for path, node in own.items()}
     ids, names = _ids_and_names(state, theirs, own)
     ids[source] = target
@@ -253,6 +256,17 @@ def _followed(state: DocumentState, source: str, target: str) -> DocumentState:
     return sized(_with_users(state, made), target)
 
 
+def _counterparts(theirs: Tree, own: Tree) -> dict[Path, CanvasNode]:
+    """What corresponds in the target, by place in the source; also what changed its level."""
+    found = {p: n for p, n in own.items() if p in theirs and _alike(n, theirs[p])}
+    free = {path[-1]: node for path, node in own.items() if path not in found}
+    for path, node in theirs.items():
+        mine = free.get(path[-1])
+        if path not in found and mine is not None and _alike(mine, node):
+            found[path] = free.pop(path[-1])
+    return found
+
+
 def _alike(one: CanvasNode, other: CanvasNode) -> bool:
     return (one.kind, one.port) == (other.kind, other.port)
 
@@ -273,6 +287,10 @@ def _ids_and_names(
         if mine is not None:
             ids[node.id] = mine.id
             names[mine.id] = mine.name
+            if mine.shares:
+                # Its name is that of another, and not its own should it get a layer of its own.
+                names[mine.id] = free_name(mine.name, taken)
+                taken.add(names[mine.id])
             continue
         stem, _, number = node.id.rpartition("_")
         made = new_id(state, stem if stem and number.isdecimal() else node.id, taken)

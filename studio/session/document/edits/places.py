@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from studio.engine.train.project.project import MAX_COORDINATE
-from studio.session.document.cards.geometry import FRAME_MARGIN, GAP, GRID, Box, box_of
+from studio.session.document.cards.geometry import FRAME_MARGIN, GAP, GRID, Box, box_of, united
 from studio.session.document.edits.comments import inside_frame, resize
 from studio.session.document.levels import members
 from studio.session.document.state import CanvasNode, DocumentState
@@ -87,7 +87,7 @@ def frames_around(
                 continue
             own = box_of(node)
             if not box.contains(own) and not (may_leave and not _holds_middle(box_of(now), own)):
-                box = _united(box, own.grown(FRAME_MARGIN))
+                box = united([box, own.grown(FRAME_MARGIN)]) or box
         if box != box_of(now):
             after = move(after, {frame.id: (box.x, box.y)})
             after = resize(after, frame.id, box.width, box.height)
@@ -114,8 +114,3 @@ def _is_solid(node: CanvasNode) -> bool:
 def _holds_middle(outer: Box, inner: Box) -> bool:
     x, y = inner.x + inner.width / 2, inner.y + inner.height / 2
     return outer.x <= x <= outer.right and outer.y <= y <= outer.bottom
-
-
-def _united(one: Box, other: Box) -> Box:
-    x, y = min(one.x, other.x), min(one.y, other.y)
-    return Box(x, y, max(one.right, other.right) - x, max(one.bottom, other.bottom) - y)
