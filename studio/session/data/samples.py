@@ -9,7 +9,7 @@ from typing import TypeAlias, overload
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
 from studio.engine.train.data.normalization import Array
 from studio.session.data.parts import Indices, Part
 
@@ -26,14 +26,18 @@ class Sample:
     Attributes:
         index: its number in the source.
         values: as stored.
-        label: its class, or its target values; empty for a mask.
+        label: its class, or its target values, of every output; empty for a mask.
         klass: index of its class; -1 for regression.
+        labels: what each output without masks has, in the data's order.
+        mask: class of each pixel [height, width], of the first output with masks.
     """
 
     index: int
     values: Array
     label: str
     klass: int
+    labels: tuple[str, ...] = ()
+    mask: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +61,14 @@ class SampleBrowser(Sequence[Sample]):
     Args:
         part: the samples to look at.
         klass: only those of this class; -1 for all.
+        place: of the input whose values are shown, among those of the data.
     """
 
-    def __init__(self, part: Part, klass: int = -1) -> None:
+    def __init__(self, part: Part, klass: int = -1, place: int = 0) -> None:
         self.part = part
         self.klass = klass
         self.dataset: Dataset = part.dataset
+        self.array: InputArray = part.dataset.all_inputs()[place]
         self._indices: Indices = part.indices
         if klass >= 0 and self.dataset.has_class_each:
             self._indices = part.indices[self.dataset.y[part.indices] == klass]
@@ -81,6 +87,24 @@ class SampleBrowser(Sequence[Sample]):
             return [self.sample(each) for each in range(*place.indices(len(self)))]
         return self.sample(place)
 
+    @property
+    def sample_shape(self) -> tuple[int, ...]:
+        """Shape of the values of one sample."""
+        return tuple(self.array.values.shape[1:])
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the values of one sample, or empty."""
+        return self.array.feature_names or (
+            () if self.dataset.inputs else self.dataset.feature_names
+        )
+
+    @property
+    def target_names(self) -> tuple[str, ...]:
+        """Names of the outputs, where there are several with something to write down."""
+        found = [each.name for each in self.dataset.targets if each.y.ndim < 3]
+        return tuple(found) if len(found) > 1 else ()
+
     def page(self, first: int, count: int) -> list[Sample]:
         """At most ``count`` samples from place ``first`` on."""
         return self[max(0, first) : max(0, first + count)]
@@ -88,14 +112,13 @@ class SampleBrowser(Sequence[Sample]):
     def sample(self, place: int) -> Sample:
         """The sample at a place; IndexError beyond the last."""
         index = int(self._indices[place])
-        values = self.dataset.x[index]
-        if self.dataset.has_class_each:
-            klass = int(self.dataset.y[index])
-            return Sample(index, values, self.dataset.class_names[klass], klass)
-        if self.dataset.y.ndim > 2 or self.dataset.is_classification:
-            return Sample(index, values, "", -1)
-        targets = ", ".join(f"{float(v):.4g}" for v in self.dataset.y[index])
-        return Sample(index, values, targets, -1)
+        targets = self.dataset.all_targets()
+        labels = tuple(_label(each, index) for each in targets if each.y.ndim < 3)
+        names = self.target_names or ("",) * len(labels)
+        shown = [f"{name} {label}".lstrip() for name, label in zip(names, labels, strict=True)]
+        klass = int(self.dataset.y[index]) if self.dataset.has_class_each else -1
+        mask = next((t.y[index] for t in targets if t.class_names and t.y.ndim == 3), None)
+        return Sample(index, self.array.values[index], ", ".join(shown), klass, labels, mask)
 
     def number_of(self, place: int) -> int:
         """The number in the source of the sample at a place; IndexError beyond the last."""
@@ -117,6 +140,14 @@ class SampleBrowser(Sequence[Sample]):
         else:
             klass = np.full(len(chosen), -1, np.int32)
         return PointCloud(x, klass, len(self._indices))
+
+
+def _label(target: TargetArray, index: int) -> str:
+    """What an output has for a sample, in a few characters."""
+    found = target.y[index]
+    if target.y.ndim == 1:
+        return target.class_names[int(found)]
+    return ", ".join(f"{float(v):.4g}" for v in found)
 
 
 def picture(values: Array, value_range: tuple[float, float] | None) -> Pixels:

@@ -110,6 +110,23 @@ def test_a_part_is_given_taken_and_given_to_two(desk: DataDesk, tmp_path: Path) 
     assert mapped(desk.data.data, "targets") == {"kind": ("kind",), "size": ("size",)}
 
 
+def test_samples_show_every_input_and_output(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path)
+    assert desk.data.summary is not None
+    given, part = arrays(), desk.data.summary.training
+    left, right = SampleBrowser(part, place=0), SampleBrowser(part, place=1)
+    assert (left.array.name, left.sample_shape) == ("left", (3,))
+    assert (right.array.kind, right.sample_shape) == ("images", (4, 4, 1))
+    sample = right[0]
+    np.testing.assert_array_equal(sample.values[..., 0], given["RIGHT"][sample.index])
+    kind, size = given["kind"][sample.index], given["size"][sample.index]
+    assert right.target_names == ("kind", "size")
+    assert sample.labels == (str(kind), f"{size:.4g}")
+    assert sample.label == f"kind {kind}, size {size:.4g}"
+    only = SampleBrowser(part, klass=1)
+    assert {each.klass for each in only} == {1}
+
+
 def test_options_of_inputs_and_outputs(desk: DataDesk, tmp_path: Path) -> None:
     attached(desk, tmp_path)
     desk.data.set_option("normalization:left", "none")
@@ -307,6 +324,8 @@ def test_pictures_and_masks_are_known_and_mapped(
     assert [len(part) for part in summary.parts] == [16, 4]
     sample = SampleBrowser(summary.training)[0]
     assert (sample.label, sample.klass) == ("", -1)
+    assert sample.mask is not None
+    np.testing.assert_array_equal(sample.mask, sample.values[..., 0] > 127)
 
 
 def test_masks_need_an_output_of_their_size(desk: DataDesk, tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QImage, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
+from studio.engine.train.data.normalization import Array
 from studio.session.data.samples import Sample, SampleBrowser, picture
 from studio.widgets import binding, theme
 from studio.widgets.pixels import image_of, paint_pixels
@@ -18,6 +20,8 @@ CELL = 48
 _GAP = 6
 _KEPT = 600
 _ROWS = 4
+_SERIES = 8
+_MASK_ALPHA = 130
 
 
 class SampleGrid(QAbstractScrollArea):
@@ -34,7 +38,7 @@ class SampleGrid(QAbstractScrollArea):
         self._browser: SampleBrowser | None = None
         self._images: OrderedDict[int, QImage] = OrderedDict()
         self._current = -1
-        binding.connect(self, theme.changed, self.viewport().update)
+        binding.connect(self, theme.changed, self._paint_again)
         self.setFixedHeight(_ROWS * (CELL + self.fontMetrics().height() + _GAP))
 
     def show_samples(self, browser: SampleBrowser) -> None:
@@ -44,6 +48,11 @@ class SampleGrid(QAbstractScrollArea):
         self._current = -1
         self._measure()
         self.verticalScrollBar().setValue(0)
+        self.viewport().update()
+
+    def _paint_again(self) -> None:
+        """The colours of masks are those of the theme."""
+        self._images.clear()
         self.viewport().update()
 
     @property
@@ -187,7 +196,9 @@ class SampleGrid(QAbstractScrollArea):
     def _image(self, sample: Sample, browser: SampleBrowser) -> QImage:
         found = self._images.pop(sample.index, None)
         if found is None:
-            found = image_of(picture(sample.values, browser.dataset.value_range))
+            found = image_of(picture(sample.values, browser.array.value_range))
+            if sample.mask is not None:
+                found = _with_mask(found, sample.mask)
         self._images[sample.index] = found
         while len(self._images) > _KEPT:
             self._images.popitem(last=False)
@@ -205,3 +216,21 @@ class SampleGrid(QAbstractScrollArea):
             f"sample {sample.index}: {sample.label}\n{size} {sample.values.dtype}",
             self.viewport(),
         )
+
+
+def _with_mask(image: QImage, mask: Array) -> QImage:
+    """A picture with the classes of its pixels over it in colour; class 0 shows the picture."""
+    height, width = mask.shape
+    over = np.zeros((height, width, 4), np.uint8)
+    for klass in np.unique(mask):
+        if klass:
+            colour = theme.colour(f"series.{(int(klass) - 1) % _SERIES}")
+            over[mask == klass] = (colour.red(), colour.green(), colour.blue(), _MASK_ALPHA)
+    drawn = image.convertToFormat(QImage.Format.Format_RGB32)
+    painter = QPainter(drawn)
+    painter.drawImage(
+        QRectF(drawn.rect()),
+        QImage(over.data, width, height, 4 * width, QImage.Format.Format_RGBA8888),
+    )
+    painter.end()
+    return drawn

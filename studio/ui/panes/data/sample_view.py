@@ -26,6 +26,11 @@ class SampleView(QWidget):
         self.parts.setAccessibleName("Part of the data")
         self.parts.setToolTip("Part of the data to show.")
         self.parts.activated.connect(self._browse)
+        self.inputs = choice_box(self)
+        self.inputs.setObjectName("sample_input")
+        self.inputs.setAccessibleName("Input of the network")
+        self.inputs.setToolTip("Input whose samples are shown.")
+        self.inputs.activated.connect(self._browse)
         self._count = QLabel(self)
         self._count.setObjectName("sample_count")
         self._count.setProperty("role", "faint")
@@ -37,6 +42,7 @@ class SampleView(QWidget):
         top = QHBoxLayout()
         top.setSpacing(8)
         top.addWidget(self.parts)
+        top.addWidget(self.inputs)
         top.addWidget(self._count, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -56,7 +62,15 @@ class SampleView(QWidget):
         for part in summary.parts:
             self.parts.addItem(part.title, part.name)
         self.parts.setCurrentIndex(max(0, self.parts.findData(chosen)))
+        self._show_inputs([each.name for each in summary.dataset.inputs])
         self._browse()
+
+    def _show_inputs(self, names: list[str]) -> None:
+        chosen = self.inputs.currentText()
+        self.inputs.clear()
+        self.inputs.addItems(names)
+        self.inputs.setCurrentIndex(names.index(chosen) if chosen in names else 0)
+        self.inputs.setVisible(len(names) > 1)
 
     def show_class(self, klass: int) -> None:
         """Show only samples of a class; -1 for all."""
@@ -70,8 +84,8 @@ class SampleView(QWidget):
         part = summary.parts[max(0, self.parts.currentIndex())]
         names = part.dataset.class_names
         klass = self._klass if self._klass < len(names) else -1
-        self.browser = SampleBrowser(part, klass)
-        kind = part.dataset.kind
+        self.browser = SampleBrowser(part, klass, max(0, self.inputs.currentIndex()))
+        kind = self.browser.array.kind
         view: SampleGrid | SampleTable | PointPlot
         view = self.grid if kind == "images" else self.plot if kind == "points" else self.table
         view.show_samples(self.browser)
@@ -84,9 +98,9 @@ class SampleView(QWidget):
             numbers.counted(len(browser), "sample")
         )  # fmt: skip
         size = 1
-        for length in browser.dataset.sample_shape:
+        for length in browser.sample_shape:
             size *= length
-        kind = browser.dataset.kind
+        kind = browser.array.kind
         if kind == "table" and size > MOST_COLUMNS:
             text += f", the first {MOST_COLUMNS} of {numbers.count(size)} columns"
         if kind == "points" and self.plot.shown < len(browser):

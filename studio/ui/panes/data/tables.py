@@ -75,15 +75,22 @@ class FeatureTable(RecordTable):
 
 
 def _columns(browser: SampleBrowser) -> tuple[Column[Sample], ...]:
-    """The label and the features."""
-    size, names = 1, browser.dataset.feature_names
-    for length in browser.dataset.sample_shape:
+    """The label, or one for each output, and the features."""
+    size, names = 1, browser.feature_names
+    for length in browser.sample_shape:
         size *= length
-    label: Column[Sample] = Column(
-        "label", "label", lambda sample: sample.label, tooltip=lambda sample: sample.label
-    )
+    labels = [_target(n, name) for n, name in enumerate(browser.target_names)] or [
+        Column("label", "label", lambda sample: sample.label, tooltip=lambda sample: sample.label)
+    ]
     titles = (names[n] if n < len(names) else str(n) for n in range(min(size, MOST_COLUMNS)))
-    return (label, *(_feature(n, title) for n, title in enumerate(titles)))
+    return (*labels, *(_feature(n, title) for n, title in enumerate(titles)))
+
+
+def _target(place: int, title: str) -> Column[Sample]:
+    def text(sample: Sample) -> str:
+        return sample.labels[place]
+
+    return Column(f"label.{place}", title, text, tooltip=text)
 
 
 def _feature(place: int, title: str) -> Column[Sample]:

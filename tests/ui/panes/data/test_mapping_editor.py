@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -153,3 +153,26 @@ def test_a_dropped_folder_of_pictures_and_masks(
     assert not pane.sections["Classes"].isVisible()
     assert pane.samples.browser is not None
     assert len(pane.samples.browser) == 16
+    mask = next(each.mask for each in pane.samples.grid.shown)
+    assert mask is not None
+    assert set(np.unique(mask)) == {0, 1}
+
+
+def test_samples_of_each_input_are_shown(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    path = tmp_path / "scenes.npz"
+    np.savez(path, **arrays())
+    drop(pane, path)
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: not pane.is_refreshing, timeout=WAIT)
+    assert pane.samples.table.isVisible()
+    columns = [each.title for each in pane.samples.table.entries.columns]
+    assert columns == ["kind", "size", "0", "1", "2"]
+    box = one(pane, QComboBox, "sample_input")
+    assert isinstance(box, QComboBox)
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    qtbot.waitUntil(pane.samples.grid.isVisible, timeout=WAIT)
+    assert not pane.samples.table.isVisible()
+    assert pane.samples.grid.shown[0].values.shape == (4, 4, 1)
