@@ -6,9 +6,12 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 
 from studio.graph_editor.items.colours import SHARED
+from studio.session.document.checks.invariants import broken_rules
+from studio.session.document.edits.blocks import group
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move
 from studio.session.document.edits.sharing import place_again
+from studio.session.document.levels import all_blocks
 from studio.session.document.state import DocumentState
 from tests.graph_editor.hands import ALT, CTRL, RIGHT, Hands
 from tests.session.document.networks import net
@@ -134,3 +137,26 @@ def test_a_layer_deleted_meanwhile_is_no_longer_placed(hands: Hands) -> None:
     hands.click(QPointF(0.0, 0.0))
     assert hands.canvas.gestures.current is None
     assert not hands.state.nodes
+
+
+def test_a_use_in_a_closed_block_lights_the_block_and_a_copy_its_copies(hands: Hands) -> None:
+    state = place_again(two_inputs(), "dense", after="input_1")
+    hands.open(group(move(state, {"dense_1": (400.0, 240.0)}), ["dense_1"], "inner"))
+    items, block = hands.canvas.graph.nodes, next(all_blocks(hands.state)).id
+    hands.click(hands.body("dense"))
+    assert items[block].marks.linked == SHARED
+    hands.click(hands.nowhere())
+    assert items[block].marks.linked == ""
+
+
+def test_a_layer_is_placed_again_in_the_block_that_is_open(hands: Hands) -> None:
+    hands.open(group(two_inputs(), ["dense", "re_lu"], "inner"))
+    block = next(all_blocks(hands.state)).id
+    hands.canvas.context.open_block.open(block)
+    hands.canvas.show_all()
+    hands.click(hands.body("dense"))
+    hands.key(K.Key_D, ALT)
+    hands.click(hands.nowhere())
+    node = hands.state.nodes["dense_1"]
+    assert (node.parent, node.shares) == (block, "dense")
+    assert broken_rules(hands.state) == ()

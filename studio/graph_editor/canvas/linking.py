@@ -9,6 +9,7 @@ from studio.session.compile.provenance import Provenance
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
 from studio.session.core.entities import Entity
+from studio.session.document.levels import copies_of, shown_at
 
 
 class Linking:
@@ -45,11 +46,18 @@ class Linking:
             self._reveal([primary.key])
 
     def _show_uses(self) -> None:
-        """Mark the other uses of what is selected or under the pointer."""
+        """Mark the other uses of what is selected or under the pointer, and copies of blocks.
+
+        A use in a block that is not open is marked at the block.
+        """
         state, hovered = self._context.document.state, self._bus.hover_entity
         meant = set(self._bus.drawn.of_kind("node"))
         meant |= {hovered.key} if hovered is not None and hovered.kind == "node" else set()
-        self._marks.show_uses({use for i in meant for use in state.uses_of(i)} - meant)
+        blocks = [i for i in meant if i in state.nodes and state.nodes[i].is_block]
+        others = {use for i in meant for use in state.uses_of(i)}
+        others |= {copy for i in blocks for copy in copies_of(state, i)}
+        level = self._context.open_block.id
+        self._marks.show_uses({shown_at(state, i, level) for i in others - meant} - meant)
 
     def _revealed(self, entity: Entity, _source: str) -> None:
         found = self._bus.as_drawn(Selection((entity,), entity))

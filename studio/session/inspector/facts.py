@@ -12,6 +12,7 @@ from studio.session.compile.compilation import Compilation
 from studio.session.compile.compilation_result import CompiledProgram
 from studio.session.document.document import Document
 from studio.session.document.layer_types import absent_plugin, is_known, layer_at
+from studio.session.document.levels import path_of
 from studio.session.document.report import NodeCondition, Problem
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -153,6 +154,8 @@ def use_text(state: DocumentState, node_id: str) -> str:
     node = state.node(node_id)
     sources = [state.nodes[i].name for i in node.inputs]
     said = f"after {' and '.join(sources)}" if sources else "not connected"
+    if node.parent:
+        said = f"in {path_of(state, node.parent)}, {said}"
     return f"{said}, bypassed" if node.bypassed else said
 
 

@@ -10,6 +10,8 @@ import pytest
 from studio.engine import Add, Dense, Input, Model, ReLU, Sequential
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.train.project.project import Project
+from studio.session.document.cards.card import card_of
+from studio.session.document.cards.geometry import box_of
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.checks.validation import validate
 from studio.session.document.edits.blocks import ungroup
@@ -20,6 +22,7 @@ from studio.session.document.files.project_file import project_of_state, state_o
 from studio.session.document.levels import all_blocks, contents, copies_of, ports_in, ports_out
 from studio.session.document.resolve import layer_graph
 from studio.session.document.state import DocumentState
+from studio.session.inspector.facts import use_text
 
 
 def tower() -> Sequential:
@@ -136,3 +139,21 @@ def test_dissolving_a_call_keeps_what_runs(tmp_path: Path) -> None:
         assert broken_rules(state) == ()
         assert graph_to_json(layer_graph(state)) == before
     assert not list(all_blocks(state))
+
+
+def test_a_new_drawing_is_laid_out_level_by_level_with_ports_in_order(tmp_path: Path) -> None:
+    _, state = opened(in_part(), tmp_path)
+    first, second = names(state).values()
+    assert state.nodes[first].x > state.nodes["start"].x + 100
+    assert not box_of(state.nodes[first]).overlaps(box_of(state.nodes[second]), 0.0)
+    for block in (first, second):
+        outs = ports_out(state, block)
+        assert [port.name for port in outs] == ["a", "b"]
+        assert outs[0].x == outs[1].x > max(node.x for node in contents(state, block))
+
+
+def test_cards_count_the_weights_of_a_shared_block_once(tmp_path: Path) -> None:
+    _, state = opened(twice(), tmp_path)
+    cards = [card_of(state, validate(state), i) for i in names(state).values()]
+    assert [card.parameters for card in cards] == ["15", "shared"]
+    assert use_text(state, "wide_1") == "in tower_1, after input"

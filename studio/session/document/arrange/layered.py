@@ -23,11 +23,12 @@ from studio.session.document.cards.geometry import (
     node_size,
 )
 from studio.session.document.cards.ports import port_offset
+from studio.session.document.edits.blocks import PORT_GAP
 from studio.session.document.edits.comments import TITLE_ROOM, inside_frame, resize
 from studio.session.document.edits.places import move
 from studio.session.document.flow import running_order
 from studio.session.document.level_view import level_state
-from studio.session.document.levels import TOP
+from studio.session.document.levels import TOP, ports_in, ports_out
 from studio.session.document.state import CanvasNode, DocumentState
 
 Direction: TypeAlias = Literal["right", "down"]
@@ -110,7 +111,22 @@ def layout_level(
         for i, node in made.nodes.items()
         if node is not seen.nodes[i]
     ]
-    return state.with_nodes(changed) if changed else state
+    return _with_ports_in_order(state, state.with_nodes(changed), level) if changed else state
+
+
+def _with_ports_in_order(before: DocumentState, after: DocumentState, level: str) -> DocumentState:
+    """Ports of a block in line at their side and in the order they had: it is what they mean."""
+    changed = []
+    for dots, outermost in ((ports_in(before, level), min), (ports_out(before, level), max)):
+        moved = [after.nodes[dot.id] for dot in dots]
+        if moved == list(dots):
+            continue
+        x = outermost(dot.x for dot in moved)
+        heights = sorted(dot.y for dot in moved)
+        for above, below in zip(range(len(heights)), range(1, len(heights)), strict=False):
+            heights[below] = max(heights[below], heights[above] + PORT_GAP)
+        changed += [replace(dot, x=x, y=y) for dot, y in zip(moved, heights, strict=True)]
+    return after.with_nodes(changed) if changed else after
 
 
 def place_missing(state: DocumentState, missing: Collection[str]) -> DocumentState:

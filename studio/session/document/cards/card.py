@@ -98,7 +98,7 @@ def _block_card(state: DocumentState, report: Report, node: CanvasNode) -> NodeC
         subtitle=block_subtitle(state, node, len(layers)),
         family="block",
         shape="" if shape is None else shape_label(shape),
-        parameters=parameters_label(owned_parameters(state, report, layers)),
+        parameters=_block_parameters(state, report, layers),
         condition=condition,
         message=f"{state.nodes[worst].name}: {message}" if message else "",
         is_output=any(i in report.outputs for i in layers),
@@ -118,6 +118,13 @@ def owned_parameters(state: DocumentState, report: Report, layers: Iterable[str]
     """Numbers that layers own together; a shared layer counts once."""
     counted = {state.counted_at(i) for i in layers}
     return sum(report.status(i).parameters or 0 for i in counted)
+
+
+def _block_parameters(state: DocumentState, report: Report, layers: Iterable[str]) -> str:
+    """The numbers counted in a block as text; of one whose weights all are another's, that."""
+    layers = list(layers)
+    own = sum(report.status(i).parameters or 0 for i in layers)
+    return parameters_label(own) or (SHARED if owned_parameters(state, report, layers) else "")
 
 
 def parameters_label(count: int | None) -> str:

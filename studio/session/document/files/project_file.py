@@ -10,9 +10,10 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.layers.layer import Layer
 from studio.engine.train.project.project import Project
-from studio.session.document.arrange.layered import place_missing
+from studio.session.document.arrange.layered import layout_level, place_missing
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.annotations import annotations_of
+from studio.session.document.edits.linked_copies import with_equal_copies
 from studio.session.document.edits.sections import data_of, training_of
 from studio.session.document.files.blocks_section import blocks_of, with_blocks
 from studio.session.document.files.drawing import (
@@ -23,6 +24,7 @@ from studio.session.document.files.drawing import (
     tidy,
 )
 from studio.session.document.frozen_config import FrozenConfig
+from studio.session.document.levels import TOP, all_blocks
 from studio.session.document.resolve import layer_graph, resolve
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -45,7 +47,7 @@ def state_of_project(project: Project) -> Opened:
     in_blocks = with_blocks(plain, project.blocks)
     _check(in_blocks)
     if project.canvas is None:
-        return Opened(in_blocks)
+        return Opened(in_blocks if project.layout else _laid_out(in_blocks))
     try:
         return Opened(_drawn_state(project, plain))
     except StudioError as error:
@@ -86,6 +88,14 @@ def _plain_state(project: Project) -> DocumentState:
     state = place_missing(state, missing) if missing else state
     marked = tuple(port.node for port in project.graph.outputs)
     return state if marked == resolve(state).outputs else state.replaced(outputs=marked)
+
+
+def _laid_out(state: DocumentState) -> DocumentState:
+    """A drawing without places, laid out level by level; linked copies alike."""
+    blocks = [block.id for block in all_blocks(state)]
+    for level in (TOP, *blocks) if blocks else ():
+        state = layout_level(state, level)
+    return with_equal_copies(state) if blocks else state
 
 
 def _drawn_state(project: Project, plain: DocumentState) -> DocumentState:
