@@ -12,6 +12,7 @@ from studio.session.document.edits.outputs import output_setting, set_output_tra
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_training, training_of
 from tests.session.document.faulty_outputs import BOTH, heads
+from tests.session.document.faulty_parts import SPARSE, marked
 
 SETTINGS = {
     "loss": {"kind": "SparseCategoricalCrossentropy", "age": "MeanAbsoluteError"},
@@ -124,6 +125,24 @@ def test_what_callbacks_watch_follows_a_renamed_output():
     assert training["callbacks"][0]["config"]["monitor"] == "years_loss"
 
 
+@pytest.mark.parametrize(
+    ("edit", "watched", "expected"),
+    [
+        (lambda s: delete(s, ["age"]), "val_age_loss", "val_loss"),
+        (lambda s: delete(s, ["age"]), "val_kind_accuracy", "val_accuracy"),
+        (lambda s: delete(s, ["age"]), "val_loss", "val_loss"),
+        (lambda s: mark_output(s, "age"), "kind_loss", "loss"),
+        (lambda s: mark_output(mark_output(s, "age"), "age"), "val_kind_accuracy",
+         "val_kind_accuracy"),
+        (lambda s: mark_output(s, "hidden"), "val_age_loss", "val_age_loss"),
+    ],
+)  # fmt: skip
+def test_callbacks_watch_what_there_is_of_the_outputs_left(edit, watched, expected):
+    state = edit(heads(training={"early_stopping": {"monitor": watched}}))
+    found = state.training["early_stopping"].get("monitor", "val_loss")
+    assert found == expected
+
+
 def test_sample_weights_of_an_output_follow_it_and_go_with_it():
     data = {"source": "arrays", "path": "a.npz", "inputs": {"x": "x"},
             "targets": {"kind": "k", "age": "a"}, "weights": {"age": "w"}}  # fmt: skip
@@ -153,11 +172,11 @@ def test_a_bypassed_output_leaves_its_settings_to_the_layer_before_and_takes_the
 @pytest.mark.parametrize("edit", [lambda s: delete(s, ["age"]), lambda s: mark_output(s, "age")])
 def test_an_output_that_is_gone_takes_its_settings_and_its_data_along(edit):
     state = edit(heads(training=SETTINGS))
-    assert by_name(state) == {
-        "loss": {"kind": "SparseCategoricalCrossentropy"},
-        "metrics": {"kind": ["Accuracy"]},
-        "class_weights": {"kind": "balanced"},
-    }
+    settings = training_of(state)
+    assert not settings.is_by_output
+    assert state.training["loss"] == "SparseCategoricalCrossentropy"
+    assert state.training["metrics"] == ["Accuracy"]
+    assert state.training["class_weights"] == "balanced"
     assert state.data["targets"] == {"kind": "k"}
     assert validate(state, BOTH).is_valid
 
@@ -165,6 +184,13 @@ def test_an_output_that_is_gone_takes_its_settings_and_its_data_along(edit):
 def test_the_last_array_stays_so_that_the_data_can_be_read():
     state = delete(heads(), ["age"])
     assert delete(state, ["kind"]).data["targets"] == {"kind": "k"}
+
+
+def test_settings_of_the_only_output_stay_its_own_when_another_is_marked():
+    alone = heads(change=marked("kind"), training={"loss": SPARSE, "metrics": ["acc"]})
+    both = mark_output(alone, "age")
+    assert by_name(both) == {"loss": {"kind": SPARSE}, "metrics": {"kind": ["Accuracy"]}}
+    assert mark_output(both, "age").training == alone.training
 
 
 def test_settings_for_all_do_not_change_when_an_output_goes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from studio.session.document.edits.sections import set_training
 from studio.ui.panes.inspector.pane import InspectorPane
@@ -67,3 +67,48 @@ def test_two_outputs_are_set_up_trained_and_seen(person: Person, tmp_path: Path)
         if not table.isColumnHidden(place)
     ]
     assert {"kind: val. acc.", "age: val. loss"} <= set(heads)
+
+
+def test_a_renamed_output_trains_and_a_deleted_one_leaves_plain_settings(
+    person: Person, tmp_path: Path
+) -> None:
+    studio = person.studio
+    studio.preferences.set("profile_live", False)
+    watched = {"loss": {"age": "mae"}, "early_stopping": {"monitor": "val_age_loss"}}
+    studio.open(save_two_outputs(tmp_path, watched))
+    document = studio.document
+    person.until(lambda: document.data_facts is not None, WAIT)
+    document.apply("settings", set_training(document.state, {"epochs": 2}))
+    person.point_at_canvas()
+    person.click_layer("age")
+    pane = person.until(lambda: person.sees(InspectorPane), WAIT)
+    person.fill(reach(person, pane, QLineEdit, "layer_name"), "years")
+    person.until(lambda: document.state.nodes["age"].name == "years", WAIT)
+    assert document.state.training["loss"] == {"years": "MeanAbsoluteError"}
+    assert document.history.texts[-1] == "Rename"
+    # The data is read again under the new name; nothing is wrong meanwhile.
+    person.until(lambda: studio.data.status == "ready" and studio.data.dataset is not None, WAIT)
+    assert not studio.problems.errors
+
+    person.point_at_canvas()
+    person.press("F5")
+    person.until(lambda: studio.training.state in ("finished", "failed"), WAIT)
+    assert studio.training.state == "finished", studio.training.error
+    assert "val_years_loss" in studio.training.curves.last_epoch
+
+    person.click_layer("age")
+    person.press("Delete")
+    person.until(lambda: "age" not in document.state.nodes, WAIT)
+    assert "loss" not in document.state.training
+    person.until(lambda: studio.data.status == "ready", WAIT)
+    person.until(lambda: not studio.problems.errors, WAIT)
+    person.press("Escape")
+    section = reach(person, pane, QWidget, "section_loss_and_metrics")
+    person.click(reach(person, section, QWidget, "fold"))
+    assert person.until(lambda: section.findChild(QComboBox, "field_loss"), WAIT)
+    assert section.findChild(QWidget, "group_kind") is None
+
+    person.press("Ctrl+Z")
+    person.until(lambda: "age" in document.state.nodes, WAIT)
+    assert document.state.training["loss"] == {"years": "MeanAbsoluteError"}
+    reach(person, pane, QWidget, "group_years")

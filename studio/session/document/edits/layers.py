@@ -19,7 +19,7 @@ from studio.session.document.cards.geometry import (
     node_size,
 )
 from studio.session.document.edits.annotations import with_layer_renamed
-from studio.session.document.edits.outputs import following_names, following_removal
+from studio.session.document.edits.outputs import following_marks, following_names
 from studio.session.document.edits.wires import connect, free_inputs
 from studio.session.document.flow import flow_of
 from studio.session.document.frozen_config import FrozenConfig
@@ -136,7 +136,7 @@ def mark_output(state: DocumentState, node_id: str, marked: bool | None = None) 
         return state
     others = tuple(i for i in state.outputs if i != node_id)
     after = state.replaced(outputs=(*others, node_id) if wanted else others)
-    return following_removal(state, after)
+    return following_marks(state, after)
 
 
 def collapse(

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, get_args
 
 from studio.engine.core.options import Plain
 from studio.engine.train.project.data_settings import BY_NAME
+from studio.engine.train.runs.step_log import RATE
 from studio.engine.train.settings import TrainingSettings
 from studio.session.core.metric_names import output_of
 from studio.session.document.edits.sections import set_training, training_of
@@ -88,24 +89,43 @@ def following_names(before: DocumentState, after: DocumentState) -> DocumentStat
     if before is after or not _says_names(after):
         return after
     inputs = _pairs(input_names(before), input_names(after))
-    known = output_names(before)
-    outputs = _pairs(known, output_names(after))
-    return _with_names(after, inputs, outputs, known if len(known) > 1 else ())
+    outputs = _pairs(output_names(before), output_names(after))
+    return _watching_outputs(before, _with_names(after, inputs, outputs), outputs)
 
 
-def following_removal(before: DocumentState, after: DocumentState) -> DocumentState:
+def following_marks(before: DocumentState, after: DocumentState) -> DocumentState:
     """``after`` without what is given for inputs and outputs it does not have any more.
 
-    The last array for an input or output stays: data without any cannot be opened.
+    The last array for an input or output stays: data without any cannot be opened. What callbacks
+    watch of an output that is gone is the total loss then. Settings of the only output become those
+    by its name where there are more, and plain again where there are not.
     """
     if before is after or not _says_names(after):
         return after
     inputs, outputs = set(input_names(after)), set(output_names(after))
-    return _with_names(
+    made = _with_names(
         after,
         {name: "" for name in input_names(before) if name not in inputs},
         {name: "" for name in output_names(before) if name not in outputs},
     )
+    made = _plain_or_by_name(made, output_names(before), output_names(after))
+    return _watching_outputs(before, made, {})
+
+
+def _plain_or_by_name(
+    state: DocumentState, old: Sequence[str], new: Sequence[str]
+) -> DocumentState:
+    """Settings of the only output stay its own when there are more, and plain when it is alone."""
+    settings, changes = training_of(state), dict[str, object]()
+    for option in OUTPUT_OPTIONS:
+        if option == "loss_weights" or settings.option_values[option] is None:
+            continue
+        by_name = _is_by_output(settings, option)
+        if len(old) == 1 and len(new) > 1 and not by_name and old[0] in new:
+            changes[option] = {old[0]: output_setting(settings, old[0], option)}
+        elif len(old) > 1 and len(new) == 1 and by_name:
+            changes[option] = output_setting(settings, new[0], option)
+    return set_training(state, changes) if changes else state
 
 
 def without_missing_outputs(state: DocumentState) -> DocumentState:
@@ -147,13 +167,10 @@ def _pairs(before: tuple[str, ...], after: tuple[str, ...]) -> dict[str, str]:
 
 
 def _with_names(
-    state: DocumentState,
-    inputs: Mapping[str, str],
-    outputs: Mapping[str, str],
-    known: Sequence[str] = (),
+    state: DocumentState, inputs: Mapping[str, str], outputs: Mapping[str, str]
 ) -> DocumentState:
     """Names by input and output replaced; an empty name takes an entry away."""
-    state = _with_settings_named(state, outputs, known)
+    state = _with_settings_named(state, outputs)
     for side in _SIDES:
         state = _with_data_named(state, side, inputs if side == "inputs" else outputs)
     return state
@@ -176,10 +193,7 @@ def _with_data_named(state: DocumentState, side: Side, names: Mapping[str, str])
     return state.replaced(data=data.without(side)) if side == "weights" else state
 
 
-def _with_settings_named(
-    state: DocumentState, names: Mapping[str, str], outputs: Sequence[str] = ()
-) -> DocumentState:
-    """Settings with other names of outputs; what is watched by a name of ``outputs`` follows."""
+def _with_settings_named(state: DocumentState, names: Mapping[str, str]) -> DocumentState:
     if not names:
         return state
     settings = training_of(state)
@@ -188,26 +202,53 @@ def _with_settings_named(
         given = TrainingSettings.option(option).plain(settings.option_values[option])
         if isinstance(given, dict) and _is_by_output(settings, option):
             changes[option] = _renamed(given, names) or None
-    for key in _WATCHING:
-        if key in state.training and outputs:
-            changes[key] = _watching(state.training[key], names, outputs)
     return set_training(state, changes) if changes else state
 
 
-def _watching(value: Plain, names: Mapping[str, str], outputs: Sequence[str]) -> Plain:
-    """Options of callbacks, which watch the numbers of outputs by other names."""
-    if isinstance(value, list):
-        return [_watching(each, names, outputs) for each in value]
-    if not isinstance(value, dict):
-        return value
-    made = {key: _watching(each, names, outputs) for key, each in value.items()}
-    watched = value.get("monitor")
-    if isinstance(watched, str):
-        part = "val_" if watched.startswith("val_") else ""
-        output, plain = output_of(watched, outputs), watched.removeprefix("val_")
-        if names.get(output):
-            made["monitor"] = f"{part}{names[output]}{plain.removeprefix(output)}"
-    return made
+def _watching_outputs(
+    before: DocumentState, after: DocumentState, names: Mapping[str, str]
+) -> DocumentState:
+    """``after``, its callbacks watching the same numbers as before, by the names they have now.
+
+    Args:
+        before: the document whose outputs they were named after.
+        after: the one whose outputs count now.
+        names: other names that outputs of ``before`` have in ``after``.
+    """
+    old, new = output_names(before), output_names(after)
+    if old == new or not old or not new:
+        return after
+
+    def follow(value: Plain) -> Plain:
+        if isinstance(value, list):
+            return [follow(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        made = {key: follow(each) for key, each in value.items()}
+        watched = made.get("monitor")
+        if isinstance(watched, str):
+            made["monitor"] = _monitor(watched, old, new, names)
+        return made
+
+    given = {key: after.training[key] for key in _WATCHING if key in after.training}
+    made = {key: follow(value) for key, value in given.items()}
+    return after if made == given else set_training(after, made)
+
+
+def _monitor(watched: str, old: Sequence[str], new: Sequence[str], names: Mapping[str, str]) -> str:
+    """What a number in the log of some outputs is called in that of others."""
+    plain = watched.removeprefix("val_")
+    part = watched[: len(watched) - len(plain)]
+    if plain in ("loss", RATE):
+        return watched
+    output = old[0] if len(old) == 1 else output_of(plain, old)
+    if not output:
+        return watched
+    metric = plain if len(old) == 1 else plain.removeprefix(f"{output}_")
+    now = names.get(output, output)
+    if now not in new:
+        return f"{part}loss"
+    return f"{part}{metric}" if len(new) == 1 else f"{part}{now}_{metric}"
 
 
 def _renamed(table: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:

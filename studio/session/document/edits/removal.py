@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from studio.engine.core.errors import StudioError
-from studio.session.document.edits.outputs import following_removal
+from studio.session.document.edits.outputs import following_marks
 from studio.session.document.edits.wires import connect
 from studio.session.document.levels import descendants
 from studio.session.document.state import CanvasNode, DocumentState, Wire
@@ -57,7 +57,7 @@ def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool 
         except StudioError:
             continue
         joined += 1
-    after = following_removal(state, after)
+    after = following_marks(state, after)
     chosen = [i for i in gone if i not in inside]
     kinds = {"port" if state.nodes[i].port else state.nodes[i].kind for i in chosen}
     return Deletion(after, len(chosen), joined, kinds.pop() if len(kinds) == 1 else "thing")
