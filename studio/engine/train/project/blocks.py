@@ -129,19 +129,31 @@ def blocks_of(graph: LayerGraph) -> dict[str, Block]:
 
 
 def nested_of(blocks: Blocks) -> dict[str, NestedModel]:
-    """The nested models that blocks show; the other way round from `blocks_of`."""
+    """The nested models that blocks show; the other way round from `blocks_of`.
+
+    Other blocks are no models: their layers are part of the model around them, if there is one.
+    """
     models: dict[str, object] = {}
-    return {
-        path: NestedModel(
+    around: dict[str, str] = {}
+    made: dict[str, NestedModel] = {}
+    for path in sorted(blocks, key=lambda each: each.count("/")):
+        block, (outer, _, name) = blocks[path], path.rpartition("/")
+        model = around.get(outer, "")
+        if block.kind != "model":
+            around[path] = model
+            if model:
+                held = made[model]
+                made[model] = held._replace(layers=(*held.layers, *block.layers))
+            continue
+        around[path] = free_name(f"{model}/{name}" if model else name, made)
+        made[around[path]] = NestedModel(
             models.setdefault(block.definition or f"/{path}", object()),
-            block.definition or path.rpartition("/")[2],
+            block.definition or name,
             block.layers,
             tuple((port.name, port.source) for port in block.inputs),
             tuple((port.name, port.source) for port in block.outputs),
         )
-        for path, block in blocks.items()
-        if block.kind == "model"
-    }
+    return made
 
 
 def _named(ports: Iterable[tuple[str, Port | None]]) -> tuple[BlockPort, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -121,6 +122,22 @@ def test_saving_keeps_the_blocks_and_loading_knows_the_models(tmp_path: Path) ->
     left, right = Input((4,), name="left"), Input((4,), name="right")
     inside = Model([left, right], loaded([left, right]), "more")
     assert list(blocks_of(inside.graph)) == ["pair", "pair/tower", "pair/tower_1"]
+
+
+def test_blocks_that_are_no_models_belong_to_the_model_around_them(tmp_path: Path) -> None:
+    project = Project.load(siamese().save(tmp_path / "pair"))
+    first, second = project.blocks.values()
+    project.blocks = {
+        "all": Block(layers=("sum",)),
+        "all/tower": replace(first, layers=("wide",)),
+        "all/tower/end": Block(layers=("bend",)),
+        "tower": second,
+    }
+    loaded = Model.load(project.save(tmp_path / "again"), backend="cpu")
+    found = {path: nested.layers for path, nested in loaded.graph.nested.items()}
+    assert found == {"tower": ("wide_1", "bend_1"), "tower_1": ("wide", "bend")}
+    rows = [line.split()[0] for line in cells(loaded.summary(expand_nested=False))]
+    assert rows == ["left", "right", "tower_1", "tower", "sum"]
 
 
 def test_a_model_without_nested_ones_is_written_as_before(tmp_path: Path) -> None:
