@@ -17,13 +17,15 @@ from studio.session.core import entities
 from studio.session.document.cards.lines import TIMES
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.blocks import group, ungroup
+from studio.session.document.edits.insertion import add_on_wire
 from studio.session.document.edits.layers import set_option
-from studio.session.document.edits.wires import cut_wires
+from studio.session.document.edits.places import move, move_by
+from studio.session.document.edits.wires import cut_wires, disconnect
 from studio.session.document.finding.minimap import graph_map
 from studio.session.document.finding.outline import accessible_text
 from studio.session.document.levels import contents, ports_in, ports_out
 from studio.session.document.state import DocumentState, Wire
-from tests.graph_editor.hands import CTRL, LEFT, RIGHT, SHIFT, Hands
+from tests.graph_editor.hands import ALT, CTRL, LEFT, RIGHT, SHIFT, Hands
 from tests.graph_editor.test_panes_beside_the_canvas import carried
 from tests.graph_editor.text_fields import K
 from tests.session.document.networks import chain, residual
@@ -465,3 +467,58 @@ def test_menus_of_blocks_and_ports_hold_what_can_be_done(inside: Hands, qtbot: Q
     assert found[:2] == ["Open the block", "Rename"]
     assert "Unlink the block" in found
     assert "Close the block" not in titles(inside.nowhere())
+
+
+def test_what_follows_a_block_stands_right_of_its_card(hands: Hands):
+    state = move_by(residual(), ["conv2d", "conv2d_1"], 0, 1200)
+    state = group(state, ["conv2d", "conv2d_1"], "stem")
+    hands.open(move(state, {"block": (232, 96), "input": (0, 80), "add": (600, 80)}))
+    hands.canvas.context.select(["block"])
+    hands.key(K.Key_Tab)
+    hands.type("relu")
+    hands.key(K.Key_Return)
+    card, made = (hands.canvas.graph.nodes[i].scene_area for i in ("block", "re_lu"))
+    assert made.left() > card.right()
+    assert abs(made.top() - card.top()) < 200
+    on_wire = add_on_wire(hands.state, "Dropout", Wire("port_1", "add", 0))
+    node = on_wire.nodes["dropout"]
+    assert card.right() < node.x < 900
+    assert abs(node.y - card.top()) < 200
+
+
+def test_q_brings_a_layer_level_with_the_port_of_a_block(hands: Hands):
+    state = group(residual(), ["conv2d", "conv2d_1"], "stem")
+    state = disconnect(state, "add", 1)
+    hands.open(move_by(state, ["add"], 0, 37))
+    hands.click(hands.body("add"))
+    hands.key(K.Key_Q)
+    assert hands.input("add").y() == hands.port("port_1").y()
+
+
+def test_layout_puts_the_ports_of_blocks_and_layers_at_one_height(inside: Hands):
+    inside.key(K.Key_Escape)
+    inside.key(K.Key_Escape)
+    inside.document.apply("Cut", disconnect(inside.state, "add", 1))
+    inside.key(K.Key_L, SHIFT)
+    heights = {inside.port("input").y(), inside.input("port").y(), inside.port("port_1").y()}
+    assert len(heights) == 1
+    assert inside.input("add").y() in heights
+
+
+def test_a_wire_dropped_on_a_card_ends_at_its_nearest_free_port(inside: Hands):
+    inside.studio.actions.trigger("graph.add_block_input")
+    (port,) = inside.selected
+    inside.key(K.Key_Escape)
+    inside.key(K.Key_Escape)
+    inside.drag(inside.port("input"), inside.body("block"))
+    assert f"input>{port}" in inside.wires
+    assert broken_rules(inside.state) == ()
+
+
+def test_the_view_before_a_jump_into_a_block_comes_back(stem: Hands):
+    stem.studio.bus.select([entities.node("conv2d_1")], source="listing")
+    assert stem.canvas.graph.level == "block_1"
+    stem.key(K.Key_Left, ALT)
+    assert stem.canvas.graph.level == ""
+    stem.key(K.Key_Right, ALT)
+    assert stem.canvas.graph.level == "block_1"

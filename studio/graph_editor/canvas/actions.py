@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from studio.session.core.action_table import Action, ActionTable
 from studio.session.document.cards.geometry import GRID
 from studio.session.document.checks import possible
-from studio.session.document.edits.arranging import Edge, distribute, straighten
+from studio.session.document.edits.arranging import Edge, distribute
 from studio.session.document.edits.layers import bypass, collapse, freeze, pin
 from studio.session.document.finding.keyboard_navigation import Direction
 
@@ -201,8 +201,8 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
         "graph.straighten", "Straighten wires",
         "Move the selected layers up or down until the wires between them are straight.",
         ("Q",), "Graph", "canvas", aliases=("level",), group="arrange",
-        run=lambda c: c.on_chosen("Straighten", straighten),
-        enabled=lambda c: c.asks(possible.why_not_straighten),
+        run=lambda c: c.straighten(),
+        enabled=lambda c: c.why_not_straighten(),
     ),
     Action(
         "graph.distribute", "Distribute evenly",

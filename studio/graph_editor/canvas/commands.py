@@ -16,7 +16,7 @@ from studio.session.core import entities
 from studio.session.document.arrange.layered import Direction as Flowing
 from studio.session.document.arrange.layered import layout_level
 from studio.session.document.checks import possible
-from studio.session.document.edits.arranging import Edge, align
+from studio.session.document.edits.arranging import Edge, align, straighten
 from studio.session.document.edits.comments import add_frame, add_note
 from studio.session.document.edits.copies import duplicate_mapped
 from studio.session.document.edits.layers import mark_output, set_preview
@@ -27,6 +27,7 @@ from studio.session.document.edits.wires import cut_wires
 from studio.session.document.files.clipboard import MIME, copy_text, paste_mapped
 from studio.session.document.finding.keyboard_navigation import Direction, first_layer, next_node
 from studio.session.document.flow import downstream
+from studio.session.document.level_view import with_places
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 from studio.session.notices.settling import UNDO
 
@@ -82,6 +83,10 @@ class CanvasCommands:
     def asks(self, why_not: Callable[[DocumentState, list[str]], str]) -> str:
         """Why a check refuses the selection; empty when it does not."""
         return why_not(self.context.document.state, self.context.selected_ids())
+
+    def why_not_straighten(self) -> str:
+        """Things with a wire between them have to be selected, or one that is fed."""
+        return possible.why_not_straighten(self.context.graph.seen, self.context.selected_ids())
 
     def why_not_freeze(self) -> str:
         """Layers with parameters have to be selected."""
@@ -340,6 +345,13 @@ class CanvasCommands:
         """Move what is selected to other places."""
         chosen = self.context.selected_ids()
         self.arrange(self._named(text, chosen), lambda state: edit(state, chosen))
+
+    def straighten(self) -> None:
+        """Make the wires between the selected things level."""
+        chosen, seen = self.context.selected_ids(), self.context.graph.seen
+        made = straighten(seen, chosen)
+        self.arrange(self._named("Straighten", chosen),
+                     lambda state: with_places(state, seen, made))  # fmt: skip
 
     def _named(self, verb: str, chosen: Iterable[str]) -> str:
         """A step's name: what is done to what."""

@@ -66,10 +66,15 @@ class Linking:
     def _reveal(self, node_ids: Iterable[str]) -> None:
         """Scroll to layers that are out of sight."""
         node_ids = list(node_ids)
+        navigation = self._context.navigation
+        before = navigation.place
         self._context.open_block.show(node_ids)
+        entered = navigation.level != before.level
+        if entered:
+            navigation.remember(before)
         area = self._context.graph.area_of(node_ids)
         if not area.isEmpty():
-            self._context.navigation.reveal(area, remember=True)
+            navigation.reveal(area, remember=not entered)
 
 
 def roles_of(entity: Entity | None, provenance: Provenance | None) -> dict[str, str]:

@@ -60,6 +60,8 @@ class OpenBlock:
         self._view = view
         self._graph = view.graph
         self._places: dict[str, tuple[QPointF, float]] = {}
+        view.navigation.level_wanted.connect(self.open)
+        view.graph.level_changed.connect(self._changed)
 
     @property
     def id(self) -> str:
@@ -100,6 +102,9 @@ class OpenBlock:
         found = next((nodes[i] for i in node_ids if i in nodes), None)
         if found is not None and found.id not in self._graph.nodes:
             self.open(found.parent)
+
+    def _changed(self) -> None:
+        self._view.navigation.level = self.id
 
     def forget(self) -> None:
         """Another document was opened."""

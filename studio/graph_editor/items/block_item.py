@@ -18,7 +18,7 @@ from studio.session.document.cards.geometry import (
     ANCHOR_HEIGHT,
     ANCHOR_WIDTH,
     BLOCK_PORT_STEP,
-    TITLE_HEIGHT,
+    BLOCK_PORTS_TOP,
 )
 
 _REACH = 9.0
@@ -80,9 +80,8 @@ class BlockItem(NodeItem):
         height = self.area.height()
         if self.card.node.collapsed:
             return height * (row + 1) / (count + 1)
-        room = height - TITLE_HEIGHT - FOOTER_HEIGHT
-        step = min(BLOCK_PORT_STEP, room / count)
-        return TITLE_HEIGHT + min(4.0, (room - step * count) / 2) + (row + 0.5) * step
+        step = min(BLOCK_PORT_STEP, (height - BLOCK_PORTS_TOP - FOOTER_HEIGHT) / count)
+        return BLOCK_PORTS_TOP + (row + 0.5) * step
 
 
 class PortItem(CanvasItem):

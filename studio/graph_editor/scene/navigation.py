@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from PySide6.QtCore import QEasingCurve, QPoint, QPointF, QRectF, Qt, QVariantAnimation
 from PySide6.QtGui import QTransform, QWheelEvent
@@ -25,8 +26,19 @@ _PIXELS_A_DEGREE = 0.5
 """Pixels for an eighth of a degree, so that a notch of the wheel moves by sixty."""
 
 
+class Place(NamedTuple):
+    """Where the canvas looks: the open block, the point in the middle, the zoom."""
+
+    level: str
+    centre: QPointF
+    zoom: float
+
+
 class Navigation:
     """Where the canvas looks, and every way to change it.
+
+    Attributes:
+        level: the block that is open; `level_wanted` asks for another.
 
     Args:
         view: the canvas.
@@ -37,11 +49,13 @@ class Navigation:
         self.moved: Signal[[]] = Signal()
         self.zoomed: Signal[[float]] = Signal()
         self.turned: Signal[[]] = Signal()
+        self.level_wanted: Signal[[str]] = Signal()
+        self.level = ""
         self._view = view
         self._still = still
         self._slide: QVariantAnimation | None = None
-        self._behind: list[tuple[QPointF, float]] = []
-        self._ahead: list[tuple[QPointF, float]] = []
+        self._behind: list[Place] = []
+        self._ahead: list[Place] = []
 
     @property
     def zoom(self) -> float:
@@ -130,9 +144,18 @@ class Navigation:
         if self.visible.contains(area):
             return
         if remember:
-            self._behind = [*self._behind[1 - _PLACES :], (self.centre, self.zoom)]
-            self._ahead.clear()
+            self.remember(self.place)
         self._go(area.center(), self.zoom)
+
+    @property
+    def place(self) -> Place:
+        """Where the canvas looks now."""
+        return Place(self.level, self.centre, self.zoom)
+
+    def remember(self, place: Place) -> None:
+        """Let `back` return to a place."""
+        self._behind = [*self._behind[1 - _PLACES :], place]
+        self._ahead.clear()
 
     @property
     def can_go_back(self) -> bool:
@@ -147,14 +170,19 @@ class Navigation:
     def back(self) -> None:
         """Look where the canvas looked before another view moved it."""
         if self._behind:
-            self._ahead.append((self.centre, self.zoom))
-            self._go(*self._behind.pop())
+            self._ahead.append(self.place)
+            self._return(self._behind.pop())
 
     def forward(self) -> None:
         """Look again where the canvas looked before `back`."""
         if self._ahead:
-            self._behind.append((self.centre, self.zoom))
-            self._go(*self._ahead.pop())
+            self._behind.append(self.place)
+            self._return(self._ahead.pop())
+
+    def _return(self, place: Place) -> None:
+        if place.level != self.level:
+            self.level_wanted.emit(place.level)
+        self._go(place.centre, place.zoom)
 
     def scene_at(self, place: QPointF) -> QPointF:
         """The point of the graph at a place of the viewport, to sub-pixel precision."""

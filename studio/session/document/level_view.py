@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from studio.session.document.levels import (
+    BLOCK_CARD,
     TOP,
     all_blocks,
     descendants,
@@ -57,6 +58,22 @@ def level_state(state: DocumentState, level: str = TOP) -> DocumentState:
     return found[level]
 
 
+def with_places(state: DocumentState, seen: DocumentState, made: DocumentState) -> DocumentState:
+    """A state with the places and sizes that a drawing of one level was given.
+
+    Args:
+        state: what to change.
+        seen: one level of it, as `level_state` gives it.
+        made: the same after an edit of places.
+    """
+    changed = [
+        replace(state.nodes[i], x=node.x, y=node.y, width=node.width, height=node.height)
+        for i, node in made.nodes.items()
+        if node is not seen.nodes[i]
+    ]
+    return state.with_nodes(changed) if changed else state
+
+
 def layers_inside(state: DocumentState, block: str) -> tuple[str, ...]:
     """Ids of the layers in a block, those in blocks inside it too."""
     return tuple(node.id for node in descendants(state, block) if node.is_layer)
@@ -76,4 +93,5 @@ def _alone(state: DocumentState, node: CanvasNode, level: str) -> CanvasNode:
     elif node.port == "in":
         sources = ()
     shown = tuple(i for source in sources if (i := shown_at(state, source, level)))
-    return replace(node, inputs=shown, kind="layer" if node.is_block else node.kind)
+    made = replace(node, inputs=shown)
+    return replace(made, kind="layer", type_name=BLOCK_CARD) if node.is_block else made

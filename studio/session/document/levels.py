@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire
 
+BLOCK_CARD = "(block)"
+"""Type of a block where it is taken for a layer, as in the layout; no layer is called so."""
 TOP = ""
 """The level that stands in no block."""
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF
 
-from studio.graph_editor.items.block_item import AnchorItem, PortItem
+from studio.graph_editor.items.block_item import AnchorItem, BlockItem, PortItem
 from studio.graph_editor.items.items import CanvasItem, DotItem
 from studio.graph_editor.items.marks import PortKey, PortMark, Side
 from studio.graph_editor.scene.scene import GraphScene
@@ -64,6 +64,9 @@ class WireEnds:
         for item in near:
             if item.holds(place):
                 return self._end("body", item, None)
+        free = self._free_port_of_card(area, place)
+        if free is not None:
+            return self._end("port", free, next(iter(free.spots())))
         if port is not None and port[0] <= reach:
             return self._end("miss", port[1], port[2])
         return WireEnd()
@@ -88,6 +91,23 @@ class WireEnds:
         elif blink and key is not None:
             ports = {end.node: {key: "blink"}}
         return ports, [] if blink else dimmed
+
+    def _free_port_of_card(self, area: QRectF, place: QPointF) -> PortItem | None:
+        """Of the block at a place, the nearest port that nothing is connected to."""
+        for card in self._graph.nodes_near(area):
+            if not isinstance(card, BlockItem) or not card.holds(place):
+                continue
+            ports = [self._graph.nodes.get(port) for port in card.ports]
+            free = [
+                port
+                for port in ports
+                if isinstance(port, PortItem)
+                and self._is_open(port)
+                and not port.is_taken
+                and self._offers.get(port.node.id, LinkOffer()).accepted
+            ]
+            return min(free, key=lambda port: abs(port.y() - place.y()), default=None)
+        return None
 
     def _is_open(self, item: CanvasItem) -> bool:
         """Whether the wire may end at an item: of a block's port only one side is at this level."""

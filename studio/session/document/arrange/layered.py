@@ -27,7 +27,7 @@ from studio.session.document.edits.blocks import PORT_GAP
 from studio.session.document.edits.comments import TITLE_ROOM, inside_frame, resize
 from studio.session.document.edits.places import move
 from studio.session.document.flow import running_order
-from studio.session.document.level_view import level_state
+from studio.session.document.level_view import level_state, with_places
 from studio.session.document.levels import TOP, ports_in, ports_out
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -106,12 +106,7 @@ def layout_level(
         return node_size(state.nodes[node.id])
 
     made = layout(seen, node_ids, direction=direction, pinned=pinned, size_of=size_of)
-    changed = [
-        replace(state.nodes[i], x=node.x, y=node.y, width=node.width, height=node.height)
-        for i, node in made.nodes.items()
-        if node is not seen.nodes[i]
-    ]
-    return _with_ports_in_order(state, state.with_nodes(changed), level) if changed else state
+    return _with_ports_in_order(state, with_places(state, seen, made), level)
 
 
 def _with_ports_in_order(before: DocumentState, after: DocumentState, level: str) -> DocumentState:

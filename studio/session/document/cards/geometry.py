@@ -28,6 +28,7 @@ PREVIEW_HEIGHT: dict[PreviewMode, float] = {
     "thumbnail": 94.0,
     "full": 182.0,
 }
+BLOCK_PORTS_TOP = TITLE_HEIGHT + 4.0
 BLOCK_PORT_STEP = 20.0
 """Height of a row with the names of a block's ports."""
 ANCHOR_WIDTH, ANCHOR_HEIGHT = 96.0, 24.0

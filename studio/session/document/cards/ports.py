@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from studio.session.document.cards.geometry import (
+    BLOCK_PORT_STEP,
+    BLOCK_PORTS_TOP,
     COLLAPSED_HEIGHT,
     TITLE_HEIGHT,
     SizeOf,
@@ -10,6 +12,7 @@ from studio.session.document.cards.geometry import (
     node_size,
 )
 from studio.session.document.layer_types import absent_plugin, arity, is_known
+from studio.session.document.levels import BLOCK_CARD
 from studio.session.document.state import CanvasNode
 
 PORT_STEP = 18.0
@@ -53,4 +56,6 @@ def has_output(node: CanvasNode) -> bool:
 
 def port_offset(node: CanvasNode) -> float:
     """Height of the output, and of the first input, below the upper edge."""
+    if node.type_name == BLOCK_CARD and not node.collapsed:
+        return BLOCK_PORTS_TOP + BLOCK_PORT_STEP / 2
     return (COLLAPSED_HEIGHT if node.collapsed else TITLE_HEIGHT) / 2

@@ -21,7 +21,7 @@ from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.wires import connect, disconnect, free_inputs, wire_exists
 from studio.session.document.flow import downstream, upstream
-from studio.session.document.levels import TOP, level_of_wire, members, shown_at
+from studio.session.document.levels import TOP, ends_of_wire, level_of_wire, members, shown_at
 from studio.session.document.naming import new_name
 from studio.session.document.state import DocumentState, Wire
 
@@ -91,7 +91,7 @@ def add_on_wire(
     """
     _check_wire(state, wire)
     name = new_name(state, type_name)
-    source, target = state.node(wire.source), state.node(wire.target)
+    source, target = (state.node(end) for end in ends_of_wire(state, wire))
     if at is None:
         room = COLUMN - NODE_WIDTH
         x = box_of(source, size_of).right + room

@@ -31,7 +31,7 @@ from studio.session.document.layer_types import (
     starting_config,
     with_layers_renamed,
 )
-from studio.session.document.levels import TOP, level_of_output, members
+from studio.session.document.levels import TOP, card_of_output, level_of_output, members
 from studio.session.document.naming import check_free_name, new_name
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
 
@@ -231,9 +231,10 @@ def _place(
     if at is not None:
         return at
     if after:
-        before = box_of(state.node(after), size_of)
+        card = state.node(card_of_output(state, after))
+        before = box_of(card, size_of)
         middle = before.y + before.height / 2 - size_of(node)[1] / 2
-        y = middle if state.nodes[after].kind == "dot" else before.y
+        y = middle if card.kind == "dot" else before.y
         return free_place(state, before.right + WIRE_ROOM, y, node, size_of)
     beside = [n for n in members(state, node.parent) if n.flows or n.is_block]
     all_of_it = bounds(beside, size_of)
