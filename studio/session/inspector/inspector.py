@@ -214,7 +214,7 @@ class InspectorModel:
         names = self.outputs
         if len(names) < 2:
             return ()
-        return tuple(OptionGroup(name, self._output_rows(name)) for name in names)
+        return tuple(OptionGroup(name, self._output_rows(name), f"Output {name}") for name in names)
 
     def class_names(self, output: str) -> tuple[str, ...]:
         """Classes of an output's targets; empty where it has none, or they are not known."""

@@ -15,10 +15,12 @@ class OptionGroup:
     Attributes:
         title: name of that thing.
         rows: the options.
+        heading: what stands above them.
     """
 
     title: str
     rows: tuple[Row, ...]
+    heading: str
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ class FormRow(QObject):
         reset: takes the default again; None where there is no such button.
         parent: the form.
         nesting: how many forms that form stands in.
+        about: what the options are of, for names of fields; empty where the label says it all.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class FormRow(QObject):
         reset: Callable[[str], None] | None,
         parent: QWidget,
         nesting: int = 0,
+        about: str = "",
     ) -> None:
         super().__init__(parent)
         self.row = row
@@ -87,6 +89,8 @@ class FormRow(QObject):
         self.refusal.hide()
         for part in (self.editor, *self.editor.findChildren(QWidget)):
             part.installEventFilter(self)
+            if about and part.accessibleName():
+                part.setAccessibleName(f"{part.accessibleName()} of {about}")
         self.show_row(row)
 
     @property
@@ -195,6 +199,7 @@ class Form(QWidget):
         reset: takes the default of an option again.
         parent: the widget it stands in.
         nesting: how many forms it stands in; its labels are that much narrower.
+        about: what the options are of, for names of fields.
     """
 
     def __init__(
@@ -203,9 +208,11 @@ class Form(QWidget):
         reset: Callable[[str], None] | None = None,
         parent: QWidget | None = None,
         nesting: int = 0,
+        about: str = "",
     ) -> None:
         super().__init__(parent)
         self._nesting = nesting
+        self._about = about
         self._take = take
         self._reset = reset
         self._rows: dict[str, FormRow] = {}
@@ -249,7 +256,7 @@ class Form(QWidget):
             old.deleteLater()
         self._rows = {}
         for place, row in enumerate(rows):
-            made = FormRow(row, self._take, self._reset, self, self._nesting)
+            made = FormRow(row, self._take, self._reset, self, self._nesting, self._about)
             self._rows[row.option.name] = made
             top = Qt.AlignmentFlag.AlignTop
             line = 3 * place

@@ -35,6 +35,7 @@ def test_two_outputs_are_set_up_trained_and_seen(person: Person, tmp_path: Path)
     person.click(reach(person, section, QWidget, "fold"))
 
     age = reach(person, section, QWidget, "group_age")
+    assert age.findChild(QComboBox, "field_loss").accessibleName() == "Loss of output age"
     kind = reach(person, section, QWidget, "group_kind")
     assert age.findChild(QWidget, "field_class_weights") is None
     person.pick(reach(person, kind, QComboBox, "field_class_weights"), "by class")

@@ -123,23 +123,22 @@ class _Body(QWidget):
             part.deleteLater()
         self._parts, self.groups = {}, {}
         for each in groups:
-            part, self.groups[each.title] = self._made(each.title)
+            part, self.groups[each.title] = self._made(each.title, each.heading)
             self._parts[each.title] = part
             self._column.addWidget(part)
 
-    def _made(self, title: str) -> tuple[QWidget, Form]:
+    def _made(self, title: str, text: str) -> tuple[QWidget, Form]:
         part = QWidget(self)
         part.setObjectName(f"group_{title}")
-        part.setAccessibleName(title)
+        part.setAccessibleName(text)
         heading = ElidedLabel(part)
-        heading.set_text(title)
-        heading.setProperty("role", "strong")
-        heading.setFont(theme.font("ui"))
+        heading.set_text(text)
+        heading.setFont(theme.font("title"))
         form = Form(
             lambda name, value, key: self._take(title, name, value, key),
             lambda name: self._reset(title, name),
             part,
-            nesting=1,
+            about=text[:1].lower() + text[1:],
         )
         column = QVBoxLayout(part)
         column.setContentsMargins(0, 0, 0, 0)
