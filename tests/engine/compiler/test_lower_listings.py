@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from studio.engine import BatchNormalization, Dense, Input, Masking, Model, TiedDense
 from studio.engine.autodiff.differentiate import differentiate
 from studio.engine.compiler.lower import lower
 from studio.engine.compiler.lower_augment import Flip, PadCrop
@@ -104,3 +105,18 @@ def test_a_whole_training_program_reads_as_recorded(golden: Callable[[str, str],
     )
     golden("listings/small_evaluate.txt", whole_text(evaluated))
     golden("listings/small_infer.txt", whole_text(lower(graph, "infer", data=spec)))
+
+
+def test_tied_layers_and_masked_statistics_read_as_recorded(
+    golden: Callable[[str, str], None],
+) -> None:
+    x = Input((4,), name="x")
+    code = Dense(2, "tanh", name="code")
+    tied = Model(x, TiedDense(4, code, name="end")(code(x))).graph
+    program = emit_updates(differentiate(lower(tied, "train", loss="mse")), SGD(0.1))
+    golden("listings/tied_train.txt", whole_text(program))
+    steps = Input((4, 3), name="x")
+    end = BatchNormalization(name="norm")(Masking(name="masking")(steps))
+    masked = Model(steps, end).graph
+    program = emit_updates(differentiate(lower(masked, "train", loss="mse")), SGD(0.1))
+    golden("listings/masked_normalization_train.txt", whole_text(program))
