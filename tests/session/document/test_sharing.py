@@ -132,6 +132,7 @@ def test_the_search_offers_layers_of_the_document_where_their_weights_fit() -> N
     behind = quick.offers(state, "dense", Place(source="dense_1"))
     assert not [offer for offer in behind if offer.entry.shares]
     assert not [offer for offer in quick.offers(state) if offer.entry.shares]
+    assert "inputs of one shape" in quick.why_none(state, "same", Place(source="dense_1"))
     entry = next(offer.entry for offer in found if offer.entry.shares == "dense")
     made = add_at_place(
         state, [NewLayer(entry.type_name, entry.config, entry.shares)], Place(source="re_lu")

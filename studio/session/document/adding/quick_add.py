@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from typing import NamedTuple
@@ -15,10 +15,10 @@ from studio.engine.layers.catalog import all_layers, layer_class
 from studio.session.document.adding.connection_history import ConnectionHistory
 from studio.session.document.adding.net_text import is_net, parse_net
 from studio.session.document.cards.families import Family, family_of
-from studio.session.document.checks.rule_checks import sharing_problem
+from studio.session.document.checks.rule_checks import sizes_message
 from studio.session.document.edits.chains import Chained, NewLayer, add_chain
 from studio.session.document.edits.link_offers import link_offer, linked
-from studio.session.document.edits.sharing import next_use, place_again, why_not_again
+from studio.session.document.edits.sharing import why_not_again
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import successor_place, words_for
 from studio.session.document.flow import flow_of, outcome, refusal
@@ -125,7 +125,7 @@ class QuickAdd:
 
     def why_none(self, state: DocumentState, query: str, place: Place = NOWHERE) -> str:
         """What to say when a search has no offers: what was meant may only not fit here."""
-        meant = meant_by(query)
+        meant = meant_by(query, (*entries(), *again_entries(state)))
         if not query:
             return "Nothing can be connected here."
         if meant is None:
@@ -159,9 +159,9 @@ class QuickAdd:
         return weight
 
 
-def meant_by(query: str) -> Entry | None:
-    """The layer a query finds before all others, wherever it could stand; None for none."""
-    scored = [(best_score(query, entry.words), entry) for entry in entries()]
+def meant_by(query: str, among: Sequence[Entry] = ()) -> Entry | None:
+    """The entry a query finds before all others, wherever it could stand; None for none."""
+    scored = [(best_score(query, entry.words), entry) for entry in among or entries()]
     found = [(score, entry) for score, entry in scored if score is not None]
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
@@ -243,12 +243,12 @@ def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
 
 def _why_not_shared(state: DocumentState, entry: Entry, place: Place) -> str:
     """Why what comes in at a place does not fit the weights an entry shares; empty if it does."""
-    if not entry.shares or not place.before:
+    flow = flow_of(state)
+    types = flow.types([place.before]) if entry.shares and place.before else ()
+    if not types or outcome(entry.type_name, entry.config, types).error is not None:
         return ""
-    made = place_again(state, entry.shares, use := next_use(state, entry.shares), at=(0.0, 0.0))
-    fed = made.with_nodes([replace(made.nodes[use], inputs=(place.before,))])
-    problem = sharing_problem(fed, fed.nodes[use], flow_of(fed))
-    return "" if problem is None else problem.message
+    uses = state.uses_of(entry.shares) or (entry.shares,)
+    return sizes_message(state, uses, [each.sample for each in types], flow)
 
 
 def _offer_in_front(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
@@ -281,7 +281,7 @@ def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
         refused = outcome(entry.type_name, _starting(entry), given * low).error
         if refused is not None:
             return refused.message
-    return "the next layer cannot take its output"
+    return _why_not_shared(state, entry, place) or "the next layer cannot take its output"
 
 
 def _fits_behind(state: DocumentState, made: TensorType, wire: Wire) -> bool:

@@ -88,22 +88,28 @@ def sharing_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Probl
     if not node.shares or node.bypassed or not is_known(node.type_name):
         return None
     uses = state.uses_of(node.id)
-    earlier = (state.nodes[i] for i in uses[: uses.index(node.id)])
-    known = (each for each in earlier if not each.bypassed and _holds(each, flow))
+    message = ""
+    if _holds(node, flow):
+        here = input_shapes(node, flow)
+        message = sizes_message(state, uses[: uses.index(node.id)], here, flow)
+    if not message:
+        return None
+    hint = "stop sharing parameters for one of them"
+    return Problem("layer.shared_sizes", "error", node.id, message, hint, 0)
+
+
+def sizes_message(
+    state: DocumentState, uses: Sequence[str], here: Sequence[Shape], flow: Flow
+) -> str:
+    """Why a layer with these uses cannot be used for inputs of other shapes; empty if it can."""
+    known = (node for i in uses if not (node := state.nodes[i]).bypassed and _holds(node, flow))
     first = next(known, None)
-    if first is None or not _holds(node, flow):
-        return None
-    layer, here, there = layer_at(node), input_shapes(node, flow), input_shapes(first, flow)
-    if layer.parameters(*here) == layer.parameters(*there):
-        return None
-    return Problem(
-        "layer.shared_sizes",
-        "error",
-        node.id,
+    there = () if first is None else input_shapes(first, flow)
+    if first is None or layer_at(first).parameters(*here) == layer_at(first).parameters(*there):
+        return ""
+    return (
         f"a shared layer needs inputs of one shape, got {shapes_text(there)} "
-        f"and {shapes_text(here)}",
-        "stop sharing parameters for one of them",
-        0,
+        f"and {shapes_text(here)}"
     )
 
 
