@@ -236,21 +236,31 @@ def _shares(row: np.ndarray, classes: tuple[str, ...], logits: bool) -> np.ndarr
     if not (classes and logits):
         return row
     wide = row.astype(np.float64)
-    if row.size == 1:
+    if row.shape[-1] == 1:
         return np.asarray(0.5 * (1.0 + np.tanh(0.5 * wide)))
-    powers = np.exp(wide - wide.max())
-    return np.asarray(powers / powers.sum())
+    powers = np.exp(wide - wide.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def _answer(row: np.ndarray, classes: tuple[str, ...]) -> str:
     if not classes:
         return " ".join(f"{v:.6g}" for v in row.ravel())
+    if row.ndim > 1:
+        return _parts(row, classes)
     if len(classes) == 2 and row.size == 1:
         likely = int(row.item() > 0.5)
         share = row.item() if likely else 1 - row.item()
         return f"{classes[likely]} {share:.1%}"
     best = np.argsort(-row)[:_SHOWN]
     return "  ".join(f"{classes[i]} {row[i]:.1%}" for i in best)
+
+
+def _parts(row: np.ndarray, classes: tuple[str, ...]) -> str:
+    """Which share of the positions is taken for which class, the largest first."""
+    found = row.argmax(axis=-1) if row.shape[-1] > 1 else (row[..., 0] > 0.5).astype(np.int64)
+    shares = np.bincount(found.ravel(), minlength=len(classes)) / found.size
+    best = [int(i) for i in np.argsort(-shares)[:_SHOWN] if shares[i] > 0]
+    return "  ".join(f"{classes[i]} {shares[i]:.1%} of positions" for i in best)
 
 
 def _save(

@@ -50,8 +50,9 @@ class InstructionFile(FileFormat):
             count = len(program.section(name))
             if count:
                 yield f"  {name}: {count}"
-        if len(program.inputs) > 1 or len(program.outputs) > 1:
+        if len(program.inputs) > 1:
             yield from _ports("inputs", program, program.inputs, input_names(program))
+        if len(program.outputs) > 1:
             yield from _ports("outputs", program, program.outputs, output_names(program))
         yield f"{len(program.tensors)} tensors"
         yield found.weights

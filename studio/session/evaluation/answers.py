@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.weights_origin import WeightsOrigin
-from studio.session.evaluation.measures import Array, Floats, class_shares, has_logits, names_of
+from studio.session.evaluation.measures import Array, Floats, has_logits, mean_shares, names_of
 
 CELLS = 96
 _MARGIN = 0.08
@@ -25,7 +26,7 @@ class Answer:
         names: what each row is called.
         inputs: for each input the rows as the network was given them.
         classes: the classes; empty where it predicts numbers.
-        values: [rows, classes] shares, or [rows, numbers].
+        values: [rows, classes] shares, or [rows, numbers]. Of classes of positions the means.
         origin: where the weights come from, if that is known.
         output: name of the output.
     """
@@ -36,6 +37,8 @@ class Answer:
     values: Array
     origin: WeightsOrigin | None = None
     output: str = ""
+    positions: int = 1
+    """How many positions of a row have a class each."""
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -52,9 +55,10 @@ def answers(
     """What each output of a network says about raw rows, one array for each input."""
     outputs = trained.predict_all(list(inputs))
     said = zip(trained.task.all_outputs, _said(trained.task, outputs), strict=True)
+    positions = [prod(found.shape[1:-1]) for found in outputs]
     return tuple(
-        Answer(names, inputs, classes, values, trained.origin, facts.name)
-        for facts, (classes, values) in said
+        Answer(names, inputs, classes, values, trained.origin, facts.name, count if classes else 1)
+        for count, (facts, (classes, values)) in zip(positions, said, strict=True)
     )
 
 
@@ -63,7 +67,7 @@ def _said(task: Task, outputs: Sequence[Array]) -> Iterator[tuple[tuple[str, ...
     for place, (facts, found) in enumerate(zip(task.all_outputs, outputs, strict=True)):
         if facts.class_names:
             logits = has_logits(task.losses[place : place + 1])
-            shares = class_shares(found, len(facts.class_names), logits=logits)
+            shares = mean_shares(found, len(facts.class_names), logits=logits)
             yield names_of(facts.class_names, shares.shape[1]), shares
         else:
             yield (), found.reshape(len(found), -1).astype(np.float64)

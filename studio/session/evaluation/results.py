@@ -199,10 +199,7 @@ class Choice:
         if isinstance(outcome, Classification):
             if self.wrong_only:
                 kept &= outcome.wrong
-            if self.truth >= 0:
-                kept &= outcome.truth == self.truth
-            if self.predicted >= 0:
-                kept &= outcome.predicted == self.predicted
+            kept &= outcome.in_cell(self.truth, self.predicted)
         found = np.flatnonzero(kept)
         if self.order == "as in the data":
             return found

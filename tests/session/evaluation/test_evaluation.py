@@ -21,10 +21,13 @@ from studio.engine.train.network.network import Network
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
+from studio.engine.train.weights import initial_weights
 from studio.session.core.held_out import SHARED_NAME
+from studio.session.evaluation.answers import answers
 from studio.session.evaluation.evaluation import LATEST, EvaluationModel
 from studio.session.evaluation.measures import (
     Classification,
+    PositionClassification,
     Regression,
     class_shares,
     classify,
@@ -481,6 +484,49 @@ def test_a_metric_belongs_to_the_output_with_the_longest_fitting_name() -> None:
     assert output_of("size_loss", names) == "size"
     assert output_of("size_of_loss", names) == "size_of"
     assert output_of("loss", names) == ""
+
+
+def test_classes_of_positions_are_measured(tmp_path: Path) -> None:
+    """A class for each pixel, as of masks: against counts made one pixel after the other."""
+    rng = np.random.default_rng(0)
+    names = ("ground", "cell", "edge")
+    masks = rng.integers(0, len(names), (20, 4, 5))
+    np.savez(tmp_path / "data.npz", x=rng.normal(size=(20, 4, 5, 2)), mask=masks)
+    graph = LayerGraph("masks")
+    ending = Dense(3, "softmax", name="mask")
+    graph.outputs = (graph.add(ending, graph.add(Input((4, 5, 2), name="x"))),)
+    data = {
+        "source": "arrays", "path": "data.npz", "inputs": {"x": "x"},
+        "targets": {"mask": {"array": "mask", "class_names": list(names)}},
+    }  # fmt: skip
+    project = Project.new("masks", graph, data)
+    project.path = tmp_path / "masks.glassbox"
+    task = Task.of_project(project)
+    with (
+        open_backend("cpu") as device,
+        Trained.of_weights(task, device.backend, initial_weights(graph, 0)) as trained,
+    ):
+        results = measure(trained, "training", lambda _done, _all: None)
+        part = task.training
+        assert part is not None
+        outputs = trained.predict(part.inputs[0])
+        (said,) = answers(trained, ("two",) * 2, (part.inputs[0][:2],))
+    outcome = results.outcome
+    assert isinstance(outcome, PositionClassification)
+    found = outputs.argmax(-1)
+    counts = np.zeros((len(names), len(names)), int)
+    for truth, predicted in zip(part.targets[0].ravel(), found.ravel(), strict=True):
+        counts[truth, predicted] += 1
+    np.testing.assert_array_equal(outcome.confusion(), counts)
+    assert outcome.accuracy == pytest.approx(results.metrics["accuracy"], rel=1e-5)
+    assert outcome.losses.mean() == pytest.approx(results.metrics["loss"], rel=1e-4)
+    kept = Choice(truth=0, predicted=1, order="as in the data").indices(outcome)
+    wanted = ((part.targets[0] == 0) & (found == 1)).any(axis=(1, 2))
+    np.testing.assert_array_equal(kept, np.flatnonzero(wanted))
+    assert said.positions == 20
+    assert said.classes == names
+    np.testing.assert_allclose(said.values.sum(axis=1), 1.0, rtol=1e-6)
+    np.testing.assert_allclose(said.values[:, -1], outputs[:2, ..., -1].mean((1, 2)), rtol=1e-5)
 
 
 def test_several_outputs_are_measured_beside_a_training(tmp_path: Path) -> None:

@@ -151,8 +151,9 @@ class AskView(QWidget):
         """What the other outputs say, each below its name."""
         chosen = self._evaluation.output
         several = len(answers) > 1
-        self._output.setText(answers[chosen].output if several else "")
-        self._output.setVisible(several)
+        own = answers[chosen] if answers else None
+        self._output.setText(_heading(own) if own is not None else "")
+        self._output.setVisible(several or (own is not None and own.positions > 1))
         others = [each for place, each in enumerate(answers) if place != chosen]
         while len(self._others) < len(others):
             self._others.append((self._heading(), AnswerView(self)))
@@ -163,7 +164,7 @@ class AskView(QWidget):
             heading.setVisible(there)
             view.setVisible(there)
             view.show_answer(others[place] if there else None)
-            heading.setText(others[place].output if there else "")
+            heading.setText(_heading(others[place]) if there else "")
 
     def _hint(self) -> str:
         subject = self._subject
@@ -369,3 +370,10 @@ class PenButton(QToolButton):
         middle = QPointF(self.width() / 2, self.height() / 2)
         painter.drawEllipse(middle, self._width / 2, self._width / 2)
         painter.end()
+
+
+def _heading(answer: Answer) -> str:
+    """The output's name, and that shares are means where each position has a class."""
+    if answer.positions == 1:
+        return answer.output
+    return f"{answer.output}: mean over {answer.positions} positions"

@@ -16,7 +16,12 @@ from PySide6.QtWidgets import (
 
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.evaluation.form import default_names
-from studio.session.evaluation.measures import Array, Classification, Regression
+from studio.session.evaluation.measures import (
+    Array,
+    Classification,
+    PositionClassification,
+    Regression,
+)
 from studio.session.evaluation.results import Results
 from studio.ui.panes.testing.pictures import sample_image, scaled
 from studio.widgets import binding, icons, numbers, theme
@@ -170,7 +175,11 @@ class _CardPainter(CellPainter[int]):
     ) -> None:  # fmt: skip
         outcome = results.outcome
         metrics = QFontMetricsF(option.font)
-        if isinstance(outcome, Classification):
+        if isinstance(outcome, PositionClassification):
+            wrong = bool(outcome.wrong[sample])
+            first, second = f"{numbers.share(float(outcome.right[sample]), 2)} right", ""
+            role = "error" if wrong else "ok"
+        elif isinstance(outcome, Classification):
             wrong = bool(outcome.wrong[sample])
             said = outcome.names[int(outcome.predicted[sample])]
             truth = outcome.names[int(outcome.truth[sample])]
@@ -258,6 +267,9 @@ def sentence(results: Results, sample: int) -> str:
         said = ", ".join(numbers.number(float(v)) for v in outcome.predicted[sample])
         truth = ", ".join(numbers.number(float(v)) for v in outcome.truth[sample])
         return f"Sample {sample}: predicted {said}, is {truth}, error {loss}"
+    if isinstance(outcome, PositionClassification):
+        right = numbers.share(float(outcome.right[sample]))
+        return f"Sample {sample}: {right} of its positions recognised, loss {loss}"
     said = outcome.names[int(outcome.predicted[sample])]
     truth = outcome.names[int(outcome.truth[sample])]
     share = numbers.share(float(outcome.confidence[sample]))

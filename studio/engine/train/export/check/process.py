@@ -197,11 +197,11 @@ def _checked_program(program: Program, name: str) -> Reply:
     verify(program, after=f"reading {name}")
     again = parse_program(format_program(program), name)
     made: Reply = {"program": program_hash(program), "assembled": program_hash(again)}
-    if len(program.inputs) > 1 or len(program.outputs) > 1:
-        made |= {
-            "input_names": list(input_names(program)),
-            "output_names": list(output_names(program)),
-        }
+    # Programs name a single input or output as they like.
+    if len(program.inputs) > 1:
+        made["input_names"] = list(input_names(program))
+    if len(program.outputs) > 1:
+        made["output_names"] = list(output_names(program))
     return made
 
 

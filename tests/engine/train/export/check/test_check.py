@@ -26,6 +26,7 @@ from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.merging import Add
+from studio.engine.layers.shaping import Flatten
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check import check as checking
 from studio.engine.train.export.check.answers import Difference, compare
@@ -464,6 +465,30 @@ def test_two_inputs_and_outputs_are_checked_with_their_project(form: str, tmp_pa
         changed(path, replace(program, meta={**program.meta, "output_class_names": classes}))
         told = " ".join(check(trained, project, form, path).reasons)
         assert "the classes of its outputs are" in told
+
+
+@pytest.mark.slow
+def test_two_outputs_of_one_raw_input_are_checked(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 256, (40, 4, 4, 1)).astype(np.uint8)
+    masks = (pictures[..., 0] > 128).astype(np.int32)
+    np.savez(tmp_path / "data.npz", x=pictures, mask=masks, mean=pictures.mean((1, 2)))
+    graph = LayerGraph("pixels")
+    x = graph.add(Input((4, 4, 1), name="x"))
+    graph.outputs = (graph.add(Dense(2, "softmax", name="mask"), x),
+                     graph.add(Dense(1, name="mean"), graph.add(Flatten(), x)))  # fmt: skip
+    data = {"source": "arrays", "path": "data.npz", "inputs": {"x": "x"},
+            "targets": {"mask": "mask", "mean": "mean"}}  # fmt: skip
+    project = Project.new("pixels", graph, data)
+    project.path = tmp_path / "pixels.glassbox"
+    task = Task.of_project(project)
+    with (
+        open_backend("cpu") as opened,
+        Trained.of_weights(task, opened.backend, initial_weights(graph, 0)) as trained,
+    ):
+        found = check(trained, project, "gbi", export(trained, "gbi", tmp_path))
+    assert found.is_same, found.reasons
+    assert list(found.by_output) == ["mask", "mean"]
 
 
 def test_differences_are_said_with_one_digit() -> None:
