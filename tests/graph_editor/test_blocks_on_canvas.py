@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from itertools import pairwise
 
 import pytest
@@ -23,12 +24,14 @@ from studio.session.document.edits.places import move, move_by
 from studio.session.document.edits.wires import cut_wires, disconnect
 from studio.session.document.finding.minimap import graph_map
 from studio.session.document.finding.outline import accessible_text
-from studio.session.document.levels import contents, ports_in, ports_out
+from studio.session.document.level_view import drawn_at
+from studio.session.document.levels import all_blocks, contents, level_of_wire, ports_in, ports_out
 from studio.session.document.state import DocumentState, Wire
 from tests.graph_editor.hands import ALT, CTRL, LEFT, RIGHT, SHIFT, Hands
 from tests.graph_editor.test_panes_beside_the_canvas import carried
 from tests.graph_editor.text_fields import K
 from tests.session.document.networks import chain, residual
+from tests.session.document.random_edits import Editor
 
 
 def nested() -> DocumentState:
@@ -135,6 +138,7 @@ def test_grouping_and_dissolving_by_keys_are_one_step_each(hands: Hands):
     assert hands.steps == 1
     assert hands.selected == ["block"]
     assert drawn(hands) == {"input", "add", "block", "port", "port_1"}
+    assert wires_seen(hands) == {("input", "port"), ("input", "add"), ("port_1", "add")}
     assert hands.canvas.chrome.breadcrumbs.isVisible()
     hands.key(K.Key_G, CTRL | SHIFT)
     assert hands.steps == 2
@@ -522,3 +526,25 @@ def test_the_view_before_a_jump_into_a_block_comes_back(stem: Hands):
     assert stem.canvas.graph.level == ""
     stem.key(K.Key_Right, ALT)
     assert stem.canvas.graph.level == "block_1"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_canvas_shows_the_open_level_after_any_edit(hands: Hands, seed: int):
+    """Whatever is changed or undone, things and wires are those of the open level."""
+    rng, editor = random.Random(seed), Editor(seed)
+    hands.open(nested())
+    graph = hands.canvas.graph
+    for _ in range(250):
+        hands.document.apply(*editor.step(hands.state))
+        if rng.random() < 0.3:
+            hands.document.undo()
+        if rng.random() < 0.2:
+            blocks = [node.id for node in all_blocks(hands.state)]
+            hands.canvas.context.open_block.open(rng.choice(["", *blocks]))
+        assert drawn(hands) == set(drawn_at(hands.state, graph.level))
+        here = [w for w in hands.state.wires() if level_of_wire(hands.state, w) == graph.level]
+        assert set(graph.wires) == set(here)
+        for wire, item in graph.wires.items():
+            end = graph.port_place(wire.target, PortKey("in", wire.slot))
+            assert item.path().currentPosition() == end

@@ -124,8 +124,10 @@ class GraphScene(QGraphicsScene):
         self._state = change.after
         drawn = drawn_at(change.after, self._level)
         touched = {*change.added, *change.removed, *change.modified}
-        for wire in [w for w in self.wires if w.target in touched and not self._exists(w)]:
-            self._remove_wire(wire)
+        for wire in tuple(self.wires):
+            is_seen = wire.source in drawn and wire.target in drawn
+            if not is_seen or (wire.target in touched and not self._exists(wire)):
+                self._remove_wire(wire)
         for node_id in [i for i in self.nodes if i not in drawn]:
             self._remove_node(node_id)
         moved = {node_id for node_id in drawn if node_id not in self.nodes}
@@ -289,6 +291,7 @@ class GraphScene(QGraphicsScene):
             node is not None
             and wire.slot < len(node.inputs)
             and node.inputs[wire.slot] == wire.source
+            and level_of_wire(self._state, wire) == self._level
         )
 
     def _add_node(self, node_id: str) -> None:
