@@ -320,7 +320,9 @@ def target_rows(data: Mapping[str, Plain]) -> tuple[Row, ...]:
         entry = _entry(data, "targets", name)
         names = entry.get("class_names", [])
         shown = ", ".join(map(str, names)) if isinstance(names, list | tuple) else ""
-        rows.append(row_of(_task(name), entry.get("task", AUTO)))
+        if data.get("source") != "folders":
+            # Masks hold classes, whatever is said.
+            rows.append(row_of(_task(name), entry.get("task", AUTO)))
         rows.append(row_of(_class_names(name), shown))
     return tuple(rows)
 
@@ -379,7 +381,7 @@ def _task(name: str) -> Option[Any]:
 
 def _class_names(name: str) -> Option[Any]:
     doc = f"Names of the classes of the output {name} in order, with commas between."
-    return class_names_option(doc, f"{name} classes").named(f"class_names:{name}")
+    return class_names_option(doc, f"{name} names").named(f"class_names:{name}")
 
 
 # -- entries ----------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from studio.engine.train.data.source_files import resolve_source
 MOST = 500
 """Problems collected before looking on stops."""
 
+_TABLES = ("csv", "columns")
 _PLACE = re.compile(r"row (\d+)(?:, column (\d+) \((.*?)\))?:? ?(.*)", re.DOTALL)
 _EVERY = 256
 
@@ -98,13 +99,13 @@ def find_problems(
     found: list[DataProblem] = []
     is_complete = True
     try:
-        if source == "csv" and isinstance(path, str):
+        if source in _TABLES and isinstance(path, str):
             for problem in _of_table(resolve_source(base, path), reference, progress):
                 found.append(problem)
                 if len(found) >= MOST:
                     is_complete = False
                     break
-        elif source == "images" and isinstance(path, str):
+        elif source in ("images", "folders") and isinstance(path, str):
             for problem in _of_pictures(resolve_source(base, path), progress):
                 found.append(problem)
                 if len(found) >= MOST:
@@ -115,7 +116,7 @@ def find_problems(
         found.append(DataProblem.of(error))
     if not any((p.row, p.message) == (first.row, first.message) for p in found):
         found.insert(0, first)
-    can_skip = source == "csv" and is_complete and all(p.row > 1 for p in found)
+    can_skip = source in _TABLES and is_complete and all(p.row > 1 for p in found)
     return Problems(tuple(found), is_complete, can_skip)
 
 
@@ -161,9 +162,12 @@ def _of_table(
         return
     header = reference.get("header")
     labels, dropped = _listed(reference.get("label")), _listed(reference.get("drop"))
+    mapped: tuple[object, ...] = ()
+    if reference.get("source") == "columns":
+        mapped, labels = (_columns_in(reference, side) for side in ("inputs", "targets"))
     if not isinstance(header, bool):
         header = looks_like_header(first.cells) or any(
-            isinstance(name, str) and name in first.cells for name in (*labels, *dropped)
+            isinstance(name, str) and name in first.cells for name in (*labels, *dropped, *mapped)
         )
     width = len(first.cells)
     names = name_columns(first.cells if header else None, width, who)
@@ -172,6 +176,8 @@ def _of_table(
     if not wanted:
         wanted = [i for i in range(width) if i not in left_out][-1:]
     features = [i for i in range(width) if i not in left_out and i not in wanted]
+    if mapped:
+        features = sorted({_place(name, names) for name in mapped} - {-1})
     if not header:
         yield from _row_problem(first, features, wanted, names, who)
     for number, row in enumerate(rows):
@@ -201,6 +207,14 @@ def _place(column: object, names: tuple[str, ...]) -> int:
     if isinstance(column, int):
         return column % len(names)
     return names.index(column) if isinstance(column, str) and column in names else -1
+
+
+def _columns_in(reference: Mapping[str, object], side: str) -> tuple[object, ...]:
+    """The columns that go to any of the inputs or outputs."""
+    table = reference.get(side)
+    entries = table.values() if isinstance(table, Mapping) else ()
+    given = (each.get("columns") if isinstance(each, Mapping) else each for each in entries)
+    return tuple(column for each in given for column in _listed(each))
 
 
 def _listed(value: object) -> tuple[object, ...]:

@@ -353,3 +353,38 @@ def test_two_classes_called_otherwise_stay_classes(desk: DataDesk, tmp_path: Pat
     desk.data.attach_path(tmp_path / "pets")
     desk.settle()
     assert desk.data.data["source"] == "images"
+
+
+def test_bad_rows_of_mapped_columns_are_listed_and_skipped(desk: DataDesk, tmp_path: Path) -> None:
+    rows = ["left_1,left_2,left_3,right,kind,size,id"]
+    rows += [f"{n},2,3,4,{'ab'[n % 2]},{n}.5,{n}" for n in range(20)]
+    rows += ["x,2,3,4,a,5,1", "1,2,3,4,,5,1", "1,2,3"]
+    (tmp_path / "table.csv").write_text("\n".join(rows))
+    desk.document.apply("network", network())
+    desk.data.attach_path(tmp_path / "table.csv")
+    desk.settle()
+    assert desk.data.status == "failed"
+    assert [(each.row, each.column) for each in desk.data.problems.rows] == [
+        (22, "left_1"), (23, "kind"), (24, "")
+    ]  # fmt: skip
+    assert desk.data.problems.can_skip
+    desk.data.skip_bad_rows(lambda path, count: None)
+    desk.settle()
+    assert (desk.data.status, desk.data.data["path"]) == (
+        "ready", str(tmp_path / "table.cleaned.csv")
+    )  # fmt: skip
+    assert desk.data.summary is not None
+    assert desk.data.summary.samples == 20
+
+
+def test_damaged_masks_are_all_listed(desk: DataDesk, tmp_path: Path) -> None:
+    folder = write_pairs(tmp_path / "cells")
+    for name in ("3", "7"):
+        (folder / "masks" / f"{name}.png").write_bytes(b"no picture")
+    desk.document.apply("network", segmentation())
+    desk.data.attach_path(folder)
+    desk.settle()
+    assert desk.data.status == "failed"
+    assert [each.file for each in desk.data.problems.rows] == [
+        "masks/3.png", "masks/7.png"
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ from studio.widgets import binding, numbers, theme
 
 _MARGIN = 22
 _MOST_DOTS = 4000
+_COLUMNS = 16
 _NEAR = 8.0
 
 
@@ -79,7 +80,7 @@ class ErrorsView(QWidget):
         painter.setPen(QPen(theme.colour("outline"), 1, Qt.PenStyle.DashLine))
         painter.drawLine(area.bottomLeft(), area.topRight())
         painter.setPen(Qt.PenStyle.NoPen)
-        for column in range(outcome.truth.shape[1]):
+        for column in range(min(_COLUMNS, outcome.truth.shape[1])):
             painter.setBrush(theme.colour(f"series.{column % 8}", 170))
             for place in self._places(outcome, column):
                 painter.drawEllipse(place, 2.2, 2.2)
@@ -115,7 +116,7 @@ class ErrorsView(QWidget):
         if outcome is None or event.button() != Qt.MouseButton.LeftButton:
             return
         best, least = -1, _NEAR
-        for column in range(outcome.truth.shape[1]):
+        for column in range(min(_COLUMNS, outcome.truth.shape[1])):
             for number, place in zip(
                 _some(len(outcome.truth)), self._places(outcome, column), strict=True
             ):

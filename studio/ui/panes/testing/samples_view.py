@@ -35,6 +35,7 @@ _ROW = QSize(188, 62)
 _KEPT = 2000
 _FEATURES = 4
 _NUMBERS = 6
+_SAID = 12
 """Numbers of an input that a card shows where there are several inputs."""
 
 
@@ -187,8 +188,8 @@ class _CardPainter(CellPainter[int]):
             second = f"is {truth}" if wrong else ""
             role = "error" if wrong else "ok"
         else:
-            predicted = ", ".join(numbers.number(float(v), 3) for v in outcome.predicted[sample])
-            truth = ", ".join(numbers.number(float(v), 3) for v in outcome.truth[sample])
+            predicted = row_text(outcome.predicted[sample], _NUMBERS)
+            truth = row_text(outcome.truth[sample], _NUMBERS)
             first, second, role, wrong = predicted, f"is {truth}", "text", False
         high = metrics.height()
         icon = 10 if isinstance(outcome, Classification) else 0
@@ -264,8 +265,10 @@ def sentence(results: Results, sample: int) -> str:
     outcome = results.outcome
     loss = numbers.number(float(outcome.losses[sample]), 3)
     if isinstance(outcome, Regression):
-        said = ", ".join(numbers.number(float(v)) for v in outcome.predicted[sample])
-        truth = ", ".join(numbers.number(float(v)) for v in outcome.truth[sample])
+        said = ", ".join(numbers.number(float(v)) for v in outcome.predicted[sample][:_SAID])
+        truth = ", ".join(numbers.number(float(v)) for v in outcome.truth[sample][:_SAID])
+        if len(outcome.truth[sample]) > _SAID:
+            said, truth = f"{said}, …", f"{truth}, …"
         return f"Sample {sample}: predicted {said}, is {truth}, error {loss}"
     if isinstance(outcome, PositionClassification):
         right = numbers.share(float(outcome.right[sample]))
