@@ -75,7 +75,11 @@ def _read_loss_weights(value: object, who: str) -> dict[str, float]:
 def _read_loss_weight(value: object, who: str) -> float:
     found = value if isinstance(value, int | float) and not isinstance(value, bool) else nan
     if not abs(found) <= MAX_LOSS_WEIGHT:
-        raise ParameterError(f"expected a number, got {quoted(value)}", who=who)
+        raise ParameterError(
+            f"expected a number from {-MAX_LOSS_WEIGHT:g} to {MAX_LOSS_WEIGHT:g}, got "
+            f"{quoted(value)}",
+            who=who,
+        )
     return float(found)
 
 

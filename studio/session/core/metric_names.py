@@ -40,9 +40,15 @@ def metric_title(metric: str, outputs: Sequence[str] = ()) -> str:
         metric: its logged name.
         outputs: the outputs in the same log, see `outputs_in`.
     """
+    text = metric_text(metric, outputs)
+    return text if output_of(metric, outputs) else raised(text)
+
+
+def metric_text(metric: str, outputs: Sequence[str] = ()) -> str:
+    """The same inside a sentence: ``val AUC``, and of an output ``kind: loss``."""
     output = output_of(metric, outputs)
     if not output:
-        return raised(metric_words(metric))
+        return metric_words(metric)
     part = "val " if metric.startswith(_VALIDATION) else ""
     plain = metric.removeprefix(_VALIDATION).removeprefix(f"{output}_")
     return f"{output}: {part}{metric_words(plain)}"

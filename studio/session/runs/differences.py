@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from studio.engine.core.options import Plain
-from studio.engine.optim.metrics import metric_words
+from studio.session.core.metric_names import metric_text, outputs_in
 from studio.session.runs.records import RunRecord
 from studio.session.training.staleness import graph_difference
 
@@ -93,12 +93,13 @@ def _place(run: RunRecord) -> dict[str, Value]:
 
 
 def _results(run: RunRecord) -> dict[str, Value]:
+    outputs = outputs_in(run.metrics or run.test)
     return {
         "state": run.word,
         "epochs done": run.epochs,
         "time": run.seconds,
-        **{metric_words(name): value for name, value in run.metrics.items()},
-        **{f"test {metric_words(name)}": value for name, value in run.test.items()},
+        **{metric_text(name, outputs): value for name, value in run.metrics.items()},
+        **{f"test {metric_text(name, outputs)}": value for name, value in run.test.items()},
     }
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from studio.session.core.metric_names import by_output, metric_title, output_of, outputs_in
+from studio.session.core.metric_names import (
+    by_output,
+    metric_text,
+    metric_title,
+    output_of,
+    outputs_in,
+)
 
 LOG = (
     "loss", "kind_loss", "kind_2_loss", "kind_accuracy", "kind_2_mean_squared_error",
@@ -35,6 +41,8 @@ def test_outputs_are_those_with_a_loss_each():
 def test_a_name_tells_its_output(name, output, title):
     assert output_of(name, OUTPUTS) == output
     assert metric_title(name, OUTPUTS) == title
+    text = metric_text(name, OUTPUTS)
+    assert text == title if output else text.lower() == title.lower()
 
 
 def test_names_of_one_output_stand_together():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from studio.session.document.edits.sections import set_training
 from studio.ui.panes.inspector.pane import InspectorPane
@@ -33,6 +33,11 @@ def test_two_outputs_are_set_up_trained_and_seen(person: Person, tmp_path: Path)
     pane = person.until(lambda: person.sees(InspectorPane), WAIT)
     section = reach(person, pane, QWidget, "section_loss_and_metrics")
     person.click(reach(person, section, QWidget, "fold"))
+    person.fill(reach(person, section, NumberField, "field_loss_weights"), "1e31")
+    refusal = reach(person, section, QLabel, "refusal_loss_weights")
+    person.until(lambda: "from -1e+30 to 1e+30" in refusal.text(), WAIT)
+    person.press("Escape")
+    assert "loss_weights" not in document.state.training
 
     age = reach(person, section, QWidget, "group_age")
     assert age.findChild(QComboBox, "field_loss").accessibleName() == "Loss of output age"
@@ -81,8 +86,11 @@ def test_a_renamed_output_trains_and_a_deleted_one_leaves_plain_settings(
     person.until(lambda: document.data_facts is not None, WAIT)
     document.apply("settings", set_training(document.state, {"epochs": 2}))
     person.point_at_canvas()
-    person.click_layer("age")
+    person.press("Escape")
     pane = person.until(lambda: person.sees(InspectorPane), WAIT)
+    settings = pane.graph_view.settings
+    kind = person.until(lambda: settings.groups("Loss and metrics").get("kind"), WAIT)
+    person.click_layer("age")
     person.fill(reach(person, pane, QLineEdit, "layer_name"), "years")
     person.until(lambda: document.state.nodes["age"].name == "years", WAIT)
     assert document.state.training["loss"] == {"years": "MeanAbsoluteError"}
@@ -97,6 +105,9 @@ def test_a_renamed_output_trains_and_a_deleted_one_leaves_plain_settings(
     assert studio.training.state == "finished", studio.training.error
     assert "val_years_loss" in studio.training.curves.last_epoch
 
+    person.press("Escape")
+    person.until(lambda: list(settings.groups("Loss and metrics")) == ["kind", "years"], WAIT)
+    assert settings.groups("Loss and metrics")["kind"] is kind
     person.click_layer("age")
     person.press("Delete")
     person.until(lambda: "age" not in document.state.nodes, WAIT)
@@ -113,3 +124,5 @@ def test_a_renamed_output_trains_and_a_deleted_one_leaves_plain_settings(
     person.until(lambda: "age" in document.state.nodes, WAIT)
     assert document.state.training["loss"] == {"years": "MeanAbsoluteError"}
     reach(person, pane, QWidget, "group_years")
+    groups = settings.groups("Loss and metrics")
+    assert list(groups) == ["kind", "years"]

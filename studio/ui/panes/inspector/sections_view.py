@@ -117,15 +117,21 @@ class _Body(QWidget):
             self.groups[each.title].show_rows(each.rows)
 
     def _rebuild(self, groups: Sequence[OptionGroup]) -> None:
-        for part in self._parts.values():
+        """Make these groups; those of before that are among them are kept, with what is typed."""
+        before, self.groups = self.groups, {}
+        for title in before.keys() - {each.title for each in groups}:
+            part = self._parts.pop(title)
             self._column.removeWidget(part)
             part.hide()
             part.deleteLater()
-        self._parts, self.groups = {}, {}
-        for each in groups:
-            part, self.groups[each.title] = self._made(each.title, each.heading)
-            self._parts[each.title] = part
-            self._column.addWidget(part)
+        for place, each in enumerate(groups, 1):
+            if each.title in before:
+                self.groups[each.title] = before[each.title]
+            else:
+                part, self.groups[each.title] = self._made(each.title, each.heading)
+                self._parts[each.title] = part
+            self._column.removeWidget(self._parts[each.title])
+            self._column.insertWidget(place, self._parts[each.title])
 
     def _made(self, title: str, text: str) -> tuple[QWidget, Form]:
         part = QWidget(self)
