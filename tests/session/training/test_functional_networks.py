@@ -23,6 +23,7 @@ from studio.engine.train.data.splitting import (
     random_split_indices,
     stratified_split_indices,
 )
+from studio.engine.train.model.keras_arguments import values_in_order
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.weights import initial_weights
@@ -183,3 +184,12 @@ def test_a_project_trains_in_the_window_as_keras_recorded(
         np.testing.assert_allclose(
             found[each], values, rtol=TOLERANCE, atol=TOLERANCE, err_msg=f"{name}: {each}"
         )
+    desk.until(lambda: studio.evaluation.status in ("ready", "failed"))
+    studio.evaluation.choose_part("training")
+    desk.until(lambda: studio.evaluation.status in ("ready", "failed"))
+    results = studio.evaluation.results
+    assert results is not None, studio.evaluation.error
+    measured = values_in_order(results.metrics, results.outputs)
+    np.testing.assert_allclose(
+        measured, np.atleast_1d(RECORDED[name]["evaluate"]), rtol=TOLERANCE, atol=TOLERANCE
+    )
