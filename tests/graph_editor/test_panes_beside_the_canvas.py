@@ -142,7 +142,7 @@ def test_dropped_on_nothing_it_stands_by_itself(hands: Hands) -> None:
     assert hands.canvas.overlay.ghost.nodes == ("conv2d_1",)
     carrier.drop(place)
     assert hands.canvas.graph.area_of(["conv2d_1"]).contains(place)
-    assert hands.state.nodes["conv2d_1"].inputs == ()
+    assert hands.state.nodes["conv2d_1"].sources == ()
     assert hands.steps == 1
     assert hands.canvas.overlay.ghost.nodes == ()
 

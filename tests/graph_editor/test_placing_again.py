@@ -26,7 +26,7 @@ def two_inputs() -> DocumentState:
 
 
 def uses(state: DocumentState) -> dict[str, tuple[str, ...]]:
-    return {node.id: node.inputs for node in state.layers() if state.uses_of(node.id)}
+    return {node.id: node.sources for node in state.layers() if state.uses_of(node.id)}
 
 
 def test_a_key_and_a_click_on_a_layer_place_another_use_behind_it(hands: Hands) -> None:
@@ -53,7 +53,7 @@ def test_a_click_on_a_wire_inserts_it_and_on_nothing_leaves_it_alone(hands: Hand
     hands.click(hands.body("dense"))
     hands.key(K.Key_D, ALT)
     hands.click(hands.middle("dense", "re_lu"))
-    assert hands.state.nodes["re_lu"].inputs == ("dense_1",)
+    assert hands.state.nodes["re_lu"].sources == ("dense_1",)
     assert hands.state.nodes["dense_1"].shares == "dense"
     hands.click(hands.body("dense"))
     hands.key(K.Key_D, ALT)

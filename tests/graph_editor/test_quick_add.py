@@ -29,7 +29,7 @@ def test_double_click_on_nothing_adds_a_layer_by_itself_there(hands: Hands) -> N
     hands.type("conv")
     hands.key(K.Key_Return)
     assert "conv2d_1" in hands.state.nodes
-    assert hands.state.nodes["conv2d_1"].inputs == ()
+    assert hands.state.nodes["conv2d_1"].sources == ()
     away = hands.input("conv2d_1") - place
     assert abs(away.x()) + abs(away.y()) < 2
 

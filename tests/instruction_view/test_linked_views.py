@@ -192,4 +192,4 @@ def test_the_outline_and_what_comes_next_go_by_the_caret_too(views: Views, qtbot
     chosen = [item.text(0) for item in outline.tree.selectedItems()]
     assert chosen == [views.studio.document.state.nodes[node].name]
     made = add_after_selection(views.studio, NewLayer("ReLU", {}), "palette")
-    assert node in views.studio.document.state.nodes[made].inputs
+    assert node in views.studio.document.state.nodes[made].sources

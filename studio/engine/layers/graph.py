@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import prod
 from typing import NamedTuple
 
@@ -182,11 +182,7 @@ class LayerGraph:
 
     def output_names(self) -> tuple[str, ...]:
         """A name for each output of the network: that of its layer, made unique by a number."""
-        names: list[str] = []
-        for port in self.outputs:
-            name = self.node(port.node).layer.name
-            names.append(free_name(f"{name}_{port.output}" if port.output else name, names))
-        return tuple(names)
+        return port_names((self.node(p.node).layer.name, p.output) for p in self.outputs)
 
     def check(self) -> None:
         """Everything a network must fulfil; GraphError or ShapeError naming the layer."""
@@ -306,6 +302,14 @@ def _check_output(port: Port, count: int, who: str) -> None:
     if not 0 <= port.output < count:
         has = "one output, number 0" if count == 1 else f"{count} outputs, 0 to {count - 1}"
         raise GraphError(f"{quoted(port.node)} has {has}: got {port.output}", who=who)
+
+
+def port_names(ports: Iterable[tuple[str, int]]) -> tuple[str, ...]:
+    """A name for each pair of a layer's name and the number of an output, no two alike."""
+    names: list[str] = []
+    for name, output in ports:
+        names.append(free_name(f"{name}_{output}" if output else name, names))
+    return tuple(names)
 
 
 def free_name(stem: str, taken: Collection[str]) -> str:

@@ -21,7 +21,6 @@ from studio.graph_editor.items.marks import PortKey
 from studio.session.compile.selection import Mode
 from studio.session.core import entities
 from studio.session.document.edits.wires import cut_wires
-from studio.session.document.state import Wire
 
 
 class Presses:
@@ -114,24 +113,20 @@ class Presses:
 
     def _wire(self, node_id: str, key: PortKey) -> NewWire:
         """A new wire from a port, or the one that ends there, taken off."""
-        inputs = self._context.document.state.nodes[node_id].inputs
-        if key.side == "in" and key.slot < len(inputs):
-            existing = Wire(inputs[key.slot], node_id, key.slot)
-            source, out = existing.source, PortKey("out")
+        wires = self._context.document.state.wires_into(node_id)
+        if key.side == "in" and key.slot < len(wires):
+            existing = wires[key.slot]
+            source, out = existing.source, PortKey("out", existing.output)
             return NewWire(self._gestures, source, out, self._add_at, existing)
         return NewWire(self._gestures, node_id, key, self._add_at)
 
     def _drop_wires(self, node_id: str, key: PortKey | None) -> None:
         """Remove the wires of a port, or of a dot."""
         state = self._context.document.state
-        wires = list(state.wires_from(node_id)) if key is None or key.side == "out" else []
-        if key is None or key.side == "in":
-            inputs = enumerate(state.nodes[node_id].inputs)
-            wires += [
-                Wire(source, node_id, slot)
-                for slot, source in inputs
-                if key is None or slot == key.slot
-            ]
+        leaving = state.wires_from(node_id)
+        wires = [w for w in leaving if key is None or key == PortKey("out", w.output)]
+        coming = state.wires_into(node_id)
+        wires += [w for w in coming if key is None or key == PortKey("in", w.slot)]
         if wires:
             text = f"Disconnect wires of {state.nodes[node_id].name}"
             self._context.apply(text, lambda now: cut_wires(now, wires))

@@ -30,7 +30,7 @@ def place_of(selection: Selection, state: DocumentState) -> Place:
         return next((Place(source=port.id) for port in ports_out(state, node.id)), NOWHERE)
     if node.port == "out":
         # Behind an output of the open block is outside: the layer goes in front of it.
-        wires = (Wire(source, node.id, slot) for slot, source in enumerate(node.inputs))
+        wires = state.wires_into(node.id)
         return next((Place(wire=wire) for wire in wires), Place(target=node.id, slot=0))
     return Place(source=primary.key) if node.flows else NOWHERE
 

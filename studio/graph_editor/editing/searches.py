@@ -87,7 +87,7 @@ class Searches:
         context = self._context
         context.studio.palette.used(type_name)
         context.select(ids[-1:])
-        whole = context.graph.area_of([*context.document.state.nodes[ids[0]].inputs, *ids])
+        whole = context.graph.area_of([*context.document.state.nodes[ids[0]].sources, *ids])
         if len(ids) > 1 and not context.navigation.visible.contains(whole):
             context.navigation.frame(whole, context.navigation.zoom)
         else:

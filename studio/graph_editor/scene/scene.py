@@ -142,8 +142,7 @@ class GraphScene(QGraphicsScene):
                 moved.add(node_id)
         self._settle_ports(moved)
         for node_id in (*change.added, *change.modified):
-            for slot, source in enumerate(change.after.nodes[node_id].inputs):
-                wire = Wire(source, node_id, slot)
+            for wire in change.after.wires_into(node_id):
                 if wire not in self.wires and self._is_here(wire):
                     self._add_wire(wire)
         self._reroute(moved)
@@ -290,7 +289,7 @@ class GraphScene(QGraphicsScene):
         return (
             node is not None
             and wire.slot < len(node.inputs)
-            and node.inputs[wire.slot] == wire.source
+            and node.inputs[wire.slot] == wire.port
             and level_of_wire(self._state, wire) == self._level
         )
 

@@ -177,7 +177,7 @@ class Provenance:
         if entity.kind == kind:
             return (entity,)
         if entity.kind == "wire":
-            source, _, _ = entities.wire_ends(entity)
+            source = entities.wire_ends(entity)[0]
             return self.related(entities.node(source), kind)
         found = self._instructions_related(entity)
         if kind == "node":

@@ -18,8 +18,9 @@ class Entity(NamedTuple):
         kind: what sort of thing.
         key: its identity among that sort, the same after an edit, a save or a new compile: a node
             id, a tensor's name (``.grad`` appended for its gradient), ``source→target:slot`` of a
-            wire, the stable key of an instruction (see `Provenance`), that key and ``#n`` for a
-            kernel, a run's folder name, a metric's name.
+            wire (``source#output`` where it leaves another output than the first), the stable key
+            of an instruction (see `Provenance`), that key and ``#n`` for a kernel, a run's folder
+            name, a metric's name.
     """
 
     kind: Kind
@@ -31,18 +32,20 @@ def node(node_id: str) -> Entity:
     return Entity("node", node_id)
 
 
-def wire(source: str, target: str, slot: int) -> Entity:
-    """The entity of a wire into input ``slot`` of ``target``."""
-    return Entity("wire", f"{source}→{target}:{slot}")
+def wire(source: str, target: str, slot: int, output: int = 0) -> Entity:
+    """The entity of a wire from an output of ``source`` into input ``slot`` of ``target``."""
+    start = f"{source}#{output}" if output else source
+    return Entity("wire", f"{start}→{target}:{slot}")
 
 
-def wire_ends(entity: Entity) -> tuple[str, str, int]:
-    """Source, target and slot of a wire; ValueError for another kind of entity."""
+def wire_ends(entity: Entity) -> tuple[str, str, int, int]:
+    """Source, target, slot and output of a wire; ValueError for another kind of entity."""
     if entity.kind != "wire":
         raise ValueError(f"expected a wire, got a {entity.kind}")
-    source, _, rest = entity.key.partition("→")
+    start, _, rest = entity.key.partition("→")
+    source, _, output = start.partition("#")
     target, _, slot = rest.rpartition(":")
-    return source, target, int(slot)
+    return source, target, int(slot), int(output or 0)
 
 
 def tensor(name: str, *, grad: bool = False) -> Entity:

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from studio.engine.core.errors import DataError
 from studio.engine.core.options import Option, Plain, choice
 from studio.engine.core.tensor import Shape
+from studio.engine.layers.graph import Port, port_names
 from studio.engine.train.data.normalization import KINDS
 from studio.engine.train.project.data_settings import BY_NAME
 from studio.session.core.option_rows import Row, row_of
@@ -75,10 +76,11 @@ def ends_of(state: DocumentState) -> Ends:
     resolved, flow = resolve(state), flow_of(state)
     entries = [i for i in resolved.inputs if is_input(state.nodes[i])]
     reached = [i for i in entries if i in resolved.reached] or entries
-    outputs = resolved.outputs or resolved.ends
+    outputs = resolved.outputs or tuple(Port(i) for i in resolved.ends)
+    names = port_names((state.nodes[port.node].name, port.output) for port in outputs)
     return (
         *(End("inputs", state.nodes[i].name, flow.shape(i)) for i in reached),
-        *(End("targets", state.nodes[i].name, flow.shape(i)) for i in outputs),
+        *(End("targets", n, flow.shape(p)) for n, p in zip(names, outputs, strict=True)),
     )
 
 

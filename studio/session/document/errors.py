@@ -19,6 +19,12 @@ class DuplicateLink(GraphError):  # noqa: N818
     code: ClassVar[str] = "graph.duplicate_link"
 
 
+class AbsentOutput(GraphError):  # noqa: N818
+    """The layer has no output of that number."""
+
+    code: ClassVar[str] = "graph.absent_output"
+
+
 class InputTaken(GraphError):  # noqa: N818
     """The input has its wire, or there is no input to take one."""
 

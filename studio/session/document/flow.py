@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from studio.engine.core.errors import GraphError, InternalError, StudioError
+from studio.engine.core.errors import GraphError, InternalError, StudioError, quoted
 from studio.engine.core.tensor import Shape, TensorType
-from studio.engine.layers.graph import checked_types
+from studio.engine.layers.graph import Port, checked_types
+from studio.session.document.errors import AbsentOutput
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import absent_plugin, arity, is_known, layer_of
-from studio.session.document.state import CanvasNode, DocumentState
+from studio.session.document.state import CanvasNode, DocumentState, as_port
 
 _LOG = logging.getLogger(__name__)
 
@@ -30,16 +31,23 @@ class Outcome:
         types: of its outputs; empty when its rule fails.
         parameters: numbers it owns; None when its rule fails.
         error: why its rule fails.
+        passes: it hands its first input on, whichever output is asked for.
     """
 
     types: tuple[TensorType, ...] = ()
     parameters: int | None = None
     error: StudioError | None = None
+    passes: bool = False
 
     @property
     def shape(self) -> Shape | None:
         """Shape of the first output without the batch; None when its rule fails."""
         return self.types[0].sample if self.types else None
+
+    def type_at(self, output: int) -> TensorType | None:
+        """Type of an output; None when the rule fails, or there is no such output."""
+        at = 0 if self.passes else output
+        return self.types[at] if 0 <= at < len(self.types) else None
 
 
 @dataclass(frozen=True)
@@ -56,15 +64,21 @@ class Flow:
     outcomes: Mapping[str, Outcome]
     waiting: Mapping[str, tuple[str, ...]]
 
-    def shape(self, node_id: str) -> Shape | None:
-        """Shape of what leaves a layer or dot, if it is known."""
+    def type_at(self, source: Port | str) -> TensorType | None:
+        """Type of an output of a layer or dot, if it is known; of an id the first output's."""
+        node_id, output = as_port(source)
         found = self.outcomes.get(node_id)
-        return None if found is None else found.shape
+        return None if found is None else found.type_at(output)
 
-    def types(self, node_ids: Iterable[str]) -> tuple[TensorType, ...]:
-        """Types of what leaves layers or dots, as far as they are known."""
-        known = (self.outcomes.get(node_id) for node_id in node_ids)
-        return tuple(found.types[0] for found in known if found is not None and found.types)
+    def shape(self, source: Port | str) -> Shape | None:
+        """Shape of an output of a layer or dot without the batch, if it is known."""
+        found = self.type_at(source)
+        return None if found is None else found.sample
+
+    def types(self, sources: Iterable[Port | str]) -> tuple[TensorType, ...]:
+        """Types of outputs of layers or dots, as far as they are known."""
+        known = (self.type_at(source) for source in sources)
+        return tuple(found for found in known if found is not None)
 
 
 def flow_of(state: DocumentState) -> Flow:
@@ -104,6 +118,15 @@ def refusal(node: CanvasNode, given: tuple[TensorType, ...]) -> StudioError | No
     return outcome(node.type_name, node.config, given).error
 
 
+def absent_output(port: Port, count: int, name: str, who: str) -> AbsentOutput:
+    """Why ``who`` cannot be fed by an output of the layer ``name``, which has ``count``."""
+    has = "one output, number 0" if count == 1 else f"{count} outputs, 0 to {count - 1}"
+    return AbsentOutput(
+        f"{quoted(name)} has {has}: got {port.output}", who=who,
+        hint="connect another output, or delete the wire",
+    )  # fmt: skip
+
+
 def running_order(nodes: Mapping[str, CanvasNode]) -> tuple[str, ...]:
     """Layers and dots so that each stands behind those that feed it, otherwise as added.
 
@@ -115,7 +138,7 @@ def running_order(nodes: Mapping[str, CanvasNode]) -> tuple[str, ...]:
     waiting: dict[str, int] = {}
     feeds: dict[str, list[str]] = {}
     for node_id in ids:
-        sources = {source for source in nodes[node_id].inputs if source in place}
+        sources = {source for source in nodes[node_id].sources if source in place}
         waiting[node_id] = len(sources)
         for source in sources:
             feeds.setdefault(source, []).append(node_id)
@@ -154,7 +177,7 @@ def upstream(state: DocumentState, starts: Iterable[str]) -> set[str]:
         node_id = waiting.pop()
         if node_id not in found:
             found.add(node_id)
-            waiting += [s for s in state.nodes[node_id].inputs if s in state.nodes]
+            waiting += [s for s in state.nodes[node_id].sources if s in state.nodes]
     return found
 
 
@@ -168,7 +191,7 @@ def _flow(state: DocumentState) -> Flow:
         if held:
             waiting[node_id] = held
             continue
-        found = _outcome_at(node, outcomes)
+        found = _outcome_at(state, node, outcomes)
         if found is not None:
             outcomes[node_id] = found
     return Flow(order, outcomes, waiting)
@@ -177,18 +200,27 @@ def _flow(state: DocumentState) -> Flow:
 def _holders(
     node: CanvasNode, outcomes: Mapping[str, Outcome], waiting: Mapping[str, tuple[str, ...]]
 ) -> Iterable[str]:
-    for source in node.inputs[:1] if node.bypassed else node.inputs:
+    for source in node.sources[:1] if node.bypassed else node.sources:
         known = outcomes.get(source)
         if known is None or known.shape is None:
             yield from waiting.get(source, (source,))
 
 
-def _outcome_at(node: CanvasNode, outcomes: Mapping[str, Outcome]) -> Outcome | None:
+def _outcome_at(
+    state: DocumentState, node: CanvasNode, outcomes: Mapping[str, Outcome]
+) -> Outcome | None:
     """The outcome of a node whose inputs are known; None where a wire is missing."""
     taken = node.inputs[:1] if node.bypassed else node.inputs
-    given = tuple(types[0] for s in taken if (types := outcomes[s].types))
+    given = []
+    for port in taken:
+        found = outcomes[port.node]
+        each = found.type_at(port.output)
+        if each is None:
+            source = state.nodes[port.node].name
+            return Outcome(error=absent_output(port, len(found.types), source, node.name))
+        given.append(each)
     if node.kind == "dot" or node.bypassed:
-        return Outcome(given[:1], 0) if given else None
+        return Outcome(tuple(given), 0, passes=node.bypassed) if given else None
     if not is_known(node.type_name) or len(given) < arity(node)[0]:
         return None
-    return outcome(node.type_name, node.config, given)
+    return outcome(node.type_name, node.config, tuple(given))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from studio.engine.layers.graph import Port
 from studio.session.document.levels import (
     BLOCK_CARD,
     TOP,
@@ -92,6 +93,6 @@ def _alone(state: DocumentState, node: CanvasNode, level: str) -> CanvasNode:
         sources = tuple(s for port in ports_in(state, node.id) for s in port.inputs)
     elif node.port == "in":
         sources = ()
-    shown = tuple(i for source in sources if (i := shown_at(state, source, level)))
+    shown = tuple(Port(i) for port in sources if (i := shown_at(state, port.node, level)))
     made = replace(node, inputs=shown)
     return replace(made, kind="layer", type_name=BLOCK_CARD) if node.is_block else made

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from studio.engine.core.tensor import Shape
+from studio.engine.layers.graph import Port
 from studio.engine.train.project.data_settings import BY_NAME
 from studio.session.document.state import DocumentState
 
@@ -209,13 +210,13 @@ class Report:
         nodes: status of every layer and dot.
         problems: errors first, each in running order.
         order: layers that take part, in running order.
-        outputs: ids of the network's outputs, marked or automatic.
+        outputs: the network's outputs, marked or automatic.
     """
 
     nodes: Mapping[str, NodeStatus] = field(default_factory=lambda: MappingProxyType({}))
     problems: tuple[Problem, ...] = ()
     order: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
+    outputs: tuple[Port, ...] = ()
     totals: tuple[int, int] | None = None
 
     @property
@@ -241,6 +242,10 @@ class Report:
     def status(self, node_id: str) -> NodeStatus:
         """Status of a layer or dot."""
         return self.nodes.get(node_id, UNKNOWN)
+
+    def outputs_of(self, node_id: str) -> tuple[int, ...]:
+        """Which outputs of a layer are outputs of the network."""
+        return tuple(port.output for port in self.outputs if port.node == node_id)
 
     def problems_of(self, node_id: str) -> tuple[Problem, ...]:
         """The problems found at a layer."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from studio.engine.layers.graph import LayerGraph, Port, free_name
+from studio.engine.layers.graph import LayerGraph, Port, port_names
 from studio.engine.layers.layer import Layer
 from studio.session.document.flow import running_order
 from studio.session.document.layer_types import is_input, new_layer
@@ -17,15 +17,15 @@ class Resolved:
     """The network behind a drawing.
 
     Attributes:
-        inputs: for each layer that does something, the layers that feed it.
+        inputs: for each layer that does something, the outputs of layers that feed it.
         outputs: the network's outputs, marked or automatic; empty where that is undecided.
         ends: layers data arrives at that feed no other.
         fed: layers that data reaches.
         reached: layers the outputs depend on; without outputs, those that are fed.
     """
 
-    inputs: Mapping[str, tuple[str, ...]]
-    outputs: tuple[str, ...]
+    inputs: Mapping[str, tuple[Port, ...]]
+    outputs: tuple[Port, ...]
     ends: tuple[str, ...]
     fed: frozenset[str]
     reached: frozenset[str]
@@ -42,11 +42,8 @@ def resolve(state: DocumentState) -> Resolved:
 
 
 def output_names(state: DocumentState) -> tuple[str, ...]:
-    """What the network's outputs are called, in their order, as the engine names them."""
-    names: list[str] = []
-    for node_id in resolve(state).outputs:
-        names.append(free_name(state.nodes[node_id].name, names))
-    return tuple(names)
+    """A name for each output of the network, as the engine calls them."""
+    return port_names((state.nodes[p.node].name, p.output) for p in resolve(state).outputs)
 
 
 def layer_graph(state: DocumentState) -> LayerGraph:
@@ -61,53 +58,60 @@ def layer_graph(state: DocumentState) -> LayerGraph:
         if owner not in layers:
             layers[owner] = new_layer(node.type_name, node.config)
         graph.add(layers[owner], *resolved.inputs[node.id], node_id=node.id)
-    graph.outputs = tuple(Port(node_id) for node_id in resolved.outputs)
+    graph.outputs = resolved.outputs
     return graph
 
 
 def _resolve(state: DocumentState) -> Resolved:
     order = running_order(state.nodes)
-    stands_for: dict[str, str | None] = {}
-    inputs: dict[str, tuple[str, ...]] = {}
+    passes: dict[str, Port | None] = {}
+    inputs: dict[str, tuple[Port, ...]] = {}
     fed: set[str] = set()
     followed: set[str] = set()
     for node_id in order:
         node = state.nodes[node_id]
-        sources = [found for s in node.inputs if (found := stands_for.get(s)) is not None]
+        given = [found for s in node.inputs if (found := _origin(passes, s)) is not None]
         if node.kind == "dot" or node.bypassed:
             first = node.inputs[:1]
-            stands_for[node_id] = stands_for.get(first[0]) if first else None
+            passes[node_id] = _origin(passes, first[0]) if first else None
             continue
-        stands_for[node_id] = node_id
-        inputs[node_id] = tuple(sources)
-        followed.update(sources)
-        if is_input(node) or any(source in fed for source in sources):
+        inputs[node_id] = tuple(given)
+        followed.update(port.node for port in given)
+        if is_input(node) or any(port.node in fed for port in given):
             fed.add(node_id)
     ends = tuple(
         i for i in inputs
         if i in fed and i not in followed and not is_input(state.nodes[i])
     )  # fmt: skip
-    outputs = _outputs(state, stands_for, ends)
+    outputs = _outputs(state, passes, inputs, ends)
     reached = _behind(inputs, outputs) if outputs else frozenset(fed)
     ordered = {i: inputs[i] for i in state.nodes if i in inputs}
     return Resolved(ordered, outputs, ends, frozenset(fed), reached)
 
 
+def _origin(passes: Mapping[str, Port | None], port: Port) -> Port | None:
+    """The output of a layer that does something behind a wire; None where nothing comes."""
+    return passes.get(port.node, port)
+
+
 def _outputs(
-    state: DocumentState, stands_for: Mapping[str, str | None], ends: tuple[str, ...]
-) -> tuple[str, ...]:
+    state: DocumentState,
+    passes: Mapping[str, Port | None],
+    inputs: Mapping[str, tuple[Port, ...]],
+    ends: tuple[str, ...],
+) -> tuple[Port, ...]:
     if not state.outputs:
-        return ends if len(ends) == 1 else ()
-    marked = (stands_for.get(i) for i in state.outputs)
-    return tuple(dict.fromkeys(i for i in marked if i is not None))
+        return (Port(ends[0]),) if len(ends) == 1 else ()
+    marked = (_origin(passes, port) for port in state.outputs)
+    return tuple(dict.fromkeys(p for p in marked if p is not None and p.node in inputs))
 
 
-def _behind(inputs: Mapping[str, tuple[str, ...]], outputs: tuple[str, ...]) -> frozenset[str]:
+def _behind(inputs: Mapping[str, tuple[Port, ...]], outputs: tuple[Port, ...]) -> frozenset[str]:
     found: set[str] = set()
-    waiting = list(outputs)
+    waiting = [port.node for port in outputs]
     while waiting:
         node_id = waiting.pop()
         if node_id not in found:
             found.add(node_id)
-            waiting += inputs[node_id]
+            waiting += [port.node for port in inputs[node_id]]
     return frozenset(found)

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from studio.engine.core.errors import GraphError
 from studio.engine.core.options import Plain
+from studio.engine.layers.graph import Port
 from studio.session.document.frozen_config import EMPTY, FrozenConfig
 
 NodeKind: TypeAlias = Literal["layer", "dot", "note", "frame", "block"]
@@ -31,11 +32,27 @@ UNTITLED = "untitled"
 
 
 class Wire(NamedTuple):
-    """One wire: from the output of ``source`` into input ``slot`` of ``target``."""
+    """One wire: from an output of ``source`` into input ``slot`` of ``target``."""
 
     source: str
     target: str
     slot: int
+    output: int = 0
+
+    @property
+    def port(self) -> Port:
+        """The output it leaves."""
+        return Port(self.source, self.output)
+
+
+def as_port(source: Port | str) -> Port:
+    """An output; of an id the first output."""
+    return source if isinstance(source, Port) else Port(source)
+
+
+def plain_port(port: Port) -> Plain:
+    """An output as files hold it: the id of a first output, id and number of another."""
+    return [port.node, port.output] if port.output else port.node
 
 
 @dataclass(frozen=True)
@@ -47,7 +64,7 @@ class CanvasNode:
         kind: a layer, a dot a wire is bent at, a note, a frame behind other things, or a block.
         type_name: class of the layer; empty for anything else.
         config: the layer's name and those options that are not default, checked.
-        inputs: ids of the layers and dots that feed it; the slot of a wire is its position here.
+        inputs: outputs of layers and dots that feed it; the slot of a wire is its position here.
         x: left edge (of a dot: its middle).
         y: upper edge (of a dot: its middle).
         bypassed: data passes it unchanged.
@@ -69,7 +86,7 @@ class CanvasNode:
     kind: NodeKind = "layer"
     type_name: str = ""
     config: FrozenConfig = EMPTY
-    inputs: tuple[str, ...] = ()
+    inputs: tuple[Port, ...] = ()
     x: float = 0.0
     y: float = 0.0
     bypassed: bool = False
@@ -109,6 +126,11 @@ class CanvasNode:
         """Whether wires lead through it."""
         return self.kind in FLOWING
 
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of what feeds it, by slot."""
+        return tuple(port.node for port in self.inputs)
+
     @property
     def frozen(self) -> bool:
         """Whether its parameters are kept as they are in training."""
@@ -118,9 +140,9 @@ class CanvasNode:
     def content_text(self) -> str:
         """Everything about it in one line, the same in every process."""
         fields = (
-            self.id, self.kind, self.type_name, self.config.text, self.inputs, float(self.x),
-            float(self.y), self.bypassed, self.collapsed, self.preview, self.shares, self.text,
-            float(self.width), float(self.height), self.pinned,
+            self.id, self.kind, self.type_name, self.config.text, _plain(self.inputs),
+            float(self.x), float(self.y), self.bypassed, self.collapsed, self.preview, self.shares,
+            self.text, float(self.width), float(self.height), self.pinned,
         )  # fmt: skip
         of_blocks = self.parent, self.port, self.definition, self.origin, self.model
         return repr(fields + of_blocks if any(of_blocks) else fields)
@@ -133,7 +155,7 @@ class DocumentState:
     Attributes:
         name: the project's name.
         nodes: everything on the canvas by id, in the order it was added.
-        outputs: layers marked as the network's outputs; empty for the automatic choice.
+        outputs: outputs of layers marked as the network's; empty for the automatic choice.
         data: the data section as a project file holds it, or None.
         training: the training section as a project file holds it.
         notes: the user's own text.
@@ -143,7 +165,7 @@ class DocumentState:
 
     name: str = UNTITLED
     nodes: Mapping[str, CanvasNode] = field(default_factory=lambda: MappingProxyType({}))
-    outputs: tuple[str, ...] = ()
+    outputs: tuple[Port, ...] = ()
     data: FrozenConfig | None = None
     training: FrozenConfig = EMPTY
     notes: str = ""
@@ -164,8 +186,7 @@ class DocumentState:
     def wires(self) -> Iterator[Wire]:
         """All wires, by target and slot."""
         for node in self.nodes.values():
-            for slot, source in enumerate(node.inputs):
-                yield Wire(source, node.id, slot)
+            yield from self.wires_into(node.id)
 
     @cached_property
     def outgoing(self) -> Mapping[str, tuple[Wire, ...]]:
@@ -183,9 +204,16 @@ class DocumentState:
             found.setdefault(node.parent, []).append(node)
         return {parent: tuple(nodes) for parent, nodes in found.items()}
 
-    def wires_from(self, node_id: str) -> tuple[Wire, ...]:
-        """The wires that leave a node."""
-        return self.outgoing.get(node_id, ())
+    def wires_from(self, source: Port | str) -> tuple[Wire, ...]:
+        """The wires that leave a node, or one of its outputs."""
+        if isinstance(source, Port):
+            return tuple(w for w in self.outgoing.get(source.node, ()) if w.port == source)
+        return self.outgoing.get(source, ())
+
+    def wires_into(self, node_id: str) -> tuple[Wire, ...]:
+        """The wires that end at a node, by slot."""
+        inputs = enumerate(self.nodes[node_id].inputs)
+        return tuple(Wire(port.node, node_id, slot, port.output) for slot, port in inputs)
 
     @cached_property
     def shared(self) -> Mapping[str, tuple[str, ...]]:
@@ -229,9 +257,13 @@ class DocumentState:
 def _digest(state: DocumentState, nodes: list[str]) -> str:
     data: Plain = None if state.data is None else state.data.text
     texts = state.training.text, state.annotations.text
-    head = repr((state.name, state.graph_name, state.outputs, data, *texts))
+    head = repr((state.name, state.graph_name, _plain(state.outputs), data, *texts))
     digest = sha256(head.encode())
     digest.update(state.notes.encode())
     for text in nodes:
         digest.update(text.encode())
     return digest.hexdigest()
+
+
+def _plain(ports: tuple[Port, ...]) -> tuple[Plain, ...]:
+    return tuple(plain_port(port) for port in ports)

@@ -11,6 +11,7 @@ from studio.engine.layers.catalog import layer_class
 from studio.session.compile.compilation import Compilation
 from studio.session.compile.compilation_result import CompiledProgram
 from studio.session.document.document import Document
+from studio.session.document.flow import flow_of
 from studio.session.document.layer_types import absent_plugin, is_known, layer_at
 from studio.session.document.levels import path_of
 from studio.session.document.report import NodeCondition, Problem
@@ -125,8 +126,9 @@ class GraphFacts:
 def node_facts(document: Document, compilation: Compilation, node: CanvasNode) -> NodeFacts:
     """What is known of a layer now."""
     state, report = document.state, document.report
+    flow = flow_of(state)
     status = report.status(node.id)
-    inputs = tuple((state.nodes[i].name, report.status(i).shape) for i in node.inputs)
+    inputs = tuple((state.nodes[p.node].name, flow.shape(p)) for p in node.inputs)
     shapes = [shape for _, shape in inputs]
     problems = report.problems_of(node.id)
     result = compilation.result
@@ -152,7 +154,7 @@ def node_facts(document: Document, compilation: Compilation, node: CanvasNode) -
 def use_text(state: DocumentState, node_id: str) -> str:
     """A use of a shared layer by what feeds it: all uses have one name."""
     node = state.node(node_id)
-    sources = [state.nodes[i].name for i in node.inputs]
+    sources = [state.nodes[i].name for i in node.sources]
     said = f"after {' and '.join(sources)}" if sources else "not connected"
     if node.parent:
         said = f"in {path_of(state, node.parent)}, {said}"

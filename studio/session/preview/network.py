@@ -92,21 +92,25 @@ class Part:
     """
 
     graph: LayerGraph
-    inputs: Mapping[str, tuple[str, ...]]
+    inputs: Mapping[str, tuple[Port, ...]]
 
 
 def working_part(state: DocumentState, report: Report, samples: Samples) -> Part | None:
     """The layers of a drawing that are fed and in order; None where there are none."""
     resolved = resolve(state)
     drawn = sum(is_input(state.nodes[node_id]) for node_id in resolved.inputs)
-    inputs: dict[str, tuple[str, ...]] = {}
+    inputs: dict[str, tuple[Port, ...]] = {}
     for node_id in _in_order(state, resolved):
         node, sources = state.nodes[node_id], resolved.inputs[node_id]
         if is_input(node) and samples.place_of(node_id, drawn) is None:
             continue
         fine = report.nodes[node_id].state in _WORKS if node_id in report.nodes else False
         reached = node_id in resolved.fed and (is_input(node) or bool(sources))
-        if reached and (fine or _unreached(report, node_id)) and set(sources) <= inputs.keys():
+        if (
+            reached
+            and (fine or _unreached(report, node_id))
+            and all(port.node in inputs for port in sources)
+        ):
             inputs[node_id] = sources
     if all(is_input(state.nodes[node_id]) for node_id in inputs):
         return None
@@ -118,7 +122,7 @@ def working_part(state: DocumentState, report: Report, samples: Samples) -> Part
         if owner not in layers:
             layers[owner] = new_layer(node.type_name, node.config)
         graph.add(layers[owner], *sources, node_id=node_id)
-    followed = {source for sources in inputs.values() for source in sources}
+    followed = {port.node for sources in inputs.values() for port in sources}
     ends = [node_id for node_id in inputs if node_id not in followed]
     graph.outputs = tuple(Port(node_id) for node_id in ends)
     return Part(graph, inputs)
@@ -141,7 +145,10 @@ def content_hashes(state: DocumentState, seed: int, data: str) -> dict[str, str]
     found: dict[str, str] = {}
     for node_id in _in_order(state, resolved):
         node = state.nodes[node_id]
-        sources = [found.get(source, "") for source in resolved.inputs[node_id]]
+        sources = [
+            [found.get(p.node, ""), p.output] if p.output else found.get(p.node, "")
+            for p in resolved.inputs[node_id]
+        ]
         text = json.dumps([seed, data, *_content(state, node), sources])
         found[node_id] = sha256(text.encode()).hexdigest()
     return found
@@ -156,7 +163,7 @@ def stands_for(state: DocumentState, node_id: str) -> str:
         inputs = state.nodes[node_id].inputs
         if not inputs:
             return ""
-        node_id = inputs[0]
+        node_id = inputs[0].node
     return node_id if node_id in resolved.inputs else ""
 
 
@@ -225,7 +232,7 @@ def _watched(
         at = node_id
         # A layer that does nothing in inference has no tensor of its own: its input's is meant.
         while at not in own and part.inputs.get(at):
-            at = part.inputs[at][0]
+            at = part.inputs[at][0].node
         if at not in own:
             continue
         tap = make(own[at])

@@ -28,9 +28,9 @@ from studio.engine.train.project.annotations import annotations_from_json
 from studio.engine.train.project.plugin_use import plugins_used, prepare_stand_ins
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.edits.sections import training_of
-from studio.session.document.files.drawing import ids_from_json, node_to_json, nodes_from_json
+from studio.session.document.files.drawing import node_to_json, nodes_from_json, ports_from_json
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.state import CanvasNode, DocumentState
+from studio.session.document.state import CanvasNode, DocumentState, plain_port
 
 MAGIC = b"GBJ1"
 SUFFIX = ".journal"
@@ -306,7 +306,7 @@ def _section(state: DocumentState, name: str) -> Plain:
     if isinstance(value, FrozenConfig):
         return value.plain()
     if isinstance(value, tuple):
-        return [str(each) for each in value]
+        return [plain_port(each) for each in value]
     return None if value is None else str(value)
 
 
@@ -318,7 +318,7 @@ def _read(name: str, value: object) -> object:
             raise FormatError(f"{name}: expected text", who="journal")
         return value
     if name == "outputs":
-        return ids_from_json(value, "outputs")
+        return ports_from_json(value, "outputs")
     if name == "annotations":
         return FrozenConfig(annotations_from_json(value).to_json())
     return FrozenConfig(_mapping(value))

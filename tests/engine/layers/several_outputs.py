@@ -10,6 +10,7 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import integer
 from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.ops import move
+from studio.engine.layers.catalog import all_layers
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.layer import Layer
 from tests.engine.registered import registered_meanwhile
@@ -18,6 +19,7 @@ from tests.engine.registered import registered_meanwhile
 @contextmanager
 def split_layer() -> Iterator[Any]:
     """A layer that cuts [features] in two behind its first ``at`` features."""
+    all_layers()  # What is found only now would be taken back with it.
     with registered_meanwhile():
 
         class Split(Layer):

@@ -67,7 +67,10 @@ def test_forgotten_things_leave_selection_and_hover() -> None:
 
 
 def test_entities_give_their_parts_back() -> None:
-    assert entities.wire_ends(entities.wire("conv.1", "add-2", 1)) == ("conv.1", "add-2", 1)
+    first, second = ("conv.1", "add-2", 1, 0), ("conv.1", "add-2", 1, 3)
+    assert entities.wire(*first) == entities.Entity("wire", "conv.1→add-2:1")
+    for ends in (first, second):
+        assert entities.wire_ends(entities.wire(*ends)) == ends
     assert entities.tensor_name(entities.tensor("c/kernel", grad=True)) == ("c/kernel", True)
     assert entities.kernel_parts(entities.kernel("train/forward/a/RELU/0", 2)) == (
         "train/forward/a/RELU/0",

@@ -246,7 +246,7 @@ def test_an_added_input_is_joined_to_the_layer_that_waits_for_one(desk: DataDesk
     desk.settle()
     desk.data.take_offer()
     (entry,) = (n for n in desk.document.state.layers() if n.type_name == "Input")
-    assert desk.document.state.nodes[flatten].inputs == (entry.id,)
+    assert desk.document.state.nodes[flatten].sources == (entry.id,)
     assert desk.document.report.is_valid
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from studio.engine.layers.graph import Port
 from studio.session.document.report import DataFacts
 from studio.session.document.state import DocumentState
 from tests.session.document.faulty_parts import (
@@ -163,7 +164,7 @@ _JOINS: list[Faulty] = [
             dense("a", "x", 8),
             dense("b", "", 3),
             *(dense(f"b{i}", f"b{i - 1}" if i else "b", 3) for i in range(5)),
-            change=lambda state: state.replaced(outputs=("a",)),
+            change=lambda state: state.replaced(outputs=(Port("a"),)),
         ),
         "b",
         "link.unfed",
@@ -179,7 +180,7 @@ def _missing() -> DocumentState:
         vector(4),
         *rows,
         dense("end", "", 3),
-        change=lambda state: state.replaced(outputs=("end",)),
+        change=lambda state: state.replaced(outputs=(Port("end"),)),
     )
 
 

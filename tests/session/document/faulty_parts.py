@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from studio.engine.layers.graph import Port
 from studio.session.document.edits.layers import add_layer, freeze
 from studio.session.document.edits.sections import set_data, set_training
 from studio.session.document.edits.wires import connect
@@ -101,7 +102,7 @@ def frozen(*names: str) -> Callable[[DocumentState], DocumentState]:
 
 
 def marked(*names: str) -> Callable[[DocumentState], DocumentState]:
-    return lambda state: state.replaced(outputs=names)
+    return lambda state: state.replaced(outputs=tuple(Port(name) for name in names))
 
 
 SPARSE = "SparseCategoricalCrossentropy"

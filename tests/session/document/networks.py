@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from studio.engine.core.errors import StudioError
+from studio.engine.layers.graph import Port
 from studio.session.document.adding.net_text import parse_net
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.layers import add_layer
@@ -43,7 +44,7 @@ def places(state: DocumentState) -> dict[str, tuple[float, float]]:
 def share(state: DocumentState, owner: str, use: str, source: str) -> DocumentState:
     """Another use of a layer, under an id, fed from somewhere."""
     first = state.nodes[owner]
-    return state.with_nodes([replace(first, id=use, inputs=(source,), shares=owner)])
+    return state.with_nodes([replace(first, id=use, inputs=(Port(source),), shares=owner)])
 
 
 def refusal(call: object, *args: object, **options: object) -> StudioError:

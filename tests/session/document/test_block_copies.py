@@ -50,7 +50,7 @@ def test_a_copy_of_a_block_has_all_that_is_in_it():
     assert copies_of(state, "block") == ("block",)
     assert runs(state)[0] == runs(before)[0]
     fed = duplicate(before, ["block"], keep_inputs=True)
-    assert ports_in(fed, "block_1")[0].inputs == ("input",)
+    assert ports_in(fed, "block_1")[0].sources == ("input",)
 
 
 def test_an_edit_of_one_linked_copy_reaches_the_other():
@@ -60,7 +60,7 @@ def test_an_edit_of_one_linked_copy_reaches_the_other():
     assert state.nodes["conv2d"].config["filters"] == 5
     state = edited(state, add_layer(state, "ReLU", after="re_lu"))
     assert names(state, "block_1") == ["conv2d_1", "re_lu_1", "re_lu_3"]
-    assert state.nodes["re_lu_3"].inputs == ("re_lu_1",)
+    assert state.nodes["re_lu_3"].sources == ("re_lu_1",)
     state = edited(state, delete(state, ["re_lu_1"]))
     assert "re_lu" not in state.nodes
     state = edited(state, move(state, {"conv2d_1": (7.0, 9.0)}))
@@ -74,7 +74,7 @@ def test_names_and_wires_outside_are_a_copys_own():
     assert after.nodes["block_1"].name == "stem_1"
     after = edited(after, connect(after, "input", ports_in(after, "block_1")[0].id))
     assert runs(after)[2] == [*((i, n) for i, n in runs(after)[2])]
-    assert ports_in(after, "block")[0].inputs == ("input",)
+    assert ports_in(after, "block")[0].sources == ("input",)
     after = edited(after, rename_block(after, ports_in(after, "block")[0].id, "image"))
     assert ports_in(after, "block_1")[0].text == "image"
     after = edited(after, delete(after, [ports_out(after, "block_1")[0].id]))

@@ -36,7 +36,7 @@ def test_a_port_that_carries_the_same_is_used_again():
     state = group(before, ["conv2d"])
     state = move_to_level(state, ["add"], "block")
     assert broken_rules(state) == ()
-    assert [p.inputs for p in ports_in(state, "block")] == [("input",), ("conv2d_1",)]
+    assert [p.sources for p in ports_in(state, "block")] == [("input",), ("conv2d_1",)]
     assert runs(state) == runs(before)
 
 
@@ -65,7 +65,7 @@ def test_wires_between_levels_are_refused_or_led_through_a_port():
     assert "not in the same block" in can_link(state, "input", "add")
     linked = connect_levels(state, "input", "add")
     assert broken_rules(linked) == ()
-    assert linked.nodes["add"].inputs == (ports_in(state, "block")[0].id,)
+    assert linked.nodes["add"].sources == (ports_in(state, "block")[0].id,)
     out = connect_levels(add_layer(linked, "Flatten"), "add", "flatten_1")
     assert broken_rules(out) == ()
     assert len(ports_out(out, "block")) == 2
@@ -86,7 +86,7 @@ def test_a_block_goes_with_all_that_is_in_it_and_the_chain_is_joined():
     assert broken_rules(found.state) == ()
     assert (found.deleted, found.joined, found.noun) == (1, 1, "block")
     assert "re_lu" not in found.state.nodes
-    assert found.state.nodes["max_pooling2d"].inputs == ("conv2d",)
+    assert found.state.nodes["max_pooling2d"].sources == ("conv2d",)
 
 
 def test_a_port_goes_with_its_wires():

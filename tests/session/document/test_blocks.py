@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from studio.engine.layers.graph import Port
 from studio.engine.layers.graph_json import graph_to_json
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.blocks import group, rename_block, ungroup
@@ -127,7 +128,7 @@ def test_what_is_refused():
 
 def test_a_wire_that_leaves_a_block_without_a_port_breaks_a_rule():
     state = group(chain(), ["conv2d", "re_lu"])
-    wrong = state.with_nodes([replace(state.nodes["dense"], inputs=("re_lu",))])
+    wrong = state.with_nodes([replace(state.nodes["dense"], inputs=(Port("re_lu"),))])
     assert any("without a port" in rule for rule in broken_rules(wrong))
     assert level_of_wire(state, next(w for w in state.wires() if w.target == "re_lu")) == "block"
 

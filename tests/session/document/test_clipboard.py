@@ -37,15 +37,15 @@ def test_copied_layers_are_readable_text():
 
 def test_pasted_layers_are_wired_among_themselves():
     state = paste(chain(), copy_text(chain(), ["conv2d", "re_lu"]))
-    assert state.nodes["re_lu_1"].inputs == ("conv2d_1",)
-    assert state.nodes["conv2d_1"].inputs == ()
+    assert state.nodes["re_lu_1"].sources == ("conv2d_1",)
+    assert state.nodes["conv2d_1"].sources == ()
     assert broken_rules(state) == ()
 
 
 def test_pasting_may_keep_the_inputs():
     text = copy_text(chain(), ["conv2d", "re_lu"])
-    assert paste(chain(), text, keep_inputs=True).nodes["conv2d_1"].inputs == ("input",)
-    assert paste(DocumentState(), text, keep_inputs=True).nodes["conv2d"].inputs == ()
+    assert paste(chain(), text, keep_inputs=True).nodes["conv2d_1"].sources == ("input",)
+    assert paste(DocumentState(), text, keep_inputs=True).nodes["conv2d"].sources == ()
 
 
 def test_pasting_into_another_document_keeps_everything_else():
@@ -116,7 +116,7 @@ BROKEN = {
     ),
     "another document": ('{"format": "x"}', "the clipboard holds no layers", ""),
     "a list": ("[1, 2]", "the clipboard holds no layers", ""),
-    "newer": (GOOD.replace('"version": 1', '"version": 2'), "from a newer version", ""),
+    "newer": (GOOD.replace('"version": 1', '"version": 3'), "from a newer version", ""),
     "unknown field": (
         GOOD.replace('"version": 1', '"version": 1, "colour": 2'), "unknown field 'colour'", "",
     ),

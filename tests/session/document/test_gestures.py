@@ -47,15 +47,15 @@ def test_deleting_does_not_join_what_does_not_fit():
 
 def test_deleting_does_not_double_a_wire():
     state = removal.delete(residual(), ["conv2d", "conv2d_1"])
-    assert state.nodes["add"].inputs == ("input",)
+    assert state.nodes["add"].sources == ("input",)
 
 
 def test_a_joined_wire_takes_the_slot_of_the_old_one():
     state = layers.add_layer(residual(), "Concatenate", after="conv2d")
     state = connect(connect(state, "conv2d_1", "concatenate"), "add", "concatenate")
     healed = removal.delete(state, ["conv2d_1"])
-    assert healed.nodes["concatenate"].inputs == ("conv2d", "add")
-    assert healed.nodes["add"].inputs == ("input",)
+    assert healed.nodes["concatenate"].sources == ("conv2d", "add")
+    assert healed.nodes["add"].sources == ("input",)
 
 
 def test_deleting_a_branch_point_cuts_all_branches():
@@ -94,15 +94,15 @@ def loose_relu():
 
 def test_a_layer_dropped_on_a_wire_goes_in_between():
     state = insertion.insert_on_wire(loose_relu(), ["dropout"], Wire("conv2d", "re_lu", 0))
-    assert state.nodes["dropout"].inputs == ("conv2d",)
-    assert state.nodes["re_lu"].inputs == ("dropout",)
+    assert state.nodes["dropout"].sources == ("conv2d",)
+    assert state.nodes["re_lu"].sources == ("dropout",)
 
 
 def test_a_chain_dropped_on_a_wire_goes_in_whole():
     state = layers.add_layer(loose_relu(), "ReLU", after="dropout")
     state = insertion.insert_on_wire(state, ["re_lu_1", "dropout"], Wire("conv2d", "re_lu", 0))
     assert "conv2d>dropout" in drawn(state)
-    assert state.nodes["re_lu"].inputs == ("re_lu_1",)
+    assert state.nodes["re_lu"].sources == ("re_lu_1",)
 
 
 NOT_INSERTED = {

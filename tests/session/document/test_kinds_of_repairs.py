@@ -130,5 +130,5 @@ def test_the_most_usual_repair_comes_first(name):
 def test_flatten_stands_where_the_picture_ends_and_not_behind_what_works_on_it():
     state = of_name("two dense layers on a picture").state
     flatten = fixes_of(of_name("two dense layers on a picture"))[0].apply(state)
-    assert flatten.nodes["flatten"].inputs == ("max_pooling2d",)
-    assert flatten.nodes["dense"].inputs == ("flatten",)
+    assert flatten.nodes["flatten"].sources == ("max_pooling2d",)
+    assert flatten.nodes["dense"].sources == ("flatten",)

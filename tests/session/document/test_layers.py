@@ -4,6 +4,7 @@ import pytest
 
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.layers.catalog import all_layers
+from studio.engine.layers.graph import Port
 from studio.session.document.cards.geometry import box_of
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.checks.validation import validate
@@ -35,7 +36,7 @@ def test_every_layer_of_the_catalogue_can_be_added(type_name):
 def test_a_new_layer_is_named_and_wired_and_stands_free():
     state = layers.add_layer(chain(), "ReLU", after="dense")
     node = state.nodes["re_lu_1"]
-    assert node.inputs == ("dense",)
+    assert node.sources == ("dense",)
     boxes = [box_of(each) for each in state.nodes.values()]
     assert not any(a.overlaps(b) for a in boxes for b in boxes if a is not b)
     again = layers.add_layer(state, "ReLU", after="dense")
@@ -43,7 +44,7 @@ def test_a_new_layer_is_named_and_wired_and_stands_free():
 
 
 def test_an_input_layer_is_not_wired_to_what_is_selected():
-    assert layers.add_layer(chain(), "Input", after="dense").nodes["input_1"].inputs == ()
+    assert layers.add_layer(chain(), "Input", after="dense").nodes["input_1"].sources == ()
 
 
 def test_options_are_checked_by_the_layer_itself():
@@ -116,10 +117,10 @@ def test_collapse_and_preview_are_kept_for_each_layer():
 
 def test_outputs_are_marked_and_unmarked():
     state = layers.mark_output(chain(), "flatten")
-    assert resolve(state).outputs == ("flatten",)
+    assert resolve(state).outputs == (Port("flatten"),)
     assert resolve(state).reached == {"input", "conv2d", "re_lu", "max_pooling2d", "flatten"}
     assert layers.mark_output(state, "flatten") == chain()
-    assert resolve(chain()).outputs == ("dense",)
+    assert resolve(chain()).outputs == (Port("dense"),)
 
 
 def test_every_use_of_a_shared_layer_has_its_options():
@@ -149,14 +150,14 @@ def test_a_use_of_a_shared_layer_can_get_its_own():
 
 def test_bypassed_layers_pass_data_on():
     state = bypass(chain(), ["re_lu"])
-    assert resolve(state).inputs["max_pooling2d"] == ("conv2d",)
+    assert resolve(state).inputs["max_pooling2d"] == (Port("conv2d"),)
     assert flow_of(state).shape("re_lu") == (6, 6, 8)
     assert bypass(state, ["re_lu"]) == chain()
 
 
 def test_a_bypassed_merge_passes_its_first_input():
     state = bypass(layers.add_layer(residual(), "ReLU", after="add"), ["add"])
-    assert resolve(state).inputs["re_lu"] == ("conv2d_1",)
+    assert resolve(state).inputs["re_lu"] == (Port("conv2d_1"),)
 
 
 def test_a_bypass_that_does_not_fit_is_an_error_at_what_follows_and_can_be_ended():
@@ -178,10 +179,10 @@ def test_a_bypass_is_allowed_where_what_follows_is_wrong_already():
 
 def test_duplicates_are_wired_among_themselves():
     state = duplicate(chain(), ["conv2d", "re_lu"])
-    assert state.nodes["conv2d_1"].inputs == ()
-    assert state.nodes["re_lu_1"].inputs == ("conv2d_1",)
+    assert state.nodes["conv2d_1"].sources == ()
+    assert state.nodes["re_lu_1"].sources == ("conv2d_1",)
     kept = duplicate(chain(), ["conv2d", "re_lu"], keep_inputs=True)
-    assert kept.nodes["conv2d_1"].inputs == ("input",)
+    assert kept.nodes["conv2d_1"].sources == ("input",)
 
 
 def test_duplicates_never_hide_each_other():
@@ -237,5 +238,5 @@ def test_a_chain_is_added_behind_a_layer_or_on_a_wire():
     assert made.ids == ("re_lu_1", "dropout")
     assert drawn(made.state).endswith("dense>re_lu_1 re_lu_1>dropout")
     on = add_chain(chain(), new, wire=Wire("conv2d", "re_lu", 0)).state
-    assert on.nodes["re_lu"].inputs == ("dropout",)
-    assert on.nodes["re_lu_1"].inputs == ("conv2d",)
+    assert on.nodes["re_lu"].sources == ("dropout",)
+    assert on.nodes["re_lu_1"].sources == ("conv2d",)

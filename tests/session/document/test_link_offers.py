@@ -37,12 +37,12 @@ def test_offer_is_accepted_exactly_where_drawing_succeeds(source: str) -> None:
     for target, offer in offers.items():
         if offer.accepted:
             made = linked(BENCH, source, target, offer)
-            assert source in made.nodes[target].inputs
+            assert source in made.nodes[target].sources
             continue
         assert offer.reason
         with pytest.raises(StudioError):
             connect(BENCH, source, target)
-        if len(BENCH.nodes[target].inputs) == 1 and source not in BENCH.nodes[target].inputs:
+        if len(BENCH.nodes[target].inputs) == 1 and source not in BENCH.nodes[target].sources:
             with pytest.raises(StudioError):
                 connect(BENCH, source, target, 0, replacing=True)
 

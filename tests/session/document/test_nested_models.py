@@ -102,7 +102,7 @@ def test_models_inside_models_open_as_blocks_inside_blocks(tmp_path: Path) -> No
         ("tower", outer[0].id), ("tower", outer[1].id),
     ]  # fmt: skip
     assert len(copies_of(state, outer[0].id)) == len(copies_of(state, inner[0].id)) == 2
-    assert state.nodes[ports_out(state, outer[1].id)[0].id].inputs == ("back_1",)
+    assert state.nodes[ports_out(state, outer[1].id)[0].id].sources == ("back_1",)
 
 
 @pytest.mark.parametrize("make", [twice, nested, in_part, unchanged])

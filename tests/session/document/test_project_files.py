@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.layers.graph import Port
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.train.project.project import Project
 from studio.samples import sample_names, sample_root
@@ -78,7 +79,9 @@ PLAIN = {
     "chain": chain(),
     "residual": residual(),
     "moved": places.move(chain(), {"dense": (1.25, -3.0)}),
-    "shared": share(chain(), "dense", "again", "flatten").replaced(outputs=("dense", "again")),
+    "shared": share(chain(), "dense", "again", "flatten").replaced(
+        outputs=(Port("dense"), Port("again"))
+    ),
     "frozen": layers.freeze(chain(), ["dense"]),
     "renamed": layers.rename(chain(), "dense", "head"),
     "empty": DocumentState(),
@@ -242,7 +245,7 @@ def test_an_unknown_layer_is_named_and_nothing_is_lost(tmp_path):
     document = Document.open(path)
     assert document.read_only == "opened 8 of 9 layers; missing: Foo"
     node = document.state.nodes["conv2"]
-    assert (node.type_name, node.config["depth"], node.inputs) == ("Foo", 4, ("conv1",))
+    assert (node.type_name, node.config["depth"], node.sources) == ("Foo", 4, ("conv1",))
     assert drawn(document.state) == drawn(Document.open(sample("digits-cnn")).state)
     assert [(p.id, p.node) for p in document.report.problems] == [("layer.unknown", "conv2")]
     assert document.report.status("digit").message == "waiting for conv2"
@@ -271,7 +274,6 @@ WRONG = {
     "loop": (lambda n: n[1].update(inputs=["conv2"]), "form a loop"),
     "two of a name": (lambda n: n[2]["config"].update(name="conv1"), "are called 'conv1'"),
     "too many wires": (lambda n: n[2].update(inputs=["conv1", "input"]), "takes 1 wires"),
-    "second output": (lambda n: n[2].update(inputs=[["conv1", 1]]), "leaves output 1 of 'conv1'"),
 }
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from studio.engine.layers.graph import Port
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.checks.validation import validate
 from studio.session.document.edits.sections import training_of
@@ -75,7 +76,7 @@ def of_insert(found: re.Match[str], fault: Faulty, after: DocumentState) -> None
     if target:
         assert target[1] in [shown(node.config.get("target_shape")) for node in new]
     for name in found["where"].removeprefix(" after ").split(" and ") if found["where"] else ():
-        assert named(fault.state, name).id in {i for node in new for i in node.inputs}
+        assert named(fault.state, name).id in {i for node in new for i in node.sources}
 
 
 def of_remove(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
@@ -108,9 +109,9 @@ def of_connect(found: re.Match[str], fault: Faulty, after: DocumentState) -> Non
     if found["what"]:
         (node,) = added(fault, after)
         assert found["what"].startswith(node.type_name)
-        assert node.inputs == (source.id,)
+        assert node.sources == (source.id,)
         source = node
-    assert source.id in target.inputs
+    assert source.id in target.sources
 
 
 def of_add(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
@@ -125,23 +126,23 @@ def of_add(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
     if shape:
         assert shown(new[0].config["shape"]) == shape[1]
     if found["where"] == "after":
-        assert new[0].inputs == (named(fault.state, found["node"]).id,)
-        assert new[-1].id in resolve(after).outputs
+        assert new[0].sources == (named(fault.state, found["node"]).id,)
+        assert Port(new[-1].id) in resolve(after).outputs
         assert len(resolve(after).outputs) == max(1, len(resolve(fault.state).outputs))
     elif found["where"]:
-        assert new[-1].id in named(after, found["node"]).inputs
+        assert new[-1].id in named(after, found["node"]).sources
 
 
 def of_mark(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
-    assert resolve(after).outputs == (named(after, found["node"]).id,)
+    assert resolve(after).outputs == (Port(named(after, found["node"]).id),)
 
 
 def of_join(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
     *flat, node = added(fault, after)
     assert node.type_name == found["type"]
     assert {each.type_name for each in flat} == ({"Flatten"} if found["flat"] else set())
-    behind = {each.id: each.inputs[0] for each in flat}
-    sources = [after.nodes[behind.get(i, i)].name for i in node.inputs]
+    behind = {each.id: each.sources[0] for each in flat}
+    sources = [after.nodes[behind.get(i, i)].name for i in node.sources]
     assert sources == re.split(r", | and ", found["nodes"])
 
 
@@ -197,7 +198,7 @@ def of_leaving_out(found: re.Match[str], fault: Faulty, after: DocumentState) ->
 
 
 def of_unmark(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
-    assert set(fault.state.outputs) - set(after.outputs) == {named(after, found["node"]).id}
+    assert set(fault.state.outputs) - set(after.outputs) == {Port(named(after, found["node"]).id)}
 
 
 def of_use(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:

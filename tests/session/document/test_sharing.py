@@ -40,7 +40,7 @@ def again(state: DocumentState, node_id: str) -> NewLayer:
 def test_a_layer_placed_again_has_its_name_its_options_and_its_weights() -> None:
     state = pair()
     first, use = state.nodes["dense"], state.nodes["dense_1"]
-    assert (use.shares, use.config, use.inputs) == ("dense", first.config, ("input_1",))
+    assert (use.shares, use.config, use.sources) == ("dense", first.config, ("input_1",))
     assert state.uses_of("dense") == state.uses_of("dense_1") == ("dense", "dense_1")
     assert state.uses_of("input") == state.uses_of("gone") == ()
     assert broken_rules(state) == ()
@@ -138,4 +138,4 @@ def test_the_search_offers_layers_of_the_document_where_their_weights_fit() -> N
         state, [NewLayer(entry.type_name, entry.config, entry.shares)], Place(source="re_lu")
     )
     assert made.state.nodes[made.ids[0]].shares == "dense"
-    assert made.state.nodes[made.ids[0]].inputs == ("re_lu",)
+    assert made.state.nodes[made.ids[0]].sources == ("re_lu",)

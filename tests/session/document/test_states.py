@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from studio.engine.core.errors import GraphError
+from studio.engine.layers.graph import Port
 from studio.session.document.change import Change
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.layers import freeze, rename, set_option
@@ -75,7 +76,7 @@ def test_the_hash_differs_with_every_part():
         rename(state, "dense", "head"),
         freeze(state, ["dense"]),
         set_notes(state, "a"),
-        state.replaced(outputs=("dense",)),
+        state.replaced(outputs=(Port("dense"),)),
         state.replaced(name="b"),
         state.replaced(data=FrozenConfig({"source": "digits"})),
         state.replaced(training=FrozenConfig({"epochs": 2})),
@@ -121,11 +122,11 @@ def node(**fields: object) -> CanvasNode:
 
 
 BROKEN = {
-    "wire from nowhere": (node(inputs=("b",)), "comes from nowhere"),
-    "wire from a note": (node(inputs=("n",)), "comes from a note"),
-    "too many wires": (node(inputs=("r", "r")), "takes 1 wires"),
-    "wired note": (CanvasNode("q", "note", inputs=("r",)), "has wires"),
-    "dot with two wires": (CanvasNode("d", "dot", inputs=("r", "r")), "2 wires"),
+    "wire from nowhere": (node(inputs=(Port("b"),)), "comes from nowhere"),
+    "wire from a note": (node(inputs=(Port("n"),)), "comes from a note"),
+    "too many wires": (node(inputs=(Port("r"), Port("r"))), "takes 1 wires"),
+    "wired note": (CanvasNode("q", "note", inputs=(Port("r"),)), "has wires"),
+    "dot with two wires": (CanvasNode("d", "dot", inputs=(Port("r"), Port("r"))), "2 wires"),
     "default written out": (
         node(config=FrozenConfig({"name": "a", "units": 2, "use_bias": True})),
         "not in their stored form",
@@ -135,7 +136,7 @@ BROKEN = {
     "name of another": (node(config=FrozenConfig({"name": "r", "units": 2})), "are called 'r'"),
     "shares nothing": (node(shares="gone"), "shares a layer that is not there"),
     "shares another kind": (node(shares="r"), "differs from the layer"),
-    "loop": (CanvasNode("d", "dot", inputs=("d",)), "form a loop"),
+    "loop": (CanvasNode("d", "dot", inputs=(Port("d"),)), "form a loop"),
     "kept elsewhere": (node(id="z"), "kept under another id"),
 }
 
@@ -152,8 +153,8 @@ def test_the_checker_sees_what_no_state_may_have(name):
 
 
 def test_the_checker_sees_marks_of_what_is_no_layer():
-    assert broken_rules(chain().replaced(outputs=("gone",))) == ("output 'gone' is no layer",)
-    assert broken_rules(chain().replaced(outputs=("dense", "dense")))
+    assert broken_rules(chain().replaced(outputs=(Port("gone"),))) == ("output 'gone' is no layer",)
+    assert broken_rules(chain().replaced(outputs=(Port("dense"), Port("dense"))))
 
 
 def test_a_shared_layer_is_sound():

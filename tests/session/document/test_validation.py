@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.dense import Dense
+from studio.engine.layers.graph import Port
 from studio.engine.train.network.programs import Programs
 from studio.engine.train.project.task import Task
 from studio.samples import sample_names, sample_root
@@ -93,7 +94,7 @@ def test_a_layer_that_lies_ready_is_no_problem():
 
 def test_a_cut_chain_ends_where_data_ends():
     report = validate(disconnect(chain(), "flatten", 0))
-    assert report.outputs == ("max_pooling2d",)
+    assert report.outputs == (Port("max_pooling2d"),)
     (problem,) = report.problems
     assert (problem.id, problem.node, problem.severity) == ("link.unfed", "flatten", "warning")
     assert problem.message == "no data reaches flatten and dense"

@@ -78,7 +78,7 @@ def test_a_wire_may_take_the_place_of_another():
 
 def test_disconnect_moves_later_wires_up():
     state = wires.disconnect(residual(), "add", 0)
-    assert state.nodes["add"].inputs == ("input",)
+    assert state.nodes["add"].sources == ("input",)
     assert "input 1 has no wire" in refusal(wires.disconnect, state, "add", 1).message
 
 
@@ -109,11 +109,11 @@ def test_wires_of_a_port_are_dropped():
 
 def test_a_dot_bends_a_wire_and_keeps_its_slot():
     state = add_dot(residual(), Wire("input", "add", 1), 30.0, 200.0)
-    assert state.nodes["add"].inputs == ("conv2d_1", "dot")
-    assert state.nodes["dot"].inputs == ("input",)
+    assert state.nodes["add"].sources == ("conv2d_1", "dot")
+    assert state.nodes["dot"].sources == ("input",)
     assert broken_rules(state) == ()
     again = add_dot(state, Wire("dot", "add", 1), 60.0, 200.0)
-    assert again.nodes["dot_1"].inputs == ("dot",)
+    assert again.nodes["dot_1"].sources == ("dot",)
     assert "no longer exists" in refusal(add_dot, again, Wire("input", "add", 1), 0.0, 0.0).message
 
 

@@ -290,10 +290,10 @@ def _fits_behind(state: DocumentState, made: TensorType, wire: Wire) -> bool:
     if node.kind == "dot":
         return True
     flow = flow_of(state)
-    sources = list(node.inputs)
-    sources[wire.slot : wire.slot + 1] = [""]
-    known = tuple(each for s in sources for each in (flow.types([s]) if s else (made,)))
-    if len(known) < max(len(sources), arity(node)[0]):
+    types = [flow.type_at(port) for port in node.inputs]
+    types[wire.slot : wire.slot + 1] = [made]
+    known = tuple(each for each in types if each is not None)
+    if len(known) < max(len(types), arity(node)[0]):
         return True
     return refusal(node, known) is None
 
@@ -314,7 +314,7 @@ def _type_at(state: DocumentState, node_id: str) -> str:
     """The type of a layer, through dots; empty for none."""
     node = state.nodes.get(node_id)
     while node is not None and node.kind == "dot" and node.inputs:
-        node = state.nodes.get(node.inputs[0])
+        node = state.nodes.get(node.sources[0])
     return "" if node is None else node.type_name
 
 

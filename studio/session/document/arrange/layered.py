@@ -157,7 +157,7 @@ def _pieces(state: DocumentState, chosen: Collection[str]) -> list[_Piece]:
     """The chosen nodes by connection, those that lie further up first."""
     order = [i for i in running_order(state.nodes) if i in chosen]
     inputs = {
-        i: tuple(dict.fromkeys(s for s in state.nodes[i].inputs if s in chosen)) for i in order
+        i: tuple(dict.fromkeys(s for s in state.nodes[i].sources if s in chosen)) for i in order
     }
     piece_of: dict[str, list[str]] = {}
     for node_id in order:

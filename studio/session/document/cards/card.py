@@ -79,7 +79,7 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         inputs=input_count(node),
         filled=len(node.inputs),
         has_output=has_output(node),
-        is_output=node_id in report.outputs,
+        is_output=bool(report.outputs_of(node_id)),
         uses=len(state.uses_of(node_id)),
     )
 
@@ -101,7 +101,7 @@ def _block_card(state: DocumentState, report: Report, node: CanvasNode) -> NodeC
         parameters=_block_parameters(state, report, layers),
         condition=condition,
         message=f"{state.nodes[worst].name}: {message}" if message else "",
-        is_output=any(i in report.outputs for i in layers),
+        is_output=any(report.outputs_of(i) for i in layers),
         ports_in=tuple((port.id, port.name) for port in ports_in(state, node.id)),
         ports_out=tuple((port.id, port.name) for port in outs),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from studio.engine.core.errors import CompileError
@@ -58,7 +58,7 @@ def input_problems(
     if facts.outputs:
         yield from _named_outputs(state, resolved, facts)
     else:
-        for node_id in resolved.outputs[1:]:
+        for node_id in (port.node for port in resolved.outputs[1:]):
             yield Problem(
                 "data.several_outputs", "error", node_id,
                 f"the data has one target, the network has {len(resolved.outputs)} outputs",
@@ -92,8 +92,8 @@ def _named_inputs(
     for node_id, name in named.items():
         if name in known:
             yield from _input_shape(node_id, flow, known[name])
-    missing = [i for i, name in named.items() if name not in known]
-    yield from _by_name("input", named, missing, list(known))
+    missing = [(i, name) for i, name in named.items() if name not in known]
+    yield from _by_name("input", list(named.values()), missing, list(known))
 
 
 def _input_shape(node_id: str, flow: Flow, given: Shape | None) -> Iterator[Problem]:
@@ -107,30 +107,30 @@ def _input_shape(node_id: str, flow: Flow, given: Shape | None) -> Iterator[Prob
 
 
 def _named_outputs(state: DocumentState, resolved: Resolved, facts: DataFacts) -> Iterator[Problem]:
-    named = dict(zip(resolved.outputs, output_names(state), strict=True))
-    missing = [i for i, name in named.items() if facts.target_of(name) is None]
-    yield from _by_name("output", named, missing, [each.name for each in facts.outputs])
+    named = [(p.node, name) for p, name in zip(resolved.outputs, output_names(state), strict=True)]
+    missing = [(i, name) for i, name in named if facts.target_of(name) is None]
+    names = [name for _, name in named]
+    yield from _by_name("output", names, missing, [each.name for each in facts.outputs])
 
 
 def _by_name(
-    side: str, named: Mapping[str, str], missing: Sequence[str], known: Sequence[str]
+    side: str, names: Sequence[str], missing: Sequence[tuple[str, str]], known: Sequence[str]
 ) -> Iterator[Problem]:
     """Inputs or outputs without an array; where each has one, arrays that none of them takes.
 
     Args:
         side: ``input`` or ``output``.
-        named: name of each by id of its layer.
-        missing: ids of those without an array.
+        names: what they are called.
+        missing: layers and names of those without an array.
         known: names the data has arrays for.
     """
     array = "array" if side == "input" else "targets"
-    for node_id in missing:
+    for node_id, name in missing:
         yield Problem(
             f"data.no_{'input' if side == 'input' else 'target'}_array", "error", node_id,
-            f"the data has no {array} for the {side} {named[node_id]}",
-            f"map an array to {named[node_id]} in the data pane",
+            f"the data has no {array} for the {side} {name}",
+            f"map an array to {name} in the data pane",
         )  # fmt: skip
-    names = list(named.values())
     unknown = [name for name in known if name not in names]
     if unknown and names and not missing:
         yield Problem(
@@ -155,8 +155,8 @@ def output_problems(
         return
     if missing_settings(settings) or (len(names) > 1 and not facts.outputs):
         return
-    for node_id, name in zip(resolved.outputs, names, strict=True):
-        target, shape = facts.target_of(name), flow.shape(node_id)
+    for port, name in zip(resolved.outputs, names, strict=True):
+        node_id, target, shape = port.node, facts.target_of(name), flow.shape(port)
         if target is None or target.shape is None or shape is None:
             continue
         layer, chosen = layer_at(state.nodes[node_id]), settings.loss_of(name)
@@ -197,11 +197,11 @@ def _class_weight_problems(
         elif not any(each is not None and each.classes for each in targets):
             yield _no_classes("", "the data has numbers as targets")
         return
-    for node_id, name, target in zip(resolved.outputs, names, targets, strict=True):
+    for port, name, target in zip(resolved.outputs, names, targets, strict=True):
         if settings.class_weights_of(name) is None or target is None or target.classes:
             continue
         if several:
-            yield _no_classes(node_id, f"the output {name} has numbers as targets")
+            yield _no_classes(port.node, f"the output {name} has numbers as targets")
         else:
             yield _no_classes("", "the data has numbers as targets")
 

@@ -14,7 +14,9 @@ from studio.session.document.state import CanvasNode, DocumentState
 def broken_rules(state: DocumentState) -> tuple[str, ...]:
     """The rules a state breaks, one sentence each; empty when it is sound."""
     found = [rule for node in state.nodes.values() for rule in _node_rules(state, node)]
-    found += [f"output {i!r} is no layer" for i in state.outputs if not _is_layer(state, i)]
+    found += [
+        f"output {i!r} is no layer" for i, _ in state.outputs if not _is_layer(state, i)
+    ]  # fmt: skip
     if len(set(state.outputs)) < len(state.outputs):
         found.append("an output is marked twice")
     found += _name_rules(state)
@@ -34,7 +36,9 @@ def _node_rules(state: DocumentState, node: CanvasNode) -> Iterator[str]:
         yield f"{node.id!r} is kept under another id"
     if not node.flows and node.inputs:
         yield f"the {node.kind} {node.id!r} has wires"
-    for source in node.inputs:
+    for source, output in node.inputs:
+        if output < 0:
+            yield f"a wire into {node.id!r} leaves output {output} of {source!r}"
         if source not in state.nodes:
             yield f"a wire into {node.id!r} comes from nowhere: {source!r}"
         elif not state.nodes[source].flows:

@@ -47,7 +47,7 @@ def why_not_straighten(state: DocumentState, chosen: Sequence[str]) -> str:
     if len(flowing) == 1:
         return "" if flowing[0].inputs else "the selection has no input wires"
     inside = {node.id for node in flowing}
-    wired = any(source in inside for node in flowing for source in node.inputs)
+    wired = any(source in inside for node in flowing for source in node.sources)
     return "" if wired else "no wires between the selected layers"
 
 

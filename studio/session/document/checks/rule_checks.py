@@ -11,6 +11,7 @@ from studio.engine.layers.activation_catalog import absent_activation
 from studio.engine.layers.inputs import MAX_ELEMENTS
 from studio.engine.layers.layer import Layer
 from studio.engine.train.project.plugin_use import activations_in
+from studio.session.document.errors import AbsentOutput
 from studio.session.document.flow import Flow
 from studio.session.document.layer_types import absent_plugin, arity, is_input, is_known, layer_at
 from studio.session.document.report import Problem
@@ -46,6 +47,9 @@ def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem
     if found.error is None:
         return _absent_activation(node)
     error = found.error
+    if isinstance(error, AbsentOutput):
+        slot = next((i for i, port in enumerate(node.inputs) if flow.type_at(port) is None), 0)
+        return Problem("link.output", "error", node.id, error.message, error.hint, slot)
     refused = refused_dtype(layer_at(node), flow.types(node.inputs), error)
     if refused is not None:
         return Problem("shape.dtype", "error", node.id, error.message, error.hint, refused)
@@ -161,7 +165,7 @@ def shapes_text(shapes: Sequence[Shape]) -> str:
 
 def _missing(state: DocumentState, node: CanvasNode) -> Problem:
     low = arity(node)[0]
-    connected = len([s for s in node.inputs if s in state.nodes])
+    connected = len([s for s in node.inputs if s.node in state.nodes])
     return Problem(
         "link.missing",
         "error",

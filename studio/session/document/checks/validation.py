@@ -11,7 +11,7 @@ from studio.engine.train.project.plugin_use import missing_settings
 from studio.session.document.checks.data_checks import input_problems, output_problems
 from studio.session.document.checks.rule_checks import layer_problem, shared_problems
 from studio.session.document.edits.sections import training_of
-from studio.session.document.flow import Flow, flow_of
+from studio.session.document.flow import Flow, absent_output, flow_of
 from studio.session.document.layer_types import is_input, is_known, layer_at
 from studio.session.document.report import DataFacts, NodeStatus, Problem, Report
 from studio.session.document.resolve import Resolved, resolve
@@ -30,6 +30,7 @@ def validate(state: DocumentState, facts: DataFacts | None = None) -> Report:
             problems.append(problem)
     broken = {problem.node for problem in problems}
     problems += (p for p in _network_problems(state, resolved) if p.node not in broken)
+    problems += _absent_outputs(state, resolved, flow)
     problems += (p for p in shared_problems(state, flow) if p.node in resolved.reached)
     problems += _missing_problems(state)
     totals = _totals(state, flow, resolved)
@@ -75,13 +76,13 @@ def _takes_part(state: DocumentState, node: CanvasNode, resolved: Resolved) -> b
     waiting, seen = [node.id], set[str]()
     while waiting:
         at = waiting.pop()
-        if at in resolved.reached or at in resolved.outputs:
+        if at in resolved.reached:
             return True
         if at in seen or (at in resolved.inputs and at != node.id):
             continue
         seen.add(at)
         waiting += [wire.target for wire in state.wires_from(at)]
-    return node.id in state.outputs
+    return any(port.node == node.id for port in state.outputs)
 
 
 def _marked(status: NodeStatus, problem: Problem) -> NodeStatus:
@@ -103,9 +104,10 @@ def _nothing_to_train(
 ) -> Iterator[Problem]:
     if totals is not None and totals[0] == 0 and resolved.outputs:
         frozen = [i for i in resolved.inputs if i in resolved.reached and state.nodes[i].frozen]
+        last = frozen[-1] if frozen else resolved.outputs[0].node
         reason = "all parameters are frozen" if totals[1] else "no layer has parameters"
         yield Problem(
-            "training.nothing_to_train", "error", frozen[-1] if frozen else resolved.outputs[0],
+            "training.nothing_to_train", "error", last,
             f"there is nothing to train: {reason}",
             "make a layer trainable" if totals[1] else "add a layer with parameters",
         )  # fmt: skip
@@ -158,13 +160,25 @@ def _network_problems(state: DocumentState, resolved: Resolved) -> Iterator[Prob
         )  # fmt: skip
 
 
+def _absent_outputs(state: DocumentState, resolved: Resolved, flow: Flow) -> Iterator[Problem]:
+    """Outputs of the network that their layers do not have."""
+    for port in resolved.outputs:
+        types = flow.outcomes[port.node].types if port.node in flow.outcomes else ()
+        if types and flow.type_at(port) is None:
+            name = state.nodes[port.node].name
+            error = absent_output(port, len(types), name, name)
+            yield Problem(
+                "output.absent", "error", port.node, error.message, "mark another as output"
+            )
+
+
 def _left_out_problems(state: DocumentState, resolved: Resolved) -> Iterator[Problem]:
     """Layers wired to each other that no data reaches; single ones lie ready and are no problem."""
     if not resolved.outputs:
         return
     followers: dict[str, list[str]] = {}
     for node_id, sources in resolved.inputs.items():
-        for source in sources:
+        for source, _ in sources:
             followers.setdefault(source, []).append(node_id)
     for root in _roots(state, resolved):
         if root in resolved.reached or root not in followers:

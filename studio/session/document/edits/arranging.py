@@ -29,10 +29,10 @@ def straighten(
         node = state.nodes[node_id]
         if node_id not in inside:
             continue
-        slots = [slot for slot, s in enumerate(node.inputs) if s in inside or len(chosen) == 1]
+        slots = [slot for slot, s in enumerate(node.sources) if s in inside or len(chosen) == 1]
         if slots:
             ways = (
-                output_place(state.nodes[node.inputs[slot]], size_of)[1]
+                output_place(state.nodes[node.sources[slot]], size_of)[1]
                 - input_place(node, slot, size_of)[1]
                 for slot in slots
             )

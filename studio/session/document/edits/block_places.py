@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from studio.engine.core.errors import GraphError
+from studio.engine.layers.graph import Port
 from studio.session.document.cards.geometry import COLUMN, GAP, Box, bounds, box_of, united
 from studio.session.document.edits.blocks import (
     add_port,
@@ -27,8 +28,7 @@ from studio.session.document.levels import (
     members,
     shown_at,
 )
-from studio.session.document.links import Link, link_to, node_of
-from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire
+from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire, as_port
 
 NEAR = 2 * COLUMN
 """How far things may lie from what is in a block to keep their place when they go in."""
@@ -67,7 +67,7 @@ def move_out(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
 
 def connect_levels(
     state: DocumentState,
-    source: Link,
+    source: Port | str,
     target: str,
     slot: int | None = None,
     *,
@@ -75,8 +75,8 @@ def connect_levels(
     check_shapes: bool = True,
 ) -> DocumentState:
     """Draw a wire as `edits.wires.connect` does, between levels through ports."""
-    port = source
-    made, ends = state, (state.node(node_of(port)), state.node(target))
+    port = as_port(source)
+    made, ends = state, (state.node(port.node), state.node(target))
     if (
         all(end.flows for end in ends)
         and source != target
@@ -144,18 +144,18 @@ def _crossing(state: DocumentState) -> list[Wire]:
     ]
 
 
-def _led_to(state: DocumentState, port: Link, target: str) -> tuple[DocumentState, Link]:
+def _led_to(state: DocumentState, port: Port, target: str) -> tuple[DocumentState, Port]:
     """What an output is at the level of a target's inputs; ports are added where there are none."""
     level = level_of_input(state, target)
     around = (level, *blocks_around(state, level)) if level else ()
-    while state.nodes[node_of(port)].port and state.nodes[node_of(port)].inputs:
-        dot = state.nodes[node_of(port)]
+    while state.nodes[port.node].port and state.nodes[port.node].inputs:
+        dot = state.nodes[port.node]
         if (dot.port == "out") != (dot.parent in around):
             break
         port = dot.inputs[0]
-    at = level_of_output(state, node_of(port))
+    at = level_of_output(state, port.node)
     while at != TOP and at not in around:
-        state, port = _through(state, at, "out", port, node_of(port))
+        state, port = _through(state, at, "out", port, port.node)
         at = state.nodes[at].parent
     for block in reversed(around[: around.index(at) if at else len(around)]):
         state, port = _through(state, block, "in", port, target)
@@ -163,14 +163,14 @@ def _led_to(state: DocumentState, port: Link, target: str) -> tuple[DocumentStat
 
 
 def _through(
-    state: DocumentState, block: str, side: PortSide, port: Link, inner: str
-) -> tuple[DocumentState, Link]:
+    state: DocumentState, block: str, side: PortSide, port: Port, inner: str
+) -> tuple[DocumentState, Port]:
     """The port of a block that carries an output; added where there is none."""
     for dot in members(state, block):
         if dot.port == side and dot.inputs == (port,):
-            return state, link_to(dot.id)
+            return state, Port(dot.id)
     made = add_port(state, block, side, state.nodes[inner].name, port)
-    return made.state, link_to(made.id)
+    return made.state, Port(made.id)
 
 
 def _with_free_names(

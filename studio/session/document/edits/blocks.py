@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from studio.engine.core.errors import GraphError, ParameterError
-from studio.engine.layers.graph import free_name
+from studio.engine.layers.graph import Port, free_name
 from studio.session.document.cards.geometry import (
     COLUMN,
     NODE_WIDTH,
@@ -32,7 +32,6 @@ from studio.session.document.levels import (
     ports_out,
     wires_at,
 )
-from studio.session.document.links import Link, link_of, link_to, node_of
 from studio.session.document.naming import new_id
 from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire
 
@@ -149,7 +148,7 @@ class Added(NamedTuple):
 
 
 def add_port(
-    state: DocumentState, block_id: str, side: PortSide, name: str = "", link: Link | None = None
+    state: DocumentState, block_id: str, side: PortSide, name: str = "", link: Port | None = None
 ) -> Added:
     """Add an input or output to a block, below its others; open unless told what comes in.
 
@@ -207,9 +206,9 @@ def without_ports(state: DocumentState, ports: Iterable[str]) -> DocumentState:
     if not gone:
         return state
 
-    def behind(link: Link) -> Link | None:
-        while node_of(link) in gone:
-            inputs = state.nodes[node_of(link)].inputs
+    def behind(link: Port) -> Port | None:
+        while link.node in gone:
+            inputs = state.nodes[link.node].inputs
             if not inputs:
                 return None
             link = inputs[0]
@@ -217,7 +216,7 @@ def without_ports(state: DocumentState, ports: Iterable[str]) -> DocumentState:
 
     changed = []
     for node in state.nodes.values():
-        if node.id not in gone and any(node_of(link) in gone for link in node.inputs):
+        if node.id not in gone and any(link.node in gone for link in node.inputs):
             links = tuple(found for link in node.inputs if (found := behind(link)) is not None)
             changed.append(replace(node, inputs=links))
     return state.with_nodes(changed, gone)
@@ -240,16 +239,16 @@ def movable(state: DocumentState, node_ids: Iterable[str]) -> list[str]:
     return chosen
 
 
-def _by_source(state: DocumentState, wires: Iterable[Wire]) -> Mapping[Link, list[Wire]]:
+def _by_source(state: DocumentState, wires: Iterable[Wire]) -> Mapping[Port, list[Wire]]:
     """Wires by what they leave, those that end further up first."""
-    found: dict[Link, list[Wire]] = {}
+    found: dict[Port, list[Wire]] = {}
     for wire in sorted(wires, key=lambda w: (state.nodes[w.target].y, w.slot)):
-        found.setdefault(link_of(wire), []).append(wire)
+        found.setdefault(wire.port, []).append(wire)
     return found
 
 
 def _with_ports(
-    state: DocumentState, block: str, side: PortSide, wires: Mapping[Link, list[Wire]]
+    state: DocumentState, block: str, side: PortSide, wires: Mapping[Port, list[Wire]]
 ) -> DocumentState:
     """Ports on one side of a block, each in the wires that leave one output."""
     x, lowest = _port_place(state, block, side)
@@ -262,7 +261,7 @@ def _with_ports(
         for wire in together:
             target = state.nodes[wire.target]
             links = list(target.inputs)
-            links[wire.slot] = link_to(port_id)
+            links[wire.slot] = Port(port_id)
             state = state.with_nodes([replace(target, inputs=tuple(links))])
     return state
 

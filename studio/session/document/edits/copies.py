@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from studio.engine.core.errors import GraphError
-from studio.engine.layers.graph import free_name
+from studio.engine.layers.graph import Port, free_name
 from studio.session.document.cards.geometry import Box, SizeOf, box_of, node_size
 from studio.session.document.edits.block_places import check_recursion
 from studio.session.document.edits.blocks import checked_block, free_block_name
@@ -26,7 +26,6 @@ from studio.session.document.levels import (
     level_of_output,
     members,
 )
-from studio.session.document.links import Link, node_of, with_node
 from studio.session.document.naming import names_of
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -196,14 +195,14 @@ def _kept_inputs(
     ids: Mapping[str, str],
     keep_inputs: bool,
     level: str | None,
-) -> Iterator[Link]:
+) -> Iterator[Port]:
     """What feeds a copy: copies, and what fed the original from outside, if wanted."""
     for port in node.inputs:
-        if node_of(port) in ids:
-            yield with_node(port, ids[node_of(port)])
-        elif keep_inputs and node_of(port) in state.nodes:
+        if port.node in ids:
+            yield port._replace(node=ids[port.node])
+        elif keep_inputs and port.node in state.nodes:
             # What stands deeper in a block is fed from inside it alone.
-            yield from (port,) if level_of_output(state, node_of(port)) == level else ()
+            yield from (port,) if level_of_output(state, port.node) == level else ()
 
 
 def _definitions(state: DocumentState, originals: Sequence[CanvasNode]) -> dict[str, str]:

@@ -108,7 +108,7 @@ def free_ends(state: DocumentState, node_ids: Iterable[str]) -> Ends:
     inside = [i for i in dict.fromkeys(node_ids) if i in state.nodes and state.nodes[i].flows]
     chosen = set(inside)
     linked_out = any(w.target not in chosen for i in inside for w in state.wires_from(i)) or any(
-        s not in chosen for i in inside for s in state.nodes[i].inputs
+        s not in chosen for i in inside for s in state.nodes[i].sources
     )
     heads = [i for i in inside if not state.nodes[i].inputs and free_inputs(state.nodes[i]) != 0]
     tails = [i for i in inside if not state.wires_from(i)]
@@ -185,7 +185,7 @@ def _linked(state: DocumentState, ends: Ends, wire: Wire, check_shapes: bool) ->
             "the wire is connected to the layer itself", who=state.nodes[ends.head].name
         )
     cut = disconnect(state, wire.target, wire.slot)
-    fed = connect(cut, wire.source, ends.head, check_shapes=check_shapes)
+    fed = connect(cut, wire.port, ends.head, check_shapes=check_shapes)
     made = connect(fed, ends.tail, wire.target, check_shapes=check_shapes)
     return _in_slot(made, wire)
 

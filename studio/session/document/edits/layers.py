@@ -9,6 +9,7 @@ from dataclasses import replace
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.core.options import Plain
 from studio.engine.layers.catalog import layer_class
+from studio.engine.layers.graph import Port
 from studio.session.document.cards.geometry import (
     COLUMN,
     NODE_WIDTH,
@@ -33,7 +34,7 @@ from studio.session.document.layer_types import (
 )
 from studio.session.document.levels import TOP, card_of_output, level_of_output, members
 from studio.session.document.naming import check_free_name, new_name
-from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
+from studio.session.document.state import CanvasNode, DocumentState, PreviewMode, as_port
 
 WIRE_ROOM = COLUMN - NODE_WIDTH
 """Space between a layer and the next, for the wire and what is written on it."""
@@ -124,18 +125,22 @@ def freeze(
     return state
 
 
-def mark_output(state: DocumentState, node_id: str, marked: bool | None = None) -> DocumentState:
-    """Make a layer an output of the network, or not any more; by default the other way round.
+def mark_output(
+    state: DocumentState, source: Port | str, marked: bool | None = None
+) -> DocumentState:
+    """Make an output of a layer one of the network, or not any more; by default the other way
+    round. Of an id the first output is meant.
 
     What is given by name for an output that is none any more goes with it.
     """
-    _layer(state, node_id)
-    is_marked = node_id in state.outputs
+    port = as_port(source)
+    _layer(state, port.node)
+    is_marked = port in state.outputs
     wanted = not is_marked if marked is None else marked
     if wanted == is_marked:
         return state
-    others = tuple(i for i in state.outputs if i != node_id)
-    after = state.replaced(outputs=(*others, node_id) if wanted else others)
+    others = tuple(each for each in state.outputs if each != port)
+    after = state.replaced(outputs=(*others, port) if wanted else others)
     return following_marks(state, after)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from studio.engine.core.errors import StudioError
+from studio.engine.layers.graph import Port
 from studio.session.document.edits.wires import connect
 from studio.session.document.errors import InputTaken
 from studio.session.document.flow import downstream, flow_of, refusal, upstream
 from studio.session.document.layer_types import is_input
-from studio.session.document.state import DocumentState, Wire
+from studio.session.document.state import DocumentState, Wire, as_port
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class LinkOffer:
 
 
 def link_offer(
-    state: DocumentState, source: str, target: str, slot: int | None = None
+    state: DocumentState, source: Port | str, target: str, slot: int | None = None
 ) -> LinkOffer:
     """What would come of a wire from ``source`` to ``target``.
 
@@ -60,14 +61,15 @@ def link_offer(
     return LinkOffer(place, replacing=True)
 
 
-def offers_from(state: DocumentState, source: str) -> dict[str, LinkOffer]:
-    """The offer of every layer and dot for a wire that leaves ``source``."""
-    before = upstream(state, [source])
+def offers_from(state: DocumentState, source: Port | str) -> dict[str, LinkOffer]:
+    """The offer of every layer and dot for a wire that leaves an output."""
+    start = as_port(source).node
+    before = upstream(state, [start])
     return {
-        node.id: _loop(state, node.id, source) if node.id in before
+        node.id: _loop(state, node.id, start) if node.id in before
         else link_offer(state, source, node.id)
         for node in state.nodes.values()
-        if node.flows and node.id != source
+        if node.flows and node.id != start
     }  # fmt: skip
 
 
@@ -82,8 +84,8 @@ def offers_into(state: DocumentState, target: str, slot: int | None) -> dict[str
     }  # fmt: skip
 
 
-def offers_to_move(state: DocumentState, source: str) -> dict[str, LinkOffer]:
-    """The offer of every layer and dot to feed all that ``source`` feeds.
+def offers_to_move(state: DocumentState, source: Port | str) -> dict[str, LinkOffer]:
+    """The offer of the first output of every layer and dot to feed all that an output feeds.
 
     What is accepted may still be refused by the edit itself, where layers further on clash.
     """
@@ -93,7 +95,7 @@ def offers_to_move(state: DocumentState, source: str) -> dict[str, LinkOffer]:
         node.id: _loop(state, wires[0].target, node.id) if node.id in behind
         else _offer_to_move(state, wires, behind, node.id)
         for node in state.nodes.values()
-        if node.flows and node.id != source
+        if node.flows and node.id != as_port(source).node
     }  # fmt: skip
 
 
@@ -104,20 +106,22 @@ def _offer_to_move(
     flow = flow_of(state)
     for wire in wires:
         node = state.nodes[wire.target]
-        if to in node.inputs:
+        if Port(to) in node.inputs:
             return LinkOffer(reason=f"{state.nodes[to].name!r} already feeds {node.name!r}")
-        sources = (*node.inputs[: wire.slot], to, *node.inputs[wire.slot + 1 :])
+        sources = (*node.inputs[: wire.slot], Port(to), *node.inputs[wire.slot + 1 :])
         given = flow.types(sources)
         passes = len(given) < len(sources)
         # What comes from behind the wires changes with them.
-        passes = passes or any(each in behind for each in sources)
+        passes = passes or any(each.node in behind for each in sources)
         error = None if passes else refusal(node, given)
         if error is not None:
             return LinkOffer(reason=f"{node.name!r}: {error.message}")
     return LinkOffer(0)
 
 
-def linked(state: DocumentState, source: str, target: str, offer: LinkOffer) -> DocumentState:
+def linked(
+    state: DocumentState, source: Port | str, target: str, offer: LinkOffer
+) -> DocumentState:
     """The state with the wire that an offer is about; raises as `connect` does."""
     slot = offer.slot if offer.replacing else None
     return connect(state, source, target, slot, replacing=offer.replacing)

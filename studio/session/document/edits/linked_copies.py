@@ -13,13 +13,12 @@ from hashlib import sha256
 from typing import TypeAlias
 
 from studio.engine.core.errors import GraphError
-from studio.engine.layers.graph import free_name
+from studio.engine.layers.graph import Port, free_name
 from studio.session.document.edits.blocks import checked_block, sized
 from studio.session.document.edits.removal import without
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import with_layers_renamed
 from studio.session.document.levels import all_blocks, blocks_around, copies_of, members
-from studio.session.document.links import Link, node_of, output_of, with_node
 from studio.session.document.naming import names_of, new_id
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -207,7 +206,7 @@ def _signature(state: DocumentState, block: str, with_places: bool = True) -> ob
         common = replace(
             node, id="", parent="", inputs=(), shares="", config=FrozenConfig(config), origin=""
         )
-        wired = [(paths.get(node_of(link)), output_of(link)) for link in links]
+        wired = [(paths.get(link.node), link.output) for link in links]
         if not with_places:
             common = replace(common, x=0.0, y=0.0)
         found.append((path, common, shared, wired))
@@ -219,7 +218,7 @@ def _place_name(path: Path) -> str:
     return f"at-{sha256('/'.join(path).encode()).hexdigest()[:16]}"
 
 
-def _inner_links(node: CanvasNode, block: str) -> tuple[Link, ...]:
+def _inner_links(node: CanvasNode, block: str) -> tuple[Port, ...]:
     """What feeds a thing in a block, without what comes from outside the block."""
     return () if node.port == "in" and node.parent == block else node.inputs
 
@@ -241,7 +240,7 @@ def _followed(state: DocumentState, source: str, target: str) -> DocumentState:
     for path, node in theirs.items():
         mine = own.get(path)
         links = _inner_links(node, source)
-        inputs = tuple(with_node(link, ids.get(node_of(link), node_of(link))) for link in links)
+        inputs = tuple(link._replace(node=ids.get(link.node, link.node)) for link in links)
         if node.port == "in" and node.parent == source:
             inputs = () if mine is None else mine.inputs
         owner = _new_owner(node, mine, ids, shared) if node.is_layer else ""

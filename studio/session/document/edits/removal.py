@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from studio.engine.core.errors import StudioError
+from studio.engine.layers.graph import Port
 from studio.session.document.edits.outputs import following_marks
 from studio.session.document.edits.wires import connect
 from studio.session.document.levels import descendants
@@ -63,17 +64,17 @@ def delete_counted(state: DocumentState, node_ids: Iterable[str], *, heal: bool 
     return Deletion(after, len(chosen), joined, kinds.pop() if len(kinds) == 1 else "thing")
 
 
-def _links_to_heal(state: DocumentState, gone: set[str], heal: bool) -> list[tuple[str, Wire]]:
+def _links_to_heal(state: DocumentState, gone: set[str], heal: bool) -> list[tuple[Port, Wire]]:
     """New source for each wire that ends behind a broken chain."""
     found = []
     for part in _parts(state, gone):
         only_dots = all(state.nodes[i].kind == "dot" for i in part)
-        into = [w for i in part for w in _wires_into(state, i) if w.source not in gone]
+        into = [w for i in part for w in state.wires_into(i) if w.source not in gone]
         out = [w for i in part for w in state.wires_from(i) if w.target not in gone]
         if only_dots and into:
-            found += [(into[0].source, wire) for wire in out]
+            found += [(into[0].port, wire) for wire in out]
         elif heal and len(into) == 1 and len(out) == 1:
-            found.append((into[0].source, out[0]))
+            found.append((into[0].port, out[0]))
     return found
 
 
@@ -81,7 +82,7 @@ def _parts(state: DocumentState, gone: set[str]) -> list[list[str]]:
     """The deleted layers and dots, those linked to each other together."""
     linked: dict[str, set[str]] = {i: set() for i in state.nodes if i in gone}
     for node_id in linked:
-        for source in state.nodes[node_id].inputs:
+        for source in state.nodes[node_id].sources:
             if source in gone:
                 linked[node_id].add(source)
                 linked[source].add(node_id)
@@ -99,11 +100,7 @@ def _parts(state: DocumentState, gone: set[str]) -> list[list[str]]:
     return parts
 
 
-def _wires_into(state: DocumentState, node_id: str) -> list[Wire]:
-    return [Wire(s, node_id, slot) for slot, s in enumerate(state.nodes[node_id].inputs)]
-
-
-def _joined(state: DocumentState, source: str, wire: Wire) -> DocumentState:
+def _joined(state: DocumentState, source: Port, wire: Wire) -> DocumentState:
     """The wire with another source, at the input where it was."""
     made = connect(state, source, wire.target)
     inputs = list(made.nodes[wire.target].inputs)
@@ -119,12 +116,12 @@ def without(state: DocumentState, gone: set[str]) -> DocumentState:
         if node.id in gone:
             continue
         after = node
-        if any(source in gone for source in node.inputs):
-            after = replace(after, inputs=tuple(s for s in node.inputs if s not in gone))
+        if any(source in gone for source in node.sources):
+            after = replace(after, inputs=tuple(p for p in node.inputs if p.node not in gone))
         if node.shares in gone:
             successor = successors.setdefault(node.shares, node.id)
             after = replace(after, shares="" if successor == node.id else successor)
         if after is not node:
             changed.append(after)
-    outputs = tuple(i for i in state.outputs if i not in gone)
+    outputs = tuple(port for port in state.outputs if port.node not in gone)
     return state.with_nodes(changed, gone).replaced(outputs=outputs)

@@ -6,28 +6,29 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from studio.engine.core.errors import GraphError, StudioError
+from studio.engine.layers.graph import Port
 from studio.session.document.errors import CycleError, DuplicateLink, InputTaken, ShapeClash
-from studio.session.document.flow import downstream, flow_of, refusal
+from studio.session.document.flow import absent_output, downstream, flow_of, refusal
 from studio.session.document.layer_types import absent_plugin, arity, is_input, is_known
 from studio.session.document.levels import level_of_input, level_of_output, level_of_wire
 from studio.session.document.naming import new_id
-from studio.session.document.state import CanvasNode, DocumentState, Wire
+from studio.session.document.state import CanvasNode, DocumentState, Wire, as_port
 
 
 def connect(
     state: DocumentState,
-    source: str,
+    source: Port | str,
     target: str,
     slot: int | None = None,
     *,
     replacing: bool = False,
     check_shapes: bool = True,
 ) -> DocumentState:
-    """Draw a wire from the output of ``source`` into an input of ``target``.
+    """Draw a wire from an output into an input of ``target``.
 
     Args:
         state: what to change.
-        source: id of a layer or dot.
+        source: an output of a layer or dot; of an id the first.
         target: id of a layer or dot.
         slot: which input; the best free one by default.
         replacing: a wire that is in ``slot`` gives way.
@@ -38,9 +39,13 @@ def connect(
         DuplicateLink: ``source`` feeds ``target`` already.
         GraphError: one of them stands in a block and the other does not.
         InputTaken: there is no free input.
+        AbsentOutput: the source has no such output.
         ShapeClash: the shape does not fit.
     """
-    inputs = _inputs_with(state, source, target, slot, replacing)
+    port = as_port(source)
+    inputs = _inputs_with(state, port, target, slot, replacing)
+    if check_shapes:
+        _check_output(state, port, target)
     node = replace(state.node(target), inputs=inputs)
     if check_shapes:
         _check_shapes(state, node)
@@ -70,10 +75,10 @@ def cut_wires(state: DocumentState, wires: Iterable[Wire]) -> DocumentState:
     return state.with_nodes(changed) if changed else state
 
 
-def move_outputs(state: DocumentState, source: str, to: str) -> DocumentState:
-    """Let everything ``source`` feeds be fed by ``to`` instead; raises as `connect` does."""
+def move_outputs(state: DocumentState, source: Port | str, to: Port | str) -> DocumentState:
+    """Let everything an output feeds be fed by another instead; raises as `connect` does."""
     wires = state.wires_from(source)
-    if source == to or not wires:
+    if as_port(source) == as_port(to) or not wires:
         return state
     for wire in wires:
         state = connect(state, to, wire.target, wire.slot, replacing=True)
@@ -82,7 +87,7 @@ def move_outputs(state: DocumentState, source: str, to: str) -> DocumentState:
 
 def can_link(
     state: DocumentState,
-    source: str,
+    source: Port | str,
     target: str,
     slot: int | None = None,
     *,
@@ -102,7 +107,7 @@ def wire_exists(state: DocumentState, wire: Wire) -> bool:
     return (
         node is not None
         and 0 <= wire.slot < len(node.inputs)
-        and node.inputs[wire.slot] == wire.source
+        and node.inputs[wire.slot] == wire.port
     )
 
 
@@ -115,9 +120,10 @@ def free_inputs(node: CanvasNode) -> int | None:
 
 
 def _inputs_with(
-    state: DocumentState, source: str, target: str, slot: int | None, replacing: bool
-) -> tuple[str, ...]:
+    state: DocumentState, port: Port, target: str, slot: int | None, replacing: bool
+) -> tuple[Port, ...]:
     """The inputs of ``target`` with the new wire, links checked."""
+    source = port.node
     start, end = state.node(source), state.node(target)
     for node in (start, end):
         if not node.flows:
@@ -139,20 +145,28 @@ def _inputs_with(
     inputs = list(end.inputs)
     taken = slot is not None and slot < len(inputs)
     others = [s for i, s in enumerate(inputs) if not (taken and replacing and i == slot)]
-    if source in others:
+    if port in others:
         raise DuplicateLink(f"{start.name!r} already feeds {end.name!r}", who=end.name)
     if taken and replacing and slot is not None:
-        inputs[slot] = source
+        inputs[slot] = port
         return tuple(inputs)
     room = free_inputs(end)
     if taken or (room is not None and room < 1):
         if not inputs:
             raise InputTaken("it has no inputs", who=end.name)
-        fed = state.nodes[inputs[slot if taken and slot is not None else 0]].name
+        fed = state.nodes[inputs[slot if taken and slot is not None else 0].node].name
         raise InputTaken(
             f"its input is connected to {fed!r}", who=end.name, hint="remove that wire first"
         )
-    return (*inputs, source)
+    return (*inputs, port)
+
+
+def _check_output(state: DocumentState, port: Port, target: str) -> None:
+    """AbsentOutput when it is known how many outputs the source has, and this is none of them."""
+    found = flow_of(state).outcomes.get(port.node)
+    if found is not None and found.types and found.type_at(port.output) is None:
+        who = state.nodes[target].name
+        raise absent_output(port, len(found.types), state.nodes[port.node].name, who)
 
 
 def _check_shapes(state: DocumentState, node: CanvasNode) -> None:
@@ -172,8 +186,8 @@ def add_dot(state: DocumentState, wire: Wire, x: float, y: float) -> DocumentSta
     if not wire_exists(state, wire):
         raise GraphError("the wire no longer exists", who="canvas")
     level = level_of_wire(state, wire)
-    dot = CanvasNode(new_id(state, "dot"), "dot", inputs=(wire.source,), x=x, y=y, parent=level)
+    dot = CanvasNode(new_id(state, "dot"), "dot", inputs=(wire.port,), x=x, y=y, parent=level)
     target = state.nodes[wire.target]
     inputs = list(target.inputs)
-    inputs[wire.slot] = dot.id
+    inputs[wire.slot] = Port(dot.id)
     return state.with_nodes([dot, replace(target, inputs=tuple(inputs))])

@@ -20,7 +20,6 @@ from studio.session.document.levels import (
     ports_in,
     ports_out,
 )
-from studio.session.document.links import link_to, port_of
 from studio.session.document.naming import new_id
 from studio.session.document.state import CanvasNode, DocumentState, PortSide
 
@@ -81,7 +80,7 @@ def _source(state: DocumentState, dot: CanvasNode, graph: LayerGraph) -> Port | 
     """The output of a running layer that a port carries; None while it is open."""
     node = dot
     while node.inputs:
-        port = port_of(node.inputs[0])
+        port = node.inputs[0]
         node = state.nodes[port.node]
         if node.is_layer and not node.bypassed:
             return port if port.node in graph.nodes else None
@@ -145,7 +144,7 @@ def _with_open_ports_fed(
             dots = ports_in(state, block) if is_input else ports_out(state, block)
             dot = next(each for each in dots if each.text == port.name)
             if not dot.inputs:
-                link = link_to(source.node)
+                link = Port(source.node)
                 state = connect_levels(state, link, dot.id, check_shapes=False)
     return state
 
@@ -153,7 +152,7 @@ def _with_open_ports_fed(
 def _behind(state: DocumentState, dot: CanvasNode) -> Port | None:
     """The output of a layer that a port carries."""
     while dot.inputs:
-        port = port_of(dot.inputs[0])
+        port = dot.inputs[0]
         dot = state.nodes[port.node]
         if dot.is_layer:
             return port

@@ -14,11 +14,12 @@ from studio.session.document.cards.geometry import SizeOf, bounds, node_size
 from studio.session.document.edits.copies import Copied, insert_copies, with_contents
 from studio.session.document.edits.linked_copies import with_definition
 from studio.session.document.edits.sharing import owners_among
-from studio.session.document.files.drawing import node_to_json, nodes_from_json
+from studio.session.document.files.drawing import node_to_json, nodes_from_json, version_of
 from studio.session.document.state import CanvasNode, DocumentState
 
 FORMAT = "glassbox-layers"
-VERSION = 1
+VERSION = 2
+"""The newest version; 1 knows no blocks, and wires from first outputs alone."""
 MIME = "application/x-glassbox-layers+json"
 """The private format on the clipboard; its content is the same text."""
 LIMITS = Limits(file_bytes=8 * MIB, json_bytes=8 * MIB, json_depth=16, json_values=200_000)
@@ -33,7 +34,7 @@ def copy_text(state: DocumentState, node_ids: Iterable[str]) -> str:
     owners = owners_among(nodes)
     document: dict[str, Plain] = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": version_of(nodes),
         "nodes": [node_to_json(replace(node, shares=owners.get(node.id, ""))) for node in nodes],
     }
     return project_text(document, first=_FIELDS)

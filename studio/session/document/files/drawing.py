@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import isfinite
 from typing import cast
 
 from studio.engine.core.errors import FormatError, quoted
 from studio.engine.core.options import Plain
+from studio.engine.layers.graph import Port
 from studio.engine.layers.layer import check_name
 from studio.engine.train.project.project import MAX_COORDINATE
 from studio.session.document.edits.comments import MAX_SIDE, MAX_TEXT
@@ -19,10 +20,12 @@ from studio.session.document.state import (
     PREVIEW_MODES,
     CanvasNode,
     PortSide,
+    plain_port,
 )
 
-VERSION = 1
-MAX_INPUTS = 1000
+VERSION = 2
+"""The newest version; 1 knows no blocks, and wires from first outputs alone."""
+MAX_INPUTS = MAX_OUTPUTS = 1000
 _FIELDS = frozenset(
     {
         "id", "kind", "type", "config", "inputs", "x", "y", "bypassed", "collapsed", "preview",
@@ -40,7 +43,7 @@ def node_to_json(node: CanvasNode) -> dict[str, Plain]:
     else:
         made["kind"] = node.kind
     if node.flows:
-        made["inputs"] = list(node.inputs)
+        made["inputs"] = [plain_port(port) for port in node.inputs]
     if node.bypassed:
         made["bypassed"] = True
     if node.collapsed:
@@ -87,12 +90,20 @@ def nodes_from_json(data: object) -> tuple[CanvasNode, ...]:
     return nodes
 
 
-def ids_from_json(data: object, what: str) -> tuple[str, ...]:
-    """A list of ids."""
+def ports_from_json(data: object, what: str) -> tuple[Port, ...]:
+    """A list of outputs: the id of a node for its first, ``[id, output]`` for another."""
     found = _list(data, what)
-    if len(found) > MAX_INPUTS or not all(isinstance(each, str) for each in found):
-        raise FormatError(f"expected at most {MAX_INPUTS} ids", who=what)
-    return tuple(cast("str", each) for each in found)
+    if len(found) > MAX_INPUTS:
+        raise FormatError(f"expected at most {MAX_INPUTS} links, got {len(found)}", who=what)
+    return tuple(_port(each, what) for each in found)
+
+
+def version_of(nodes: Iterable[CanvasNode], outputs: Iterable[Port] = ()) -> int:
+    """The lowest version of a file that can say these things."""
+    things = tuple(nodes)
+    ports = (*outputs, *(port for node in things for port in node.inputs))
+    in_blocks = any(_of_blocks(node) or node.is_block for node in things)
+    return 2 if in_blocks or any(port.output for port in ports) else 1
 
 
 def tidy(number: float) -> float:
@@ -100,12 +111,12 @@ def tidy(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def drawing_to_json(nodes: Iterable[CanvasNode], outputs: Sequence[str]) -> dict[str, Plain]:
+def drawing_to_json(nodes: Collection[CanvasNode], outputs: Sequence[Port]) -> dict[str, Plain]:
     """The whole drawing."""
     return {
-        "version": VERSION,
+        "version": version_of(nodes, outputs),
         "nodes": [node_to_json(node) for node in nodes],
-        "outputs": list(outputs),
+        "outputs": [plain_port(port) for port in outputs],
     }
 
 
@@ -131,7 +142,7 @@ def _node(entry: object) -> CanvasNode:
         kind,
         cast("str", type_name) if kind == "layer" else "",
         _config(kind, cast("str", type_name), fields.get("config", {}), node_id),
-        ids_from_json(fields.get("inputs", ()), node_id),
+        ports_from_json(fields.get("inputs", ()), node_id),
         _number(fields.get("x", 0.0), node_id, -MAX_COORDINATE, MAX_COORDINATE),
         _number(fields.get("y", 0.0), node_id, -MAX_COORDINATE, MAX_COORDINATE),
         _flag(fields.get("bypassed", False), node_id),
@@ -145,6 +156,21 @@ def _node(entry: object) -> CanvasNode:
         *cast("tuple[str, PortSide, str, str]", tuple(of_blocks)),
         _flag(fields.get("model", False), node_id),
     )
+
+
+def _port(value: object, who: str) -> Port:
+    if isinstance(value, str):
+        return Port(value)
+    fields = _list(value, who)
+    node, output = fields if len(fields) == 2 else ("", 0)
+    if (
+        isinstance(node, str)
+        and isinstance(output, int)
+        and not isinstance(output, bool)
+        and output in range(1, MAX_OUTPUTS)
+    ):
+        return Port(node, int(output))
+    raise FormatError(f"expected a node or [node, output], got {quoted(value)}", who=who)
 
 
 def _config(kind: object, type_name: str, value: object, who: str) -> FrozenConfig:

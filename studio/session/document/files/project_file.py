@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from studio.engine.core.errors import FormatError, StudioError, quoted
+from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.layers.layer import Layer
@@ -19,8 +19,8 @@ from studio.session.document.files.blocks_section import blocks_of, with_blocks
 from studio.session.document.files.drawing import (
     VERSION,
     drawing_to_json,
-    ids_from_json,
     nodes_from_json,
+    ports_from_json,
     tidy,
 )
 from studio.session.document.frozen_config import FrozenConfig
@@ -69,7 +69,7 @@ def project_of_state(state: DocumentState) -> Project:
     known = with_blocks(_plain_state(project), project.blocks)
     if (dict(known.nodes), known.outputs) != (dict(state.nodes), state.outputs):
         project.layout = {i: project.layout[i] for i in project.graph.nodes}
-        project.canvas = drawing_to_json(state.nodes.values(), state.outputs)
+        project.canvas = drawing_to_json(tuple(state.nodes.values()), state.outputs)
     return project
 
 
@@ -86,7 +86,7 @@ def _plain_state(project: Project) -> DocumentState:
     state = state.with_nodes(_canvas_nodes(project.graph, project))
     missing = [i for i in state.nodes if i not in project.layout]
     state = place_missing(state, missing) if missing else state
-    marked = tuple(port.node for port in project.graph.outputs)
+    marked = project.graph.outputs
     return state if marked == resolve(state).outputs else state.replaced(outputs=marked)
 
 
@@ -101,10 +101,10 @@ def _laid_out(state: DocumentState) -> DocumentState:
 def _drawn_state(project: Project, plain: DocumentState) -> DocumentState:
     """The document as drawn; a StudioError when the drawing shows another network."""
     canvas: Mapping[str, object] = project.canvas or {}
-    if canvas.get("version") != VERSION:
+    if canvas.get("version") not in range(1, VERSION + 1):
         raise FormatError("it has another version", who="canvas")
     nodes = nodes_from_json(canvas.get("nodes"))
-    outputs = ids_from_json(canvas.get("outputs", ()), "outputs")
+    outputs = ports_from_json(canvas.get("outputs", ()), "outputs")
     state = plain.with_nodes(nodes, plain.nodes).replaced(outputs=outputs)
     _check(state)
     if graph_to_json(layer_graph(state)) != graph_to_json(project.graph):
@@ -121,13 +121,6 @@ def _check(state: DocumentState) -> None:
 def _canvas_nodes(graph: LayerGraph, project: Project) -> list[CanvasNode]:
     owners: dict[Layer, str] = {}
     made = []
-    ports = [port for node in graph.nodes.values() for port in node.inputs]
-    for port in (*ports, *graph.outputs):
-        if port.output:
-            raise FormatError(
-                f"a link leaves output {port.output} of {quoted(port.node)}, and the canvas only "
-                "knows first outputs", who=graph.name, hint="open the project from Python",
-            )  # fmt: skip
     for node in graph.nodes.values():
         owner = owners.setdefault(node.layer, node.id)
         x, y = project.layout.get(node.id, (0.0, 0.0))
@@ -137,7 +130,7 @@ def _canvas_nodes(graph: LayerGraph, project: Project) -> list[CanvasNode]:
                 "layer",
                 type(node.layer).__name__,
                 FrozenConfig(node.layer.config()),
-                tuple(port.node for port in node.inputs),
+                node.inputs,
                 float(x),
                 float(y),
                 shares="" if owner == node.id else owner,

@@ -38,10 +38,10 @@ def first_layer(state: DocumentState) -> str:
 
 def _sources(state: DocumentState, node_id: str) -> list[str]:
     found = []
-    for source in state.nodes[node_id].inputs:
+    for source in state.nodes[node_id].sources:
         at = source
-        while state.nodes[at].kind == "dot" and state.nodes[at].inputs:
-            at = state.nodes[at].inputs[0]
+        while state.nodes[at].kind == "dot" and state.nodes[at].sources:
+            at = state.nodes[at].sources[0]
         found.append(at)
     return found
 

@@ -139,7 +139,7 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
         parts.append(f"use {uses.index(node_id) + 1} of {len(uses)} of this layer")
     parts += [f"{key.replace('_', ' ')} {_said(value)}" for key, value in node.config.items()
               if key not in ("name", "trainable")]  # fmt: skip
-    sources = [state.nodes[s].name for s in node.inputs if s in state.nodes]
+    sources = [state.nodes[s].name for s in node.sources if s in state.nodes]
     parts.append(f"input from {' and '.join(sources)}" if sources else "no input")
     if status.shape is not None:
         parts.append(f"output {' by '.join(map(str, status.shape)) or 'scalar'}")
@@ -202,8 +202,8 @@ def _row(state: DocumentState, report: Report, node_id: str) -> OutlineRow:
         status.parameters,
         status.state,
         status.message,
-        tuple(state.nodes[s].name for s in node.inputs if s in state.nodes),
-        node_id in report.outputs,
+        tuple(state.nodes[s].name for s in node.sources if s in state.nodes),
+        bool(report.outputs_of(node_id)),
         len(state.uses_of(node_id)),
         parameters_text(state, report, node),
     )

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from studio.engine.core.options import Plain
 from studio.engine.core.tensor import Shape, TensorType
+from studio.engine.layers.graph import Port
 from studio.engine.layers.layer import Layer
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.insertion import add_on_wire
@@ -72,7 +73,7 @@ class Broken:
     def output(self) -> str:
         """Name of the network's output at the layer of the problem; empty where it is none."""
         found = zip(resolve(self.state).outputs, output_names(self.state), strict=True)
-        return next((name for node_id, name in found if node_id == self.problem.node), "")
+        return next((name for port, name in found if port.node == self.problem.node), "")
 
     @property
     def target(self) -> TargetFacts | None:
@@ -92,8 +93,7 @@ class Broken:
     @property
     def wires(self) -> tuple[Wire, ...]:
         """The wires into the layer of the problem."""
-        node = self.node
-        return tuple(Wire(source, node.id, slot) for slot, source in enumerate(node.inputs))
+        return self.state.wires_into(self.node.id)
 
     def shapes(self) -> tuple[Shape, ...]:
         """What comes into the layer of the problem."""
@@ -112,7 +112,7 @@ class Broken:
                 found.append(at)
             if len(at.inputs) != 1:
                 break
-            at = self.state.nodes.get(at.inputs[0])
+            at = self.state.nodes.get(at.sources[0])
         return found
 
 
@@ -166,7 +166,7 @@ def append(node: CanvasNode, layers: Sequence[NewLayer], *, rank: int = INSERT) 
 def appended(state: DocumentState, node_id: str, layers: Sequence[NewLayer]) -> DocumentState:
     """Layers behind another, taking over its mark as output and what is given for it by name."""
     made = add_chain(state, layers, after=node_id)
-    outputs = tuple(made.ids[-1] if i == node_id else i for i in state.outputs)
+    outputs = tuple(Port(made.ids[-1]) if p == Port(node_id) else p for p in state.outputs)
     return following_names(state, made.state.replaced(outputs=outputs))
 
 

@@ -34,7 +34,7 @@ from studio.session.document.repairs.candidate import (
     shape_list,
 )
 from studio.session.document.resolve import output_names, resolve
-from studio.session.document.state import CanvasNode, DocumentState, Wire
+from studio.session.document.state import CanvasNode, DocumentState
 
 
 def input_shape_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -85,7 +85,7 @@ def rank_repairs(broken: Broken) -> Iterator[Candidate]:
     flat, pool = NewLayer("Flatten", {}), NewLayer("GlobalAveragePooling2D", {})
     node = broken.node
     for head in _heads(broken):
-        wire, here = Wire(head.inputs[0], head.id, 0), head.id == node.id
+        wire, here = broken.state.wires_into(head.id)[0], head.id == node.id
         where = "" if here else f" after {broken.state.nodes[wire.source].name}"
         yield insert(wire, [flat], where=where, about=head.id)
         yield insert(wire, [pool], where=where, about=head.id)
@@ -228,7 +228,7 @@ def no_target_array_repairs(broken: Broken) -> Iterator[Candidate]:
     if len(names) > 1:
         yield Candidate(
             f"Stop {broken.node.name} being an output",
-            partial(mark_output, node_id=broken.node.id, marked=False),
+            partial(mark_output, source=broken.node.id, marked=False),
             "unmark",
             REMOVE,
         )
@@ -298,8 +298,7 @@ def train_again_repairs(broken: Broken) -> Iterator[Candidate]:
     if not frozen:
         width = _width(broken)
         node = broken.node
-        for slot, source in enumerate(node.inputs):
-            wire = Wire(source, node.id, slot)
+        for wire in broken.wires:
             yield insert(wire, [NewLayer("Dense", {"units": width})])
         yield append(node, [NewLayer("Dense", {"units": width})])
 

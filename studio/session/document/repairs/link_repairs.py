@@ -8,13 +8,14 @@ from functools import partial
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.engine.layers.dense import Dense
+from studio.engine.layers.graph import Port
 from studio.engine.layers.inputs import Input
 from studio.session.document.cards.geometry import box_of
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.layers import add_layer, mark_output
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sharing import give_own_layer
-from studio.session.document.edits.wires import connect, move_outputs
+from studio.session.document.edits.wires import connect, disconnect, move_outputs
 from studio.session.document.flow import downstream
 from studio.session.document.layer_types import is_input
 from studio.session.document.naming import new_name
@@ -33,7 +34,7 @@ from studio.session.document.repairs.candidate import (
     remove,
     shape_list,
 )
-from studio.session.document.resolve import resolve
+from studio.session.document.resolve import output_names, resolve
 from studio.session.document.state import DocumentState
 
 MOST_SOURCES = 6
@@ -46,6 +47,42 @@ def missing_repairs(broken: Broken) -> Iterator[Candidate]:
         yield from _projected(broken, source)
     if broken.node.inputs or broken.state.wires_from(broken.node.id):
         yield remove(broken.node, GIVE_UP)
+
+
+def absent_output_repairs(broken: Broken) -> Iterator[Candidate]:
+    """A wire leaves an output that its layer does not have: any that it has may be meant."""
+    slot = broken.problem.port or 0
+    port, target = broken.node.inputs[slot], broken.node
+    source = broken.state.nodes[port.node]
+    found = broken.flow.outcomes.get(source.id)
+    for output in range(0 if found is None else len(found.types)):
+        yield Candidate(
+            f"Connect output {output} of {source.name} to {target.name}",
+            partial(
+                connect, source=Port(source.id, output), target=target.id, slot=slot, replacing=True
+            ),
+            "connect",
+            WIRE,
+            choice=str(output),
+        )
+    yield Candidate(
+        f"Delete the wire from {source.name} to {target.name}",
+        partial(disconnect, target=target.id, slot=slot),
+        "delete",
+        REMOVE,
+    )
+
+
+def absent_mark_repairs(broken: Broken) -> Iterator[Candidate]:
+    """An output of the network is none that its layer has."""
+    state, flow = broken.state, broken.flow
+    for port in state.outputs:
+        if port.node == broken.node.id and flow.type_at(port) is None:
+            yield Candidate(
+                f"Do not mark output {port.output} of {broken.node.name}",
+                partial(mark_output, source=port, marked=False),
+                "unmark",
+            )
 
 
 def unfed_repairs(broken: Broken) -> Iterator[Candidate]:
@@ -105,7 +142,7 @@ def several_ends_repairs(broken: Broken) -> Iterator[Candidate]:
     for node_id in reversed(ends):
         yield Candidate(
             f"Mark {state.nodes[node_id].name} as output",
-            partial(mark_output, node_id=node_id, marked=True),
+            partial(mark_output, source=node_id, marked=True),
             "mark",
             OPTION,
             node_id,
@@ -151,14 +188,15 @@ def several_inputs_repairs(broken: Broken) -> Iterator[Candidate]:
 
 def several_outputs_repairs(broken: Broken) -> Iterator[Candidate]:
     """A data set has one target only."""
-    for node_id in resolve(broken.state).outputs:
+    ports = resolve(broken.state).outputs
+    for port, name in zip(ports, output_names(broken.state), strict=True):
         yield Candidate(
-            f"Mark only {broken.state.nodes[node_id].name} as output",
-            partial(_only_output, node_id=node_id),
+            f"Mark only {name} as output",
+            partial(_only_output, port=port),
             "mark",
             OPTION,
-            node_id,
-            choice=node_id,
+            port.node,
+            choice=name,
         )
 
 
@@ -314,14 +352,14 @@ def _counted(names: list[str], most: int = 4) -> str:
     return named(names) if len(names) <= most else f"{len(names)} layers, {names[0]} first"
 
 
-def _only_output(state: DocumentState, node_id: str) -> DocumentState:
-    return state.replaced(outputs=(node_id,))
+def _only_output(state: DocumentState, port: Port) -> DocumentState:
+    return state.replaced(outputs=(port,))
 
 
 def _only_for(state: DocumentState, end: str) -> list[str]:
     """A layer that nothing follows, and what leads to nothing else."""
     gone = [end]
-    waiting = list(state.nodes[end].inputs)
+    waiting = list(state.nodes[end].sources)
     while waiting:
         at = waiting.pop()
         node = state.nodes[at]
@@ -329,5 +367,5 @@ def _only_for(state: DocumentState, end: str) -> list[str]:
             continue
         if all(wire.target in gone for wire in state.wires_from(at)):
             gone.append(at)
-            waiting += node.inputs
+            waiting += node.sources
     return [i for i in state.nodes if i in gone]

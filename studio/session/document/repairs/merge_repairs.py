@@ -134,7 +134,7 @@ def _steps(broken: Broken, node_id: str, own: Shape, wanted: Shape) -> Iterator[
 def _fewer_wires(broken: Broken, port: int) -> Iterator[Candidate]:
     node = broken.node
     for slot in dict.fromkeys((port, 0)):
-        name = broken.state.nodes[node.inputs[slot]].name
+        name = broken.state.nodes[node.sources[slot]].name
         if len(node.inputs) > 2:
             yield Candidate(
                 f"Disconnect {name} from {node.name}",

@@ -42,6 +42,7 @@ MOST_NEW_PARAMETERS = 4_000_000
 
 GENERATORS: Mapping[str, Generator] = {
     "link.missing": link_repairs.missing_repairs,
+    "link.output": link_repairs.absent_output_repairs,
     "link.unfed": link_repairs.unfed_repairs,
     "layer.shared_sizes": link_repairs.shared_repairs,
     "network.no_input": link_repairs.no_input_repairs,
@@ -63,6 +64,7 @@ GENERATORS: Mapping[str, Generator] = {
     "data.unknown_input": data_repairs.unknown_input_repairs,
     "data.unknown_output": data_repairs.unknown_output_repairs,
     "data.augment": data_repairs.augment_repairs,
+    "output.absent": link_repairs.absent_mark_repairs,
     "output.classes": data_repairs.width_repairs,
     "output.more_than_classes": data_repairs.width_repairs,
     "output.rank": data_repairs.rank_repairs,

@@ -66,7 +66,7 @@ def window_repairs(broken: Broken) -> Iterator[Candidate]:
             yield set_option(node, {name: [min(window[i], shape[i]) for i in range(2)]})
     if values.get("dilation_rate") not in (None, (1, 1)):
         yield set_option(node, {"dilation_rate": [1, 1]})
-    for upper in broken.path_up(node.inputs[0])[: 2 * MOST_UPSTREAM]:
+    for upper in broken.path_up(node.sources[0])[: 2 * MOST_UPSTREAM]:
         yield from keep_larger(upper)
     yield remove(node, GIVE_UP)
 
@@ -164,7 +164,7 @@ def _pictures(broken: Broken, elements: int) -> Iterator[Shape]:
         seen.add(broken.facts.sample_shape)
         if len(broken.facts.sample_shape) == PICTURE_RANK:
             yield broken.facts.sample_shape
-    for node in broken.path_up(broken.node.inputs[0]):
+    for node in broken.path_up(broken.node.sources[0]):
         shape = broken.flow.shape(node.id)
         if shape is not None and len(shape) == PICTURE_RANK and prod(shape) == elements:
             if shape not in seen:
@@ -205,12 +205,12 @@ def _bypassed_before(broken: Broken) -> list[str]:
     """Bypassed layers between the layer of the problem and those that work, nearest first."""
     nodes = broken.state.nodes
     found: dict[str, None] = {}
-    waiting = list(broken.node.inputs)
+    waiting = list(broken.node.sources)
     while waiting:
         node = nodes.get(waiting.pop(0))
         if node is None or not (node.kind == "dot" or node.bypassed):
             continue
         if node.bypassed:
             found[node.id] = None
-        waiting += node.inputs[:1]
+        waiting += node.sources[:1]
     return list(found)

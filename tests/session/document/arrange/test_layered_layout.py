@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from studio.engine.layers.graph import Port
 from studio.samples import sample_names, sample_root
 from studio.session.document.arrange.crossings import count_crossings, reduce_crossings
 from studio.session.document.arrange.layered import ACROSS, layout
@@ -30,7 +31,7 @@ def random_graph(seed: int, count: int) -> DocumentState:
     for number in range(1, count):
         name, back = f"n{number}", [node.id for node in nodes[-5:]]
         inputs = tuple(dict.fromkeys(source.choices(back, k=source.choice([1, 1, 1, 2, 3]))))
-        inputs = () if source.random() < 0.05 else inputs
+        inputs = () if source.random() < 0.05 else tuple(Port(each) for each in inputs)
         kind = "Add" if len(inputs) != 1 else "ReLU"
         where = source.uniform(0, 3000), source.uniform(0, 2000)
         nodes.append(CanvasNode(name, "layer", kind, FrozenConfig({"name": name}), inputs, *where))

@@ -401,7 +401,7 @@ def test_a_layer_that_leads_nowhere_is_kept_too(
 ) -> None:
     document = Document.open(project)
     node = next(n for n in document.state.nodes.values() if n.name == "mine")
-    target = next(n for n in document.state.nodes.values() if mine(document) in n.inputs)
+    target = next(n for n in document.state.nodes.values() if mine(document) in n.sources)
     document.apply("Cut", document.state.with_nodes([replace(target, inputs=node.inputs)]))
     copy = tmp_path / "cut.glassbox"
     document.save(copy)

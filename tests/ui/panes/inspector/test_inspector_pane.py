@@ -391,7 +391,7 @@ def test_the_uses_of_a_shared_layer_are_listed_and_one_gets_its_own_weights(
     dense = one(studio, pane, qtbot, "Dense")
     sharing = pane.node_view.sharing
     assert not sharing.isVisible()
-    source = studio.document.state.nodes[dense].inputs[0]
+    source = studio.document.state.nodes[dense].sources[0]
     state = place_again(studio.document.state, dense, "again", after=source)
     studio.document.apply("Place again", state)
     qtbot.waitUntil(sharing.isVisible)

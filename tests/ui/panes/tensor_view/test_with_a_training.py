@@ -284,7 +284,7 @@ def deleted_and_added(studio: Studio, layer: str) -> str:
     node = studio.document.state.nodes[layer]
     (follower,) = studio.document.state.wires_from(layer)
     studio.document.apply("Delete", delete(studio.document.state, [layer]))
-    wire = Wire(node.inputs[0], follower.target, follower.slot)
+    wire = Wire(node.sources[0], follower.target, follower.slot)
     state = add_on_wire(studio.document.state, "Dense", wire, config=node.config.plain())
     (made,) = set(state.nodes) - set(studio.document.state.nodes)
     studio.document.apply("Add", rename(state, made, node.name))
