@@ -15,7 +15,9 @@ from studio.instruction_view.path_bar.bar import LEVELS, PathBar
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.document.document import Document
+from studio.session.document.edits.blocks import group
 from studio.session.document.edits.layers import add_layer, rename, set_option
+from studio.session.document.levels import all_blocks
 from studio.session.studio import Studio
 from tests.ui.fixtures import shown
 
@@ -210,3 +212,19 @@ def test_a_path_gives_way_and_keeps_its_whole_text_in_the_tip(
     qtbot.waitUntil(lambda: part.text() == whole[1], timeout=60_000)
     assert tuple(bar.part(kind).text() for kind, _, _ in LEVELS) == whole[:4]
     assert part.toolTip() == "Select the instruction"
+
+
+def test_a_layer_is_named_with_the_blocks_around_it(
+    studio: Studio, document: Document, bar: PathBar
+) -> None:
+    state = group(document.state, ["conv1", "conv2", "pool"], "features")
+    state = group(state, ["conv1"], "first")
+    document.apply("Group", state)
+    studio.bus.select([entities.node("conv1")], source="canvas")
+    assert bar.texts[0] == "features \u203a first \u203a conv1"
+    assert bar.part("node").accessibleName() == "layer: features \u203a first \u203a conv1"
+    studio.bus.select([entities.node("flatten")], source="canvas")
+    assert bar.texts[0] == "flatten"
+    block = next(all_blocks(document.state))
+    studio.bus.select([entities.node(block.id)], source="canvas")
+    assert bar.texts == ("features", "no instruction", "no tensor", "no kernel")

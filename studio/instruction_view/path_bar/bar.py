@@ -15,6 +15,7 @@ from studio.instruction_view.path_bar.actions import ACTIONS
 from studio.session.core import entities
 from studio.session.core.entities import Entity, Kind
 from studio.session.core.quantities import ms_text
+from studio.session.document.levels import blocks_around
 from studio.session.listing.kernels import size_text
 from studio.widgets import binding, icons, theme
 from studio.widgets.labels.elided_label import ElidedLabel
@@ -50,6 +51,7 @@ class PathBar(QWidget):
         super().__init__(parent)
         self.setObjectName("path_bar")
         self.setAccessibleName("Path of the selection")
+        self._studio = studio
         self._bus = studio.bus
         self._compilation = studio.compilation
         self._profiling = studio.profiling
@@ -154,10 +156,9 @@ class PathBar(QWidget):
         self._last.setVisible(bool(time))
 
     def _text(self, entity: Entity) -> str:
-        shown = self._compilation.shown
         provenance = self._compilation.provenance
         if entity.kind == "node":
-            return entity.key if shown is None else shown.rows.name_of(entity.key)
+            return self._layer_text(entity.key)
         if entity.kind == "instruction":
             row = provenance.index_of(entity.key)
             if row is None:
@@ -170,6 +171,16 @@ class PathBar(QWidget):
             alias = self._annotations.found.alias_of(entity.key)
             return f"{alias or ref} {shape_text(tensor.shape)}"
         return self._kernel_text(entity)
+
+    def _layer_text(self, node_id: str) -> str:
+        """A layer or block behind the blocks it stands in, the outermost first."""
+        state, shown = self._studio.document.state, self._compilation.shown
+        name = node_id if shown is None else shown.rows.name_of(node_id)
+        node = state.nodes.get(node_id)
+        if node is not None and node.is_block:
+            name = node.name
+        around = [state.nodes[i].name for i in reversed(blocks_around(state, node_id))]
+        return " \u203a ".join((*around, name))
 
     def _kernel_text(self, entity: Entity) -> str:
         shown = self._compilation.shown
