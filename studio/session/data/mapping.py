@@ -21,12 +21,14 @@ from studio.session.document.layer_types import is_input
 from studio.session.document.resolve import resolve
 from studio.session.document.state import DocumentState
 
-Side: TypeAlias = Literal["inputs", "targets"]
+Side: TypeAlias = Literal["inputs", "targets", "weights"]
+"""What a part is for; ``weights`` are the sample weights of an output."""
 
 _MASKS = ("mask", "masks", "label", "labels", "annotation", "annotations", "segmentation",
           "segmentations", "target", "targets")  # fmt: skip
 
 SIDES: tuple[Side, ...] = ("inputs", "targets")
+"""What an input or output needs data for."""
 
 
 @dataclass(frozen=True)
@@ -97,16 +99,18 @@ def is_by_name(reference: Mapping[str, object]) -> bool:
 def mapped(reference: Mapping[str, object], side: Side) -> dict[str, tuple[str, ...]]:
     """The parts each input or output takes; empty for a source without such a mapping."""
     given, key = reference.get(side), BY_NAME.get(str(reference.get("source")), "")
+    if side == "weights" and isinstance(given, str):
+        given = dict.fromkeys(mapped(reference, "targets"), given)
     if not key or not isinstance(given, Mapping):
         return {}
     return {str(name): _keys(str(name), entry, key) for name, entry in given.items()}
 
 
 def uses_of(reference: Mapping[str, object], part: str) -> tuple[tuple[Side, str], ...]:
-    """The inputs and outputs that a part of the source goes to."""
+    """What a part of the source goes to."""
     return tuple(
         (side, name)
-        for side in SIDES
+        for side in (*SIDES, "weights")
         for name, keys in mapped(reference, side).items()
         if part in keys
     )
@@ -120,19 +124,35 @@ def with_use(
     An array or folder takes the place of the one before; a column is added to those before. An
     input or output that nothing is left for has no entry.
     """
+    if side == "weights":
+        return _with_weights(reference, part.key, name, used=used)
     key, table = BY_NAME[str(reference["source"])], _table(reference, side)
     entry = _fields(name, table.get(name), key)
     before = _keys(name, table.get(name), key)
     kept = [each for each in before if each != part.key] if key == "columns" else []
     chosen = [*kept, part.key] if used else [each for each in before if each != part.key]
-    if not chosen:
-        table.pop(name, None)
-    else:
+    made = {**reference, side: table}
+    if chosen:
         if not before and side == "inputs" and part.normalization != "none":
             entry["normalization"] = part.normalization
         entry[key] = list(chosen) if key == "columns" else chosen[0]
         table[name] = _short(entry, key)
-    return {**reference, side: table}
+        return made
+    table.pop(name, None)
+    # Weights without targets would be refused.
+    return made if side == "inputs" else _with_weights(made, "", name, used=False)
+
+
+def _with_weights(
+    reference: Mapping[str, Plain], part: str, name: str, *, used: bool
+) -> dict[str, Plain]:
+    """The reference with the sample weights of an output, or without."""
+    before = {output: keys[0] for output, keys in mapped(reference, "weights").items()}
+    table: dict[str, Plain] = {o: key for o, key in before.items() if o != name}
+    if used:
+        table[name] = part
+    made = {key: value for key, value in reference.items() if key != "weights"}
+    return {**made, "weights": table} if table else made
 
 
 def without_use(reference: Mapping[str, Plain], part: str) -> dict[str, Plain]:

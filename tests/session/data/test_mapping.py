@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from studio.engine.core.errors import StudioError
-from studio.session.data.mapping import ends_of, mapped, mapped_by_name, missing_ends
+from studio.session.data.mapping import ends_of, mapped, mapped_by_name, missing_ends, uses_of
 from studio.session.data.peeking import array_parts
 from studio.session.data.samples import SampleBrowser
 from studio.session.document.edits.layers import rename, set_option
@@ -388,3 +388,27 @@ def test_damaged_masks_are_all_listed(desk: DataDesk, tmp_path: Path) -> None:
     assert [each.file for each in desk.data.problems.rows] == [
         "masks/3.png", "masks/7.png"
     ]  # fmt: skip
+
+
+def test_an_array_is_the_sample_weights_of_an_output(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path, other=np.linspace(0, 2, ROWS))
+    other = desk.data.parts[4]
+    desk.data.mapping.use(other, "weights", "kind")
+    desk.settle()
+    assert desk.data.data["weights"] == {"kind": "other"}
+    assert desk.data.dataset is not None
+    (found,) = desk.data.dataset.weights
+    np.testing.assert_allclose(found.values, np.linspace(0, 2, ROWS), rtol=1e-6)
+    assert not problems(desk)
+    desk.data.attach({**desk.data.data, "weights": "other"})
+    assert uses_of(desk.data.data, "other") == (("weights", "kind"), ("weights", "size"))
+    desk.data.mapping.use(other, "weights", "size", used=False)
+    assert desk.data.data["weights"] == {"kind": "other"}
+    # Without its targets an output has no weights.
+    desk.data.mapping.leave_out(desk.data.parts[2])
+    assert "weights" not in desk.data.data
+    desk.document.undo()
+    desk.data.mapping.leave_out(other)
+    assert "weights" not in desk.data.data
+    desk.settle()
+    assert desk.data.status == "ready"

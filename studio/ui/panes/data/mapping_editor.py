@@ -13,6 +13,7 @@ from studio.session.data.mapping import (
     Ends,
     Side,
     SourcePart,
+    mapped,
     missing_ends,
     stray_names,
     uses_of,
@@ -110,7 +111,7 @@ class MappingEditor(QWidget):
         about.setProperty("role", "soft")
         about.setFont(theme.font("small"))
         uses = uses_of(self._data.data, part.key)
-        text = ", ".join(name for _, name in uses) or _UNUSED
+        text = ", ".join(_use_text(side, name) for side, name in uses) or _UNUSED
         button = ElidedButton(text, f"Inputs and outputs that get {part.key}.", self)
         button.setObjectName(f"goes_to_{part.key}")
         button.setAccessibleName(f"{part.key} goes to {text}")
@@ -125,8 +126,13 @@ class MappingEditor(QWidget):
         menu = QMenu(parent)
         menu.setObjectName(f"menu_{part.key}")
         known = [(end.side, end.name, end.title) for end in ends]
+        if self._data.data.get("source") == "arrays":
+            known += [
+                ("weights", name, _use_text("weights", name))
+                for name in mapped(self._data.data, "targets")
+            ]
         known += [
-            (side, name, f"{name} (not in the network)")
+            (side, name, f"{_use_text(side, name)} (not in the network)")
             for side, name in uses
             if (side, name) not in {(each[0], each[1]) for each in known}
         ]
@@ -157,6 +163,10 @@ class MappingEditor(QWidget):
     def _say(self, texts: list[str]) -> None:
         self._missing.setText("\n".join(texts))
         self._missing.setVisible(bool(texts))
+
+
+def _use_text(side: Side, name: str) -> str:
+    return f"weights of {name}" if side == "weights" else name
 
 
 def _checkable(menu: QMenu, text: str, *, is_on: bool) -> QAction:

@@ -35,8 +35,8 @@ _ROW = QSize(188, 62)
 _KEPT = 2000
 _FEATURES = 4
 _NUMBERS = 6
-_SAID = 12
 """Numbers of an input that a card shows where there are several inputs."""
+_SAID = 12
 
 
 class SamplesView(RecordList):

@@ -176,3 +176,32 @@ def test_samples_of_each_input_are_shown(
     qtbot.waitUntil(pane.samples.grid.isVisible, timeout=WAIT)
     assert not pane.samples.table.isVisible()
     assert pane.samples.grid.shown[0].values.shape == (4, 4, 1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"inputs": 5},
+        {"inputs": {"left": 5, "right": None}},
+        {"inputs": {"left": ["a", 7]}},
+        {"inputs": {"left": {"array": 5, "normalization": "sideways"}}},
+        {"targets": {"kind": {"task": 5, "class_names": 7}}},
+        {"targets": {"kind": {"array": "kind", "task": "none", "class_names": [1, None]}}},
+        {"targets": []},
+        {"weights": 5},
+        {"weights": {"kind": 5}},
+    ],
+)
+def test_a_mapping_of_another_form_is_refused_and_can_be_mended(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    path = tmp_path / "scenes.npz"
+    np.savez(path, **arrays())
+    good = {"inputs": {"left": "left", "right": "RIGHT"}, "targets": {"kind": "kind"}}
+    studio.data.attach({"source": "arrays", "path": str(path), **good, **changes})  # type: ignore[dict-item]
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(lambda: not pane.is_refreshing, timeout=WAIT)
+    assert one(pane, QWidget, "data_refusal").isVisible()
+    qtbot.mouseClick(one(pane, QPushButton, "map_by_name"), LEFT)
+    qtbot.waitUntil(lambda: missing(pane) == "", timeout=WAIT)
+    settled(studio, qtbot, "failed" if "weights" in changes else "ready")
