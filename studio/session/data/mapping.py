@@ -196,7 +196,19 @@ def mapped_by_name(
         if found is not None:
             del left[found.key]
             made = with_use(made, found, end.side, end.name, used=True)
-    return made
+    return _with_known_weights(made, {part.key for part in parts})
+
+
+def _with_known_weights(reference: dict[str, Plain], parts: set[str]) -> dict[str, Plain]:
+    """The reference without sample weights of arrays or outputs that it does not have."""
+    targets = mapped(reference, "targets")
+    table: dict[str, Plain] = {
+        output: keys[0]
+        for output, keys in mapped(reference, "weights").items()
+        if keys[0] in parts and output in targets
+    }
+    made = {key: value for key, value in reference.items() if key != "weights"}
+    return {**made, "weights": table} if table else made
 
 
 def _columns_by_name(
