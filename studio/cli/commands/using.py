@@ -87,8 +87,9 @@ def predict(
     folder = run_of(opened, run)
     with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
         origin = origin_of(trained, opened, run)
-        arrays, rows = trained.read_files(inputs)
         task = trained.task
+        _check_output(output, task)
+        arrays, rows = trained.read_files(inputs)
         answers = _answers(task, trained.predict_all(arrays))
     if len(answers) > 1:
         _say_several(answers, rows, output, origin, as_json)
@@ -114,6 +115,17 @@ def predict(
             for name, row in zip(rows, outputs, strict=True)
         ])  # fmt: skip
     say_origin(origin)
+
+
+def _check_output(output: Path | None, task: Task) -> None:
+    """DataError, before anything is run, where a file cannot hold every output."""
+    names = task.graph.output_names()
+    if output is not None and len(names) > 1 and output.suffix.lower() != ".npz":
+        raise DataError(
+            f"the network has several outputs ({', '.join(names)}), which are written to .npz, "
+            f"got {quoted(output.name)}",
+            who="predict",
+        )
 
 
 @dataclass(frozen=True)
@@ -153,11 +165,6 @@ def _say_several(
 ) -> None:
     """Write and show what a network with several outputs says."""
     if output is not None:
-        if output.suffix.lower() != ".npz":
-            raise DataError(
-                f"a network with several outputs is written to .npz, got {quoted(output.name)}",
-                who="predict",
-            )
         save_npz(output, {each.name: each.outputs for each in answers})
     if as_json:
         console.answer_json(

@@ -124,6 +124,37 @@ def test_each_input_is_typed_or_read_from_a_file(
 
 
 @pytest.mark.slow
+def test_a_file_that_does_not_fit_is_said_and_the_inputs_stay(
+    page: TestingPane, two: Trainings, tmp_path: Path
+) -> None:
+    evaluation = two.studio.evaluation
+    evaluation.ask_values([1.0, 2.0, 3.0], 1)
+    two.until(lambda: evaluation.answer is not None)
+    (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01")
+    np.save(tmp_path / "wide.npy", np.zeros((2, 9)))
+    np.save(tmp_path / "nan.npy", np.full((1, 3), np.nan))
+    for name, said in (
+        ("cut.npy", "not a npy file"),
+        ("wide.npy", "inputs must have shape [rows, 3]: got [2, 9]"),
+        ("gone.npy", "there is no file"),
+        ("nan.npy", "must be a finite number"),
+    ):
+        evaluation.ask_file(1, tmp_path / name)
+        two.until(lambda: evaluation.answer_error is not None)
+        assert evaluation.answer_error is not None
+        assert said in evaluation.answer_error.message
+        two.until(lambda: evaluation.answer_error.message == page.ask.answer.text())
+        evaluation.forget_answer()
+    evaluation.ask_file(0, tmp_path / "wide.npy")
+    two.until(lambda: evaluation.answer_error is not None)
+    np.save(tmp_path / "digit.npy", load_digits().x[7])
+    evaluation.ask_file(0, tmp_path / "digit.npy")
+    two.until(lambda: evaluation.answer is not None)
+    assert evaluation.answer is not None
+    assert evaluation.answer.inputs[1].tolist() == [[1.0, 2.0, 3.0]]
+
+
+@pytest.mark.slow
 def test_an_archive_with_all_inputs_is_dropped(
     page: TestingPane, two: Trainings, tmp_path: Path
 ) -> None:
