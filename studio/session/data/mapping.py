@@ -19,7 +19,7 @@ from studio.session.document.document import Document
 from studio.session.document.flow import flow_of
 from studio.session.document.layer_types import is_input
 from studio.session.document.resolve import resolve
-from studio.session.document.state import DocumentState
+from studio.session.document.state import CanvasNode, DocumentState
 
 Side: TypeAlias = Literal["inputs", "targets", "weights"]
 """What a part is for; ``weights`` are the sample weights of an output."""
@@ -58,11 +58,13 @@ class End:
         side: which of them.
         name: its name.
         shape: of one sample; None while it is unknown.
+        is_whole: whether it is an input of whole numbers.
     """
 
     side: Side
     name: str
     shape: Shape | None = None
+    is_whole: bool = False
 
     @property
     def title(self) -> str:
@@ -81,9 +83,13 @@ def ends_of(state: DocumentState) -> Ends:
     outputs = resolved.outputs or tuple(Port(i) for i in resolved.ends)
     names = port_names((state.nodes[port.node].name, port.output) for port in outputs)
     return (
-        *(End("inputs", state.nodes[i].name, flow.shape(i)) for i in reached),
+        *(_input_end(state.nodes[i], flow.shape(i)) for i in reached),
         *(End("targets", n, flow.shape(p)) for n, p in zip(names, outputs, strict=True)),
     )
+
+
+def _input_end(node: CanvasNode, shape: Shape | None) -> End:
+    return End("inputs", node.name, shape, node.config.get("dtype") == "int32")
 
 
 def is_several(ends: Ends) -> bool:
@@ -117,12 +123,26 @@ def uses_of(reference: Mapping[str, object], part: str) -> tuple[tuple[Side, str
 
 
 def with_use(
-    reference: Mapping[str, Plain], part: SourcePart, side: Side, name: str, *, used: bool
+    reference: Mapping[str, Plain],
+    part: SourcePart,
+    side: Side,
+    name: str,
+    *,
+    used: bool,
+    is_whole: bool = False,
 ) -> dict[str, Plain]:
     """The reference with a part given to an input or output, or taken from it.
 
     An array or folder takes the place of the one before; a column is added to those before. An
     input or output that nothing is left for has no entry.
+
+    Args:
+        reference: source and options.
+        part: the array, column or folder.
+        side: what it is given to, or taken from.
+        name: the input or output.
+        used: whether it is given.
+        is_whole: whether the input takes whole numbers, which are not normalised.
     """
     if side == "weights":
         return _with_weights(reference, part.key, name, used=used)
@@ -133,14 +153,22 @@ def with_use(
     chosen = [*kept, part.key] if used else [each for each in before if each != part.key]
     made = {**reference, side: table}
     if chosen:
-        if not before and side == "inputs" and part.normalization != "none":
-            entry["normalization"] = part.normalization
+        normalization = "none" if is_whole else part.normalization
+        # Columns are read as whole numbers only where it is stated that nothing changes them.
+        is_said = normalization != "none" or (is_whole and key == "columns")
+        if not before and side == "inputs" and is_said:
+            entry["normalization"] = normalization
         entry[key] = list(chosen) if key == "columns" else chosen[0]
         table[name] = _short(entry, key)
         return made
     table.pop(name, None)
     # Weights without targets would be refused.
     return made if side == "inputs" else _with_weights(made, "", name, used=False)
+
+
+def _given(reference: Mapping[str, Plain], part: SourcePart, end: End) -> dict[str, Plain]:
+    """The reference with a part given to an input or output of the network."""
+    return with_use(reference, part, end.side, end.name, used=True, is_whole=end.is_whole)
 
 
 def _with_weights(
@@ -188,14 +216,14 @@ def mapped_by_name(
             waiting.append(end)
             continue
         del left[found.key]
-        made = with_use(made, found, end.side, end.name, used=True)
+        made = _given(made, found, end)
     for end in waiting:
         fits = [p for p in left.values() if end.side == "inputs" and p.sample_shape == end.shape]
         alone = len(waiting) == 1 and end.side == "targets"
         found = _only(left.values()) if alone else _only(fits)
         if found is not None:
             del left[found.key]
-            made = with_use(made, found, end.side, end.name, used=True)
+            made = _given(made, found, end)
     return _with_known_weights(made, {part.key for part in parts})
 
 
@@ -226,7 +254,7 @@ def _columns_by_name(
         ]
         if fits:
             end = max(fits, key=lambda each: len(each.name))
-            made = with_use(made, part, end.side, end.name, used=True)
+            made = _given(made, part, end)
     return made
 
 
@@ -315,7 +343,10 @@ class PartMapping:
 
     def use(self, part: SourcePart, side: Side, name: str, *, used: bool = True) -> None:
         """Give a part of the source to an input or output, or take it away."""
-        made = with_use(reference_of(self._data.data), part, side, name, used=used)
+        is_whole = any(end.is_whole and (end.side, end.name) == (side, name) for end in self.ends)
+        made = with_use(
+            reference_of(self._data.data), part, side, name, used=used, is_whole=is_whole
+        )
         self._data.attach(made, f"Map {part.key}")
 
     def leave_out(self, part: SourcePart) -> None:

@@ -412,3 +412,33 @@ def test_an_array_is_the_sample_weights_of_an_output(desk: DataDesk, tmp_path: P
     assert "weights" not in desk.data.data
     desk.settle()
     assert desk.data.status == "ready"
+
+
+@pytest.mark.parametrize("source", ["arrays", "columns"])
+def test_an_input_of_whole_numbers_gets_them_as_they_are(
+    desk: DataDesk, tmp_path: Path, source: str
+) -> None:
+    words = np.random.default_rng(0).integers(0, 50, (ROWS, 3))
+    state = set_option(network(), "left", "dtype", "int32")
+    state = set_option(state, "right", "shape", [1])
+    desk.document.apply("network", state)
+    given = {"left": words.astype(np.float64) if source == "columns" else words,
+             "right": np.linspace(0, 1, ROWS), "kind": words[:, 0] % 2,
+             "size": np.linspace(0, 1, ROWS)}  # fmt: skip
+    if source == "arrays":
+        path = tmp_path / "words.npz"
+        np.savez(path, **given)
+    else:
+        path = tmp_path / "words.csv"
+        rows = ["left_1,left_2,left_3,right,kind,size"]
+        rows += [f"{a},{b},{c},{n / 7},{'ab'[a % 2]},{n / 3}" for n, (a, b, c) in enumerate(words)]
+        path.write_text("\n".join(rows))
+    desk.data.attach_path(path)
+    desk.settle()
+    assert (desk.data.status, desk.data.data["source"]) == ("ready", source)
+    assert desk.data.dataset is not None
+    left, right = desk.data.dataset.inputs
+    assert left.values.dtype == np.int32
+    np.testing.assert_array_equal(left.values, words)
+    assert right.normalization == "standard"
+    assert not left.normalization or left.normalization == "none"
