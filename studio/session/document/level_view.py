@@ -16,6 +16,7 @@ from studio.session.document.levels import (
     ports_out,
     shown_at,
 )
+from studio.session.document.links import node_of
 from studio.session.document.report import NodeCondition, Report
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -48,15 +49,33 @@ def level_state(state: DocumentState, level: str = TOP) -> DocumentState:
     """What stands at a level as a drawing of its own, with blocks as layers.
 
     Layout, arrow keys and minimap work on it: the wires of a block's ports are those of the block.
-    Without blocks it is the state itself.
+    Where data leaves a block and comes back to it, a wire that closes the loop is left out. Without
+    blocks it is the state itself.
     """
     if not has_blocks(state):
         return state
     found: dict[str, DocumentState] = state.__dict__.setdefault("_level_states", {})
     if level not in found:
         made = {node.id: _alone(state, node, level) for node in state.children.get(level, ())}
-        found[level] = replace(state, nodes=MappingProxyType(made), outputs=())
+        found[level] = replace(state, nodes=MappingProxyType(_without_loops(made)), outputs=())
     return found[level]
+
+
+def _without_loops(nodes: Mapping[str, CanvasNode]) -> Mapping[str, CanvasNode]:
+    """The nodes, with no more wires than can run in one order; the same ones without a loop."""
+    done: dict[str, CanvasNode] = {}
+    waiting = dict(nodes)
+    while waiting:
+        ready = [n for n in waiting.values() if not any(node_of(s) in waiting for s in n.inputs)]
+        if not ready:
+            begun = (n for n in waiting.values() if any(node_of(s) in done for s in n.inputs))
+            stuck = next(begun, None) or next(iter(waiting.values()))
+            kept = tuple(s for s in stuck.inputs if node_of(s) in done)
+            ready = [replace(stuck, inputs=kept)]
+        for node in ready:
+            done[node.id] = node
+            del waiting[node.id]
+    return {node_id: done[node_id] for node_id in nodes}
 
 
 def with_places(state: DocumentState, seen: DocumentState, made: DocumentState) -> DocumentState:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from studio.engine import Add, Dense, Input, Model, ReLU, Sequential
+from studio.engine.layers.graph import Port
 from studio.engine.layers.graph_json import graph_to_json
+from studio.engine.train.project.blocks import Block, BlockKind, BlockPort
 from studio.engine.train.project.project import Project
+from studio.session.document.arrange.layered import layout_level
 from studio.session.document.cards.card import card_of
 from studio.session.document.cards.geometry import box_of
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.checks.validation import validate
-from studio.session.document.edits.blocks import ungroup
+from studio.session.document.edits.blocks import group, ungroup
 from studio.session.document.edits.layers import set_option
 from studio.session.document.edits.linked_copies import sync_copies
 from studio.session.document.edits.removal import delete
 from studio.session.document.files.project_file import project_of_state, state_of_project
+from studio.session.document.finding.keyboard_navigation import first_layer
+from studio.session.document.level_view import level_state
 from studio.session.document.levels import all_blocks, contents, copies_of, ports_in, ports_out
 from studio.session.document.resolve import layer_graph
 from studio.session.document.state import DocumentState
 from studio.session.inspector.facts import use_text
+from tests.session.document.networks import net
+
+KINDS: tuple[BlockKind, ...] = ("block", "model")
 
 
 def tower() -> Sequential:
@@ -157,3 +166,43 @@ def test_cards_count_the_weights_of_a_shared_block_once(tmp_path: Path) -> None:
     cards = [card_of(state, validate(state), i) for i in names(state).values()]
     assert [card.parameters for card in cards] == ["15", "shared"]
     assert use_text(state, "wide_1") == "in tower_1, after input"
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_blocks_that_a_file_may_hold_open_and_keep_what_runs(seed: int) -> None:
+    chance = random.Random(seed)
+    graph = chance.choice([twice, nested, unchanged])().graph
+    paths = [""]
+    for number in range(chance.randint(1, 5)):
+        paths.append(f"{chance.choice(paths)}/b{number}".strip("/"))
+    held = {node: chance.choice(paths) for node in graph.nodes}
+    sources = [None, *(Port(node) for node in graph.nodes)]
+
+    def ports() -> tuple[BlockPort, ...]:
+        names = [f"p{number}" for number in range(chance.randint(0, 3))]
+        return tuple(BlockPort(name, chance.choice(sources)) for name in names)
+
+    blocks = {
+        path: Block(
+            chance.choice(KINDS), chance.choice(["", "one", "other"]),
+            tuple(node for node in held if held[node] == path), ports(), ports(),
+        )
+        for path in paths[1:]
+    }  # fmt: skip
+    project = Project.from_json(Project("any", graph, blocks=blocks).to_json())
+    state = state_of_project(project).state
+    assert broken_rules(state) == ()
+    again = project_of_state(state)
+    assert graph_to_json(again.graph) == graph_to_json(graph)
+    assert dict(state_of_project(again).state.nodes) == dict(state.nodes)
+
+
+def test_a_block_that_data_leaves_and_comes_back_to_can_be_laid_out() -> None:
+    state = net("input 4 > dense 4 > relu > dense 3")
+    state = group(state, ["dense", "dense_1"], "ends")
+    laid = layout_level(state)
+    assert broken_rules(laid) == ()
+    block = names(state)["ends"]
+    boxes = [box_of(laid.nodes[i]) for i in ("input", "re_lu", block)]
+    assert not any(one.overlaps(two, 0.0) for one in boxes for two in boxes if one is not two)
+    assert first_layer(level_state(laid)) == "input"
