@@ -16,7 +16,6 @@ from studio.session.document.levels import (
     ports_out,
     shown_at,
 )
-from studio.session.document.links import node_of
 from studio.session.document.report import NodeCondition, Report
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -66,11 +65,11 @@ def _without_loops(nodes: Mapping[str, CanvasNode]) -> Mapping[str, CanvasNode]:
     done: dict[str, CanvasNode] = {}
     waiting = dict(nodes)
     while waiting:
-        ready = [n for n in waiting.values() if not any(node_of(s) in waiting for s in n.inputs)]
+        ready = [n for n in waiting.values() if not any(s.node in waiting for s in n.inputs)]
         if not ready:
-            begun = (n for n in waiting.values() if any(node_of(s) in done for s in n.inputs))
+            begun = (n for n in waiting.values() if any(s.node in done for s in n.inputs))
             stuck = next(begun, None) or next(iter(waiting.values()))
-            kept = tuple(s for s in stuck.inputs if node_of(s) in done)
+            kept = tuple(s for s in stuck.inputs if s.node in done)
             ready = [replace(stuck, inputs=kept)]
         for node in ready:
             done[node.id] = node

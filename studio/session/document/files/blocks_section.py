@@ -137,15 +137,14 @@ def _with_open_ports_fed(
     for own_only in (True, False):
         for block, port, is_input in outputs if own_only else (*inputs, *outputs):
             source = port.source
-            if source is None or source.output or source.node not in state.nodes:
+            if source is None or source.node not in state.nodes:
                 continue
             if own_only and block not in blocks_around(state, source.node):
                 continue
             dots = ports_in(state, block) if is_input else ports_out(state, block)
             dot = next(each for each in dots if each.text == port.name)
             if not dot.inputs:
-                link = Port(source.node)
-                state = connect_levels(state, link, dot.id, check_shapes=False)
+                state = connect_levels(state, source, dot.id, check_shapes=False)
     return state
 
 
