@@ -10,10 +10,11 @@ from studio.session.document.document import Document
 from studio.session.document.edits.block_places import move_to_level
 from studio.session.document.edits.blocks import group, rename_block
 from studio.session.document.edits.copies import duplicate, duplicate_mapped, share_block
-from studio.session.document.edits.layers import add_layer, rename, set_option
+from studio.session.document.edits.layers import add_layer, mark_output, rename, set_option
 from studio.session.document.edits.linked_copies import differing_copies, make_unique
 from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete
+from studio.session.document.edits.sections import set_training
 from studio.session.document.edits.wires import connect
 from studio.session.document.files.clipboard import copy_text, paste
 from studio.session.document.levels import contents, copies_of, descendants, ports_in, ports_out
@@ -159,7 +160,7 @@ def test_a_port_is_copied_only_with_its_block():
 def test_drawings_with_blocks_survive_their_file(make):
     state = make()
     text = Document(state).project().text()
-    assert json.loads(text)["version"] == 2
+    assert json.loads(text)["version"] == json.loads(text)["canvas"]["version"] == 2
     again = Document.of_project(Project.from_json(json.loads(text)))
     assert again.warnings == ()
     assert again.state.nodes == state.nodes
@@ -187,6 +188,16 @@ def test_blocks_are_drawn_from_the_section_alone():
     assert [p.text for p in ports_in(again.state, "block")] == ["image"]
     assert again.state.nodes["block"].model
     assert {n.id for n in descendants(again.state, "block") if n.is_layer} == {"conv2d", "re_lu"}
+
+
+def test_settings_of_an_output_go_with_it_when_a_copy_loses_it():
+    state = duplicate(group(chain(), ["dense"]), ["block"], keep_inputs=True, linked=True)
+    state = mark_output(mark_output(mark_output(state, "dense"), "dense_1"), "flatten")
+    losses = {name: {"type": "mse"} for name in ("dense", "dense_1", "flatten")}
+    state = set_training(state, {"loss": losses})
+    after = edited(state, delete(state, ["dense"]))
+    assert [port.node for port in after.outputs] == ["flatten"]
+    assert "dense" not in str(after.training.get("loss"))
 
 
 def test_copies_map_ids():

@@ -15,6 +15,7 @@ from typing import TypeAlias
 from studio.engine.core.errors import GraphError
 from studio.engine.layers.graph import Port, free_name
 from studio.session.document.edits.blocks import checked_block, sized
+from studio.session.document.edits.outputs import following_marks
 from studio.session.document.edits.removal import without
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import with_layers_renamed
@@ -62,6 +63,7 @@ def sync_copies(before: DocumentState, after: DocumentState) -> DocumentState:
     """
     if before.nodes is after.nodes or not _has_copies(after):
         return after
+    edited = after
     after = with_origins(after)
     for _ in range(_ROUNDS):
         was = after
@@ -72,7 +74,7 @@ def sync_copies(before: DocumentState, after: DocumentState) -> DocumentState:
                     after = _followed(after, source, other)
         if after is was:
             break
-    return after
+    return following_marks(edited, after)
 
 
 def with_origins(state: DocumentState) -> DocumentState:
