@@ -548,3 +548,33 @@ def test_the_canvas_shows_the_open_level_after_any_edit(hands: Hands, seed: int)
         for wire, item in graph.wires.items():
             end = graph.port_place(wire.target, PortKey("in", wire.slot))
             assert item.path().currentPosition() == end
+
+
+def test_a_layer_dragged_onto_a_card_goes_into_the_block(stem: Hands):
+    stem.carry(stem.title("add"), stem.body("block"))
+    assert stem.canvas.graph.nodes["block"].marks.caught
+    stem.release()
+    assert stem.steps == 1
+    assert stem.state.nodes["add"].parent == "block"
+    assert stem.selected == ["block"]
+    assert broken_rules(stem.state) == ()
+    assert not stem.canvas.graph.nodes["block"].marks.caught
+    stem.document.undo()
+    assert stem.state == nested()
+
+
+def test_with_alt_what_is_dragged_stays_beside_the_card(stem: Hands):
+    stem.drag(stem.title("add"), stem.body("block"), end_keys=ALT)
+    assert stem.state.nodes["add"].parent == ""
+    assert stem.steps == 1
+
+
+def test_a_block_dragged_onto_its_linked_copy_goes_back(inside: Hands):
+    inside.key(K.Key_Escape)
+    inside.key(K.Key_D, CTRL | SHIFT)
+    (copy,) = inside.selected
+    inside.document.apply("Move", move(inside.state, {copy: (700, 500)}))
+    inside.canvas.show_all()
+    before = inside.state
+    inside.drag(inside.title(copy), inside.body("block"))
+    assert inside.state == before

@@ -1,13 +1,15 @@
-"""Dragging layers: they follow the pointer, and may be dropped into a wire."""
+"""Dragging layers: they follow the pointer, and may be dropped into a wire or a block."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 
-from studio.engine.core.errors import GraphError
+from studio.engine.core.errors import GraphError, StudioError
 from studio.graph_editor.editing.context import Pointer
 from studio.graph_editor.editing.interactions.interaction import Gestures, Interaction
+from studio.graph_editor.items.block_item import BlockItem
 from studio.session.document.cards.geometry import GRID
+from studio.session.document.edits.block_places import move_to_level
 from studio.session.document.edits.comments import inside_frame
 from studio.session.document.edits.insertion import (
     Push,
@@ -25,7 +27,8 @@ INSERT_REACH = 16.0
 class MoveNodes(Interaction):
     """Moves the selection; one step of the history, however long the way.
 
-    T turns round which way neighbours make room, Alt keeps wires as they are.
+    Over the card of a block it goes into the block. T turns round which way neighbours make room;
+    with Alt it goes into no wire and no block.
 
     Args:
         gestures: where it begins and ends.
@@ -49,6 +52,7 @@ class MoveNodes(Interaction):
         self._from = {i: (state.nodes[i].x, state.nodes[i].y) for i in moved}
         self._push: Push = "right"
         self._wire: Wire | None = None
+        self._block = ""
         self._refused: set[Wire] = set()
         self._fits = _has_free_ends(state, self._chosen)
         count = len(self._chosen)
@@ -65,7 +69,9 @@ class MoveNodes(Interaction):
         places = {i: (x + dx, y + dy) for i, (x, y) in self._from.items()}
         if not self.gestures.apply(self._text, lambda state: move(state, places)):
             return
-        self._show_wire(None if at.alt or not self._fits else self._nearest(at.scene))
+        self._show_block("" if at.alt else self._block_at(at.scene), at)
+        fits = self._fits and not at.alt and not self._block
+        self._show_wire(self._nearest(at.scene) if fits else None)
 
     def key(self, key: int, at: Pointer) -> bool:
         """T makes the neighbours on the other side give way."""
@@ -79,6 +85,10 @@ class MoveNodes(Interaction):
         """Stay there, or go into the wire."""
         document, wire = self.context.document, None if at.alt else self._wire
         text = self._text
+        block = "" if at.alt else self._block
+        if block:
+            self._enter(block)
+            return
         if wire is not None:
             state = document.state
             ends = f"{state.nodes[wire.source].name} → {state.nodes[wire.target].name}"
@@ -92,6 +102,41 @@ class MoveNodes(Interaction):
 
     def cancel(self) -> None:
         self.context.document.cancel_gesture()
+
+    def _enter(self, block: str) -> None:
+        """Put what is dragged into a block, as one step; where that is refused it goes back."""
+        document = self.context.document
+        name = self._before.nodes[block].name
+        try:
+            made = move_to_level(self._before, self._chosen, block)
+        except StudioError as error:
+            document.cancel_gesture()
+            self.gestures.end()
+            self.context.studio.fail(error)
+            return
+        text = f"{self._text} into {name}"
+        document.apply(text, made)
+        document.commit_gesture(text)
+        self.gestures.end()
+        self.context.select([block])
+
+    def _block_at(self, at: QPointF) -> str:
+        """The block whose card the pointer is over, if it is not dragged itself."""
+        area = QRectF(at.x() - 1, at.y() - 1, 2, 2)
+        cards = (
+            item.node.id
+            for item in self.context.graph.nodes_near(area)
+            if isinstance(item, BlockItem) and item.holds(at) and item.node.id not in self._from
+        )
+        return next(cards, "")
+
+    def _show_block(self, block: str, at: Pointer) -> None:
+        name = self._before.nodes[block].name if block else ""
+        if block or self._block:
+            self.context.overlay.show_tip(f"Move into {name}" if block else "", at.view)
+        if block != self._block:
+            self._block = block
+            self.context.marks.show_caught([block] if block else [])
 
     def _nearest(self, at: QPointF) -> Wire | None:
         """The nearest wire within reach of the pointer or of the middle of what is dragged."""
