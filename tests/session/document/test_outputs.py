@@ -11,6 +11,8 @@ from studio.session.document.edits.layers import bypass, mark_output, rename
 from studio.session.document.edits.outputs import output_setting, set_output_training
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_training, training_of
+from studio.session.document.repairs.search import with_fixes
+from studio.session.document.report import DataFacts
 from tests.session.document.faulty_outputs import BOTH, heads
 from tests.session.document.faulty_parts import SPARSE, marked
 
@@ -202,3 +204,13 @@ def test_a_message_names_the_output():
     state = set_training(heads(ages=1), {})
     (problem,) = validate(state, BOTH).problems
     assert problem.message.startswith("output age: ")
+
+
+def test_marking_only_one_output_as_a_repair_leaves_its_settings_alone():
+    plain = DataFacts((4,), "table", 3)
+    state = heads(training={"loss": {"age": "mae"}}, data={"source": "iris"})
+    report = with_fixes(validate(state, plain), state, plain)
+    (fix,) = (f for p in report.problems for f in p.fixes if f.text == "Mark only kind as output")
+    after = fix.apply(state)
+    assert "loss" not in after.training
+    assert validate(after, plain).is_valid

@@ -13,6 +13,7 @@ from studio.engine.layers.inputs import Input
 from studio.session.document.cards.geometry import box_of
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.layers import add_layer, mark_output
+from studio.session.document.edits.outputs import following_marks
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sharing import give_own_layer
 from studio.session.document.edits.wires import connect, disconnect, move_outputs
@@ -353,7 +354,7 @@ def _counted(names: list[str], most: int = 4) -> str:
 
 
 def _only_output(state: DocumentState, port: Port) -> DocumentState:
-    return state.replaced(outputs=(port,))
+    return following_marks(state, state.replaced(outputs=(port,)))
 
 
 def _only_for(state: DocumentState, end: str) -> list[str]:
