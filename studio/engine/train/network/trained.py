@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -138,6 +137,23 @@ class Trained:
             self._inference = Inference(self.network.backend, program, self.network.session)
         return self._inference.run(inputs, progress, most_rows)
 
+    def input_spec(self, key: str = "", place: int = 0) -> InputSpec:
+        """What `read_inputs` needs to turn a user's files into rows for an input.
+
+        Args:
+            key: array to take from an ``.npz``; empty for the one called as the input.
+            place: of the input.
+        """
+        source, facts = self.task.spec.inputs[place], self.task.all_inputs[place]
+        return InputSpec(
+            source.shape,
+            DType(source.dtype),
+            facts.value_range,
+            facts.feature_names,
+            key,
+            tuple(name for name in (facts.name, facts.array) if name),
+        )
+
     def read_files(self, paths: Sequence[Path]) -> tuple[list[Array], tuple[str, ...]]:
         """One array per input for `predict_all` from a user's files, and a name for each row.
 
@@ -147,10 +163,7 @@ class Trained:
         if len(facts) == 1:
             read = self.read_input(paths)
             return [read.values], read.names
-        specs = {
-            each.name: replace(input_spec(self.task, place), key=each.array)
-            for place, each in enumerate(facts)
-        }
+        specs = {each.name: self.input_spec(each.array, place) for place, each in enumerate(facts)}
         return read_named_inputs(paths, specs)
 
     def read_input(self, paths: Sequence[Path], place: int = 0) -> RawInputs:
@@ -158,7 +171,7 @@ class Trained:
 
         Of an ``.npz`` the array called as the input or as its array in the data is taken.
         """
-        return read_inputs(paths, input_spec(self.task, place))
+        return read_inputs(paths, self.input_spec(place=place))
 
     def close(self) -> None:
         """Give back what this made."""
@@ -168,15 +181,3 @@ class Trained:
         self._evaluator = None
         if self._owned:
             self.network.close()
-
-
-def input_spec(task: Task, place: int = 0) -> InputSpec:
-    """The form of a task's raw input at a place, for reading files."""
-    source, facts = task.spec.inputs[place], task.all_inputs[place]
-    return InputSpec(
-        source.shape,
-        DType(source.dtype),
-        facts.value_range,
-        facts.feature_names,
-        names=tuple(name for name in (facts.name, facts.array) if name),
-    )
