@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from studio.engine.core.errors import FormatError
 from studio.engine.train.project.project import Project
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.document import Document
@@ -198,6 +199,31 @@ def test_settings_of_an_output_go_with_it_when_a_copy_loses_it():
     after = edited(state, delete(state, ["dense"]))
     assert [port.node for port in after.outputs] == ["flatten"]
     assert "dense" not in str(after.training.get("loss"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"id": "block", "parent": "block"},
+        {"id": "conv2d", "parent": ""},
+        {"id": "port", "parent": "gone"},
+        {"id": "port", "parent": "conv2d"},
+        {"id": "conv2d", "model": True},
+    ],
+)
+def test_wrong_blocks_are_not_pasted(change):
+    state = two()
+    data = json.loads(copy_text(state, ["block"]))
+    node = next(each for each in data["nodes"] if each["id"] == change["id"])
+    node |= change
+    found = refusal(paste, state, json.dumps(data))
+    assert found.code == FormatError.code
+    project = Document(state).project().to_json()
+    drawn = next(each for each in project["canvas"]["nodes"] if each["id"] == change["id"])
+    drawn |= change
+    opened = Document.of_project(Project.from_json(project))
+    assert opened.warnings
+    assert broken_rules(opened.state) == ()
 
 
 def test_copies_map_ids():

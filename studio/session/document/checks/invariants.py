@@ -20,9 +20,9 @@ def broken_rules(state: DocumentState) -> tuple[str, ...]:
     if len(set(state.outputs)) < len(state.outputs):
         found.append("an output is marked twice")
     found += _name_rules(state)
-    found += _block_rules(state)
+    found += _block_names(state)
     if not found:
-        found += _level_rules(state)
+        found += misplaced(state)
     if not found:
         try:
             running_order(state.nodes)
@@ -76,8 +76,14 @@ def _name_rules(state: DocumentState) -> Iterator[str]:
             yield f"two layers are called {node.name!r}"
 
 
-def _block_rules(state: DocumentState) -> Iterator[str]:
-    """Blocks stand in blocks without a loop; ports belong to a block; names differ beside."""
+def misplaced(state: DocumentState) -> tuple[str, ...]:
+    """What stands in no block or in itself, and wires that cross a border without a port."""
+    found = tuple(_standing_rules(state))
+    return found or tuple(_level_rules(state))
+
+
+def _standing_rules(state: DocumentState) -> Iterator[str]:
+    """Blocks stand in blocks without a loop; ports belong to a block."""
     for node in state.nodes.values():
         around, at = set[str](), node
         while at.parent:
@@ -94,6 +100,10 @@ def _block_rules(state: DocumentState) -> Iterator[str]:
             yield f"{node.id!r} is a port of no block"
         if not node.is_block and (node.definition or node.model):
             yield f"{node.id!r} is marked as a block and is none"
+
+
+def _block_names(state: DocumentState) -> Iterator[str]:
+    """Blocks beside each other, and ports on one side of a block, have different names."""
     for level in ("", *(block.id for block in all_blocks(state))):
         for kind, port, what in (("block", "", "blocks"), ("dot", "in", "inputs"),
                                  ("dot", "out", "outputs")):  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from types import MappingProxyType
 
 from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.core.options import Plain
@@ -11,6 +12,7 @@ from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.train.project.project_text import project_text
 from studio.session.document.cards.geometry import SizeOf, bounds, node_size
+from studio.session.document.checks.invariants import misplaced
 from studio.session.document.edits.copies import Copied, insert_copies, with_contents
 from studio.session.document.edits.linked_copies import with_definition
 from studio.session.document.edits.sharing import owners_among
@@ -66,10 +68,28 @@ def pasted_nodes(text: str) -> tuple[CanvasNode, ...]:
     if unknown:
         raise FormatError(f"unknown field {unknown[0][:60]!r}", who="clipboard")
     try:
-        return nodes_from_json(data.get("nodes"))
+        nodes = nodes_from_json(data.get("nodes"))
     except StudioError as error:
         error.origin = error.origin or "clipboard"
         raise
+    _check_places(nodes)
+    return nodes
+
+
+def _check_places(nodes: tuple[CanvasNode, ...]) -> None:
+    """FormatError where copied blocks stand in themselves or wires cross their borders."""
+    ids = {node.id for node in nodes}
+    alone = {
+        node.id: replace(
+            node,
+            parent=node.parent if node.parent in ids else "",
+            inputs=tuple(port for port in node.inputs if port.node in ids),
+        )
+        for node in nodes
+    }
+    wrong = misplaced(DocumentState(nodes=MappingProxyType(alone)))
+    if wrong:
+        raise FormatError(wrong[0], who="clipboard")
 
 
 def paste(
