@@ -4,10 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from studio.engine.train.project.project import MAX_COORDINATE, Project
 from studio.session.document.checks.invariants import broken_rules
+from studio.session.document.document import Document
 from studio.session.document.edits.block_places import connect_levels, move_out, move_to_level
 from studio.session.document.edits.blocks import add_port, group, move_port
 from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete, delete_counted
 from studio.session.document.edits.wires import add_dot, can_link
 from studio.session.document.levels import contents, ports_in, ports_out
@@ -118,3 +121,11 @@ def test_moved_things_make_way():
     state = state.with_nodes([replace(dense, x=at.x, y=at.y)])
     moved = move_to_level(state, ["dense"], "block")
     assert moved.nodes["dense"].y > at.y
+
+
+def test_ports_stay_within_what_a_file_holds():
+    far = MAX_COORDINATE
+    state = group(move(chain(), {"conv2d": (far, far), "re_lu": (-far, -far)}), ["conv2d", "re_lu"])
+    again = Document.of_project(Project.from_json(Document(state).project().to_json()))
+    assert again.warnings == ()
+    assert again.state.nodes == state.nodes

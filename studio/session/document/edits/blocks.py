@@ -21,7 +21,7 @@ from studio.session.document.cards.geometry import (
     node_size,
 )
 from studio.session.document.cards.ports import input_place, output_place
-from studio.session.document.edits.places import move_by
+from studio.session.document.edits.places import held, move_by
 from studio.session.document.levels import (
     card_of_input,
     card_of_output,
@@ -161,7 +161,7 @@ def add_port(
     if beside:
         x, y = beside[-1].x, beside[-1].y + PORT_GAP
     made = CanvasNode(
-        new_id(state, "port"), "dot", inputs=() if link is None else (link,), x=x, y=y,
+        new_id(state, "port"), "dot", inputs=() if link is None else (link,), x=held(x), y=held(y),
         text=_free_port_name(state, block_id, side, name or side), parent=block_id, port=side,
     )  # fmt: skip
     return Added(sized(state.with_nodes([made]), block_id), made.id)
@@ -257,7 +257,7 @@ def _with_ports(
         inner = together[0].source if side == "out" else together[0].target
         lowest = max(lowest + PORT_GAP, _height(state, inner, together[0].slot, side))
         state, port_id = add_port(state, block, side, state.nodes[inner].name, link)
-        state = state.with_nodes([replace(state.nodes[port_id], x=x, y=lowest)])
+        state = state.with_nodes([replace(state.nodes[port_id], x=held(x), y=held(lowest))])
         for wire in together:
             target = state.nodes[wire.target]
             links = list(target.inputs)

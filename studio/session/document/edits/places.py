@@ -19,7 +19,7 @@ def move(state: DocumentState, places: Mapping[str, tuple[float, float]]) -> Doc
     for node_id, (x, y) in places.items():
         node = state.nodes.get(node_id)
         if node is not None and (node.x, node.y) != (x, y):
-            changed.append(replace(node, x=_held(x), y=_held(y)))
+            changed.append(replace(node, x=held(x), y=held(y)))
     return state.with_nodes(changed) if changed else state
 
 
@@ -29,7 +29,7 @@ def move_by(state: DocumentState, node_ids: Iterable[str], dx: float, dy: float)
     return move(state, {node.id: (node.x + dx, node.y + dy) for node in found})
 
 
-def _held(coordinate: float) -> float:
+def held(coordinate: float) -> float:
     """Within what a project file may hold."""
     return min(max(float(coordinate), -MAX_COORDINATE), MAX_COORDINATE)
 
