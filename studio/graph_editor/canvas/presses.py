@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPointF, Qt
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.editing.context import CANVAS, Pointer
 from studio.graph_editor.editing.fix_offers import FixOffers
 from studio.graph_editor.editing.interactions.interaction import Gestures, Interaction
@@ -99,9 +100,9 @@ class Presses:
         gestures = self._gestures
         if at.alt:
             return Press(gestures, at, lambda _end: self._drop_wires(node_id, key), None)
-        wires = self._context.document.state.wires_from(node_id)
+        wires = self._context.document.state.wires_from(Port(node_id, key.slot))
         if at.control and key.side == "out" and wires:
-            return Press(gestures, at, None, lambda _start: MoveOutputs(gestures, node_id))
+            return Press(gestures, at, None, lambda _start: MoveOutputs(gestures, node_id, key))
         return Press(gestures, at, None, lambda _start: self._wire(node_id, key))
 
     def _move(self, at: Pointer, held: str) -> MoveNodes:

@@ -71,7 +71,7 @@ class CanvasItem(QGraphicsItem):
             self.area, self._bounds = area, _around(area)
         self.card_changed()
         self.update()
-        return moved or resized or before.inputs != card.inputs
+        return moved or resized or (before.inputs, before.outputs) != (card.inputs, card.outputs)
 
     def show_marks(self, marks: Marks) -> None:
         """Show other marks."""

@@ -40,7 +40,7 @@ class NodeItem(CanvasItem):
         self._texts = self._far = self._spots = None
 
     def spots(self) -> dict[PortKey, QPointF]:
-        """Inputs below each other on the left, the output on the right."""
+        """Inputs below each other on the left, outputs on the right."""
         if self._spots is None:
             node, own = self.card.node, QPointF(self.card.node.x, self.card.node.y)
             found = {
@@ -48,7 +48,10 @@ class NodeItem(CanvasItem):
                 for slot in range(self.card.inputs)
             }
             if self.card.has_output:
-                found[PortKey("out")] = QPointF(*output_place(node)) - own
+                found |= {
+                    PortKey("out", output): QPointF(*output_place(node, output=output)) - own
+                    for output in range(self.card.outputs)
+                }
             self._spots = found
         return self._spots
 

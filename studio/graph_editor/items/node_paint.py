@@ -47,7 +47,7 @@ def paint_body(
     key = (
         "body", colours.mode, card.family, node.bypassed, node.collapsed, size.width(),
         size.height(), rule, card.condition, node.frozen, node.pinned, card.filled, card.has_output,
-        card.inputs,
+        card.inputs, card.outputs,
     )  # fmt: skip
 
     def draw(on: QPainter) -> None:

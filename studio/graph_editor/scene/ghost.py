@@ -131,7 +131,7 @@ class Ghost:
             return
         slot = PortKey("in", wire.slot)
         path = wire_path(
-            start.port_place(PortKey("out")),
+            start.port_place(PortKey("out", wire.output)),
             end.port_place(slot if slot in end.spots() else PortKey("in")),
             self._scene.wire_style,
             max(start.scene_area.bottom(), end.scene_area.bottom()) + 24,

@@ -358,10 +358,12 @@ class GraphScene(QGraphicsScene):
         self._show_taken(wire.target)
 
     def _choose_leading(self, source: str) -> None:
-        """Of the wires that leave a layer, the first carries their shape."""
-        leaving = [w for w in self._state.wires_from(source) if w in self.wires]
-        for number, wire in enumerate(leaving):
-            self.wires[wire].chip.set_leading(number == 0)
+        """Of the wires that leave an output, the first carries their shape."""
+        seen: set[int] = set()
+        for wire in self._state.wires_from(source):
+            if wire in self.wires:
+                self.wires[wire].chip.set_leading(wire.output not in seen)
+                seen.add(wire.output)
 
     def _reroute(self, node_ids: set[str]) -> None:
         for wire in {w for node_id in node_ids for w in self._by_node.get(node_id, ())}:
@@ -375,7 +377,8 @@ class GraphScene(QGraphicsScene):
 
     def _ends(self, wire: Wire) -> tuple[QPointF, QPointF]:
         source, target = self.nodes[wire.source], self.nodes[wire.target]
-        return source.port_place(PortKey("out")), target.port_place(PortKey("in", wire.slot))
+        start = source.port_place(PortKey("out", wire.output))
+        return start, target.port_place(PortKey("in", wire.slot))
 
 
 def _path(

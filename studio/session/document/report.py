@@ -191,12 +191,20 @@ class NodeStatus:
         shape: of its output without the batch, where known.
         parameters: numbers it owns, where known.
         message: what to say about it; empty when it is ok.
+        shapes: of all its outputs where it has several, else empty.
     """
 
     state: NodeCondition = "ok"
     shape: Shape | None = None
     parameters: int | None = None
     message: str = ""
+    shapes: tuple[Shape, ...] = ()
+
+    def shape_at(self, output: int) -> Shape | None:
+        """Shape of one output, where known."""
+        if not self.shapes:
+            return self.shape
+        return self.shapes[output] if 0 <= output < len(self.shapes) else None
 
 
 UNKNOWN = NodeStatus("unreached", message="not reached")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QPointF, Qt
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.editing.context import Pointer
 from studio.graph_editor.editing.interactions.interaction import Gestures, Interaction
 from studio.graph_editor.editing.interactions.wire_end import WireEnd, WireEnds
@@ -59,12 +60,16 @@ class NewWire(Interaction):
             graph.wires[existing].chip.setOpacity(0.0)
         self._start = graph.port_place(node_id, key)
         if self.forward:
-            self._ends = WireEnds(graph, "in", offers_from(self._base, node_id))
+            self._ends = WireEnds(graph, "in", offers_from(self._base, self._output(key)))
         else:
             slot = key.slot if key.slot < len(self._base.nodes[node_id].inputs) else None
             self._ends = WireEnds(graph, "out", offers_into(self._base, node_id, slot))
         self._end = WireEnd()
         self._shown: WireEnd | None = None
+
+    def _output(self, key: PortKey, node_id: str = "") -> Port:
+        """The output a port stands for, of the layer it begins at unless another is named."""
+        return Port(node_id or self.node_id, key.slot)
 
     @property
     def forward(self) -> bool:
@@ -100,7 +105,8 @@ class NewWire(Interaction):
             self._connect(end)
         elif end.place == "empty" and self._existing is not None:
             self._disconnect()
-        elif end.place == "empty" and searching:
+        elif end.place == "empty" and searching and not (self.forward and self.port.slot):
+            # What is added is fed by first outputs only.
             self._add_at(at.scene, self.node_id, self.port)
 
     def cancel(self) -> None:
@@ -109,21 +115,28 @@ class NewWire(Interaction):
     def _found(self, at: Pointer) -> WireEnd:
         """Where the pointer is; a port that is taken says whether its wire may be replaced."""
         end = self._ends.at(at.scene, self.context.navigation.zoom)
-        if end.place != "port" or end.port is None or not self.forward:
+        if end.place != "port" or end.port is None:
+            return end
+        if not self.forward:
+            if end.port.slot:
+                source = self._output(end.port, end.node)
+                wired = self._base.nodes[self.node_id].inputs
+                slot = self.port.slot if self.port.slot < len(wired) else None
+                return end._replace(offer=link_offer(self._base, source, self.node_id, slot))
             return end
         if end.port.slot < len(self._base.nodes[end.node].inputs):
-            offer = link_offer(self._base, self.node_id, end.node, end.port.slot)
+            offer = link_offer(self._base, self._output(self.port), end.node, end.port.slot)
             return end._replace(offer=offer)
         return end
 
     def _connect(self, end: WireEnd) -> None:
         if not end.offer.accepted:
             return
-        source, target = self.node_id, end.node
+        source, target = self._output(self.port), end.node
         if not self.forward:
-            source, target = target, source
+            source, target = self._output(end.port or PortKey("out"), end.node), self.node_id
         made = linked(self._base, source, target, end.offer)
-        self.context.apply(f"Connect {_ends_text(made, source, target)}", lambda _state: made)
+        self.context.apply(f"Connect {_ends_text(made, source.node, target)}", lambda _state: made)
 
     def _disconnect(self) -> None:
         wire, made = self._existing, self._base
@@ -153,19 +166,20 @@ class MoveOutputs(Interaction):
     Args:
         gestures: where it begins and ends.
         node_id: the layer whose wires they are.
+        key: the output they leave.
     """
 
     cursor = Qt.CursorShape.CrossCursor
 
-    def __init__(self, gestures: Gestures, node_id: str) -> None:
+    def __init__(self, gestures: Gestures, node_id: str, key: PortKey) -> None:
         super().__init__(gestures)
-        self._node_id = node_id
+        self._port = Port(node_id, key.slot)
         state = self.context.document.state
         self._places: list[QPointF] = [
             self.context.graph.port_place(wire.target, PortKey("in", wire.slot))
-            for wire in state.wires_from(node_id)
+            for wire in state.wires_from(self._port)
         ]
-        self._ends = WireEnds(self.context.graph, "out", offers_to_move(state, node_id))
+        self._ends = WireEnds(self.context.graph, "out", offers_to_move(state, self._port))
 
     def move(self, at: Pointer) -> None:
         """Lead all the wires from where the pointer is."""
@@ -184,8 +198,8 @@ class MoveOutputs(Interaction):
         end = self._ends.at(at.scene, self.context.navigation.zoom)
         self.gestures.end()
         if end.place in ("port", "body") and end.offer.accepted and not at.shift:
-            source, to = self._node_id, end.node
-            text = f"Move wires of {self.context.document.state.nodes[source].name}"
+            source, to = self._port, Port(end.node, end.port.slot if end.port else 0)
+            text = f"Move wires of {self.context.document.state.nodes[source.node].name}"
             self.context.apply(text, lambda state: move_outputs(state, source, to))
 
 

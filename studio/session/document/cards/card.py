@@ -10,7 +10,7 @@ from studio.session.document.cards.lines import TIMES, CardLine, card_lines, sha
 from studio.session.document.cards.ports import has_output, input_count
 from studio.session.document.level_view import layers_inside, worst_of
 from studio.session.document.levels import copies_of, ports_in, ports_out
-from studio.session.document.report import NodeCondition, Report
+from studio.session.document.report import NodeCondition, NodeStatus, Report
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 SHARED = "shared"
@@ -34,6 +34,7 @@ class NodeCard:
         inputs: how many inputs are drawn.
         filled: how many of them have a wire.
         has_output: whether wires may leave it.
+        outputs: how many outputs are drawn.
         is_output: whether it is one of the network's outputs.
         ports_in: of a block, ids and names of its inputs.
         ports_out: of a block, ids and names of its outputs.
@@ -52,6 +53,7 @@ class NodeCard:
     inputs: int = 0
     filled: int = 0
     has_output: bool = False
+    outputs: int = 1
     is_output: bool = False
     ports_in: tuple[tuple[str, str], ...] = ()
     ports_out: tuple[tuple[str, str], ...] = ()
@@ -79,9 +81,16 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         inputs=input_count(node),
         filled=len(node.inputs),
         has_output=has_output(node),
+        outputs=output_count(state, status, node_id),
         is_output=bool(report.outputs_of(node_id)),
         uses=len(state.uses_of(node_id)),
     )
+
+
+def output_count(state: DocumentState, status: NodeStatus, node_id: str) -> int:
+    """How many outputs are drawn: those that are known, and those that wires leave."""
+    wired = max((wire.output for wire in state.wires_from(node_id)), default=0)
+    return max(len(status.shapes), wired + 1)
 
 
 def _block_card(state: DocumentState, report: Report, node: CanvasNode) -> NodeCard:
@@ -167,9 +176,10 @@ class WireCard:
 def wire_card(report: Report, wire: Wire) -> WireCard:
     """What a wire shows."""
     start, end = report.status(wire.source), report.status(wire.target)
-    shape = "" if start.shape is None else shape_label(start.shape)
+    found = start.shape_at(wire.output)
+    shape = "" if found is None else shape_label(found)
     if end.state == "error" and any(
-        p.port in (None, wire.slot) and p.id.startswith("shape")
+        p.port in (None, wire.slot) and p.id.startswith(("shape", "link.output"))
         for p in report.problems_of(wire.target)
     ):
         return WireCard("error", shape)

@@ -1,4 +1,4 @@
-"""Where wires meet layers: one output on the right, inputs below each other on the left."""
+"""Where wires meet layers: outputs below each other on the right, inputs on the left."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ PORT_STEP = 18.0
 """Distance between the inputs of one layer."""
 
 
-def output_place(node: CanvasNode, size_of: SizeOf = node_size) -> tuple[float, float]:
-    """Where wires leave a layer or dot."""
-    box = box_of(node, size_of)
+def output_place(
+    node: CanvasNode, size_of: SizeOf = node_size, output: int = 0
+) -> tuple[float, float]:
+    """Where wires leave an output of a layer or dot."""
     if node.kind == "dot":
         return node.x, node.y
-    return box.right, node.y + port_offset(node)
+    return box_of(node, size_of).right, _port_height(node, output, size_of)
 
 
 def input_place(
@@ -33,10 +34,15 @@ def input_place(
     """Where the wire of an input ends."""
     if node.kind == "dot":
         return node.x, node.y
+    return node.x, _port_height(node, slot, size_of)
+
+
+def _port_height(node: CanvasNode, place: int, size_of: SizeOf) -> float:
+    """Height of a port by its place from above; a collapsed layer has all of them in its middle."""
     if node.collapsed:
-        return node.x, node.y + port_offset(node)
+        return node.y + port_offset(node)
     lowest = max(port_offset(node), size_of(node)[1] - PORT_STEP / 2)
-    return node.x, min(node.y + port_offset(node) + slot * PORT_STEP, node.y + lowest)
+    return node.y + min(port_offset(node) + place * PORT_STEP, lowest)
 
 
 def input_count(node: CanvasNode) -> int:

@@ -57,17 +57,19 @@ def _node_status(
 ) -> tuple[NodeStatus, Problem | None]:
     found = flow.outcomes.get(node.id)
     shape = None if found is None else found.shape
+    types = () if found is None else found.types
+    shapes = tuple(each.sample for each in types) if len(types) > 1 else ()
     count = None if found is None else found.parameters
     if count is not None and state.counted_at(node.id) != node.id:
         count = 0
     unknown = node.is_layer and not is_known(node.type_name)
     if not _takes_part(state, node, resolved):
         if not unknown:
-            return NodeStatus("unreached", shape, count, "not reached"), None
+            return NodeStatus("unreached", shape, count, "not reached", shapes), None
     elif node.id in flow.waiting:
         names = " and ".join(state.nodes[i].name for i in flow.waiting[node.id][:3])
         return NodeStatus("waiting", None, None, f"waiting for {names}"), None
-    return NodeStatus("ok", shape, count), layer_problem(state, node, flow)
+    return NodeStatus("ok", shape, count, shapes=shapes), layer_problem(state, node, flow)
 
 
 def _takes_part(state: DocumentState, node: CanvasNode, resolved: Resolved) -> bool:

@@ -174,11 +174,12 @@ def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> st
     """A wire in one sentence, for those who hear the canvas."""
     source, target = state.node(wire.source), state.node(wire.target)
     ends = [_end_text(state, node) for node in (source, target)]
-    parts = [f"Wire from {ends[0]} to {ends[1]}"]
+    leaves = f"output {wire.output} of " if wire.output else ""
+    parts = [f"Wire from {leaves}{ends[0]} to {ends[1]}"]
     if len(target.inputs) > 1:
         parts[0] += f", input {wire.slot + 1} of {len(target.inputs)}"
     card = wire_card(report, wire)
-    shape = report.status(wire.source).shape
+    shape = report.status(wire.source).shape_at(wire.output)
     if shape is not None:
         parts.append(f"carries {' by '.join(map(str, shape)) or 'scalar'}")
     parts += ["does not fit"] * (card.condition == "error")
