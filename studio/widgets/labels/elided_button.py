@@ -21,12 +21,17 @@ class ElidedButton(QPushButton):
 
     def __init__(self, text: str, tip: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._whole = text
-        self.setAccessibleName(text)
+        self._whole, self._tip = "", tip
         self.setAccessibleDescription(tip)
-        self.setToolTip(f"{text}\n{tip}" if tip else text)
         self.setStyleSheet("text-align: left; padding-left: 8px; padding-right: 8px;")
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.set_text(text)
+
+    def set_text(self, text: str) -> None:
+        """Show another text, in the tip too."""
+        self._whole = text
+        self.setAccessibleName(text)
+        self.setToolTip(f"{text}\n{self._tip}" if self._tip else text)
         self._cut()
 
     @property

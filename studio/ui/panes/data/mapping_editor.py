@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.session.data.data import DataModel
 from studio.session.data.mapping import (
-    Ends,
     Side,
     SourcePart,
     mapped,
@@ -40,6 +39,7 @@ class MappingEditor(QWidget):
         self.setObjectName("mapping_editor")
         self._data = data
         self._shown: object = None
+        self._buttons: dict[str, ElidedButton] = {}
         self._grid = QGridLayout()
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(8)
@@ -63,15 +63,22 @@ class MappingEditor(QWidget):
         column.addWidget(self.by_name)
 
     def show_parts(self) -> None:
-        """Show the parts of the source and where each goes."""
+        """Show the parts of the source and where each goes.
+
+        Rows stay while the parts are the same: a menu of theirs may be open.
+        """
         data, ends = self._data, self._data.mapping.ends
         reference = data.data
-        shown = (data.parts, ends, reference.get("source"), str(reference.get("inputs")),
-                 str(reference.get("targets")))  # fmt: skip
-        if shown == self._shown:
-            return
-        self._shown = shown
-        self._fill(ends)
+        shown = data.parts, reference.get("source")
+        if shown != self._shown:
+            self._shown = shown
+            self._fill()
+        for part in data.parts:
+            uses = uses_of(reference, part.key)
+            text = ", ".join(_use_text(side, name) for side, name in uses) or _UNUSED
+            button = self._buttons[part.key]
+            button.set_text(text)
+            button.setAccessibleName(f"{part.key} goes to {text}")
         said = [f"Nothing goes to the {end.title}." for end in missing_ends(reference, ends)]
         said += [
             f"There is no {'input' if side == 'inputs' else 'output'} {name}, which data is "
@@ -81,9 +88,9 @@ class MappingEditor(QWidget):
         self._say(said)
         self.by_name.setVisible(bool(data.parts))
 
-    def _fill(self, ends: Ends) -> None:
-        held = self.focusWidget()
-        focused = held.objectName() if held is not None and held.hasFocus() else ""
+    def _fill(self) -> None:
+        held = next((key for key, button in self._buttons.items() if button.hasFocus()), "")
+        self._buttons.clear()
         while self._grid.count():
             item = self._grid.takeAt(0)
             widget = item.widget() if item is not None else None
@@ -97,35 +104,32 @@ class MappingEditor(QWidget):
             label.setFont(theme.font("small"))
             self._grid.addWidget(label, 0, place)
         for line, part in enumerate(self._data.parts, 1):
-            self._add_row(line, part, ends)
-        if focused:
-            again = self.findChild(QPushButton, focused)
-            if again is not None:
-                again.setFocus()
+            self._add_row(line, part)
+        if held in self._buttons:
+            self._buttons[held].setFocus()
 
-    def _add_row(self, line: int, part: SourcePart, ends: Ends) -> None:
+    def _add_row(self, line: int, part: SourcePart) -> None:
         name, about = ElidedLabel(self), ElidedLabel(self)
         name.set_text(part.key)
         about.set_text(part.about)
         about.setToolTip(part.detail)
         about.setProperty("role", "soft")
         about.setFont(theme.font("small"))
-        uses = uses_of(self._data.data, part.key)
-        text = ", ".join(_use_text(side, name) for side, name in uses) or _UNUSED
-        button = ElidedButton(text, f"Inputs and outputs that get {part.key}.", self)
+        button = ElidedButton("", f"Inputs and outputs that get {part.key}.", self)
         button.setObjectName(f"goes_to_{part.key}")
-        button.setAccessibleName(f"{part.key} goes to {text}")
-        button.setMenu(self._menu(part, uses, ends, button))
+        menu = QMenu(button)
+        menu.setObjectName(f"menu_{part.key}")
+        menu.aboutToShow.connect(lambda: self._fill_menu(menu, part))
+        button.setMenu(menu)
+        self._buttons[part.key] = button
         self._grid.addWidget(name, line, 0)
         self._grid.addWidget(about, line, 1)
         self._grid.addWidget(button, line, 2)
 
-    def _menu(
-        self, part: SourcePart, uses: tuple[tuple[Side, str], ...], ends: Ends, parent: QWidget
-    ) -> QMenu:
-        menu = QMenu(parent)
-        menu.setObjectName(f"menu_{part.key}")
-        known = [(end.side, end.name, end.title) for end in ends]
+    def _fill_menu(self, menu: QMenu, part: SourcePart) -> None:
+        menu.clear()
+        uses = uses_of(self._data.data, part.key)
+        known = [(end.side, end.name, end.title) for end in self._data.mapping.ends]
         if self._data.data.get("source") == "arrays":
             known += [
                 ("weights", name, _use_text("weights", name))
@@ -152,7 +156,6 @@ class MappingEditor(QWidget):
             action.triggered.connect(
                 partial(self._change, partial(self._data.mapping.leave_out, part))
             )
-        return menu
 
     def _change(self, change: object, *_: object) -> None:
         try:
