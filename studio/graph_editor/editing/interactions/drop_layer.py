@@ -82,11 +82,12 @@ class DropLayer:
     def __init__(self, context: CanvasContext, layer: NewLayer) -> None:
         self._context = context
         self._layer = layer
-        self._shown: tuple[Place, tuple[float, float]] | None = None
+        self._shown: tuple[Place, tuple[float, float] | None] | None = None
 
     def move(self, at: Pointer) -> None:
         """Show where the layer would go and what it would change."""
-        place, corner = self._place(at), _corner(at.scene)
+        place = self._place(at)
+        corner = _corner(at.scene, place)
         if (place, corner) == self._shown:
             return
         self._shown = place, corner
@@ -108,7 +109,8 @@ class DropLayer:
 
     def drop(self, at: Pointer) -> None:
         """Add it there, as one step, and select it."""
-        place, corner = self._place(at), _corner(at.scene)
+        place = self._place(at)
+        corner = _corner(at.scene, place)
         self.leave()
         context = self._context
         document = context.document
@@ -156,7 +158,12 @@ class DropLayer:
         return " · ".join([*parts, message] if message else parts)
 
 
-def _corner(at: QPointF) -> tuple[float, float]:
-    """Where the layer stands: held by the middle of its title, on the grid."""
+def _corner(at: QPointF, place: Place) -> tuple[float, float] | None:
+    """Where the layer stands: held by the middle of its title, on the grid.
+
+    Over another layer it would cover that: it gets a place beside it.
+    """
+    if place.source:
+        return None
     left, top = at.x() - NODE_WIDTH / 2, at.y() - TITLE_HEIGHT / 2
     return round(left / GRID) * GRID, round(top / GRID) * GRID
