@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLineEdit,
     QMenu,
+    QScrollArea,
     QTabBar,
     QWidget,
 )
@@ -82,6 +83,21 @@ class Person:
         found = [w for w in _named(place, kind, name) if in_sight(w)]
         assert found, f"no {kind.__name__} {name!r} is in sight"
         return found[0]
+
+    def reach(self, kind: type[W], name: str, inside: QWidget | None = None) -> W:
+        """A widget of a kind and name, scrolled into sight."""
+
+        def look() -> W | None:
+            widget = area = (inside or self.window).findChild(kind, name)
+            if widget is None:
+                return None
+            while area is not None and not isinstance(area, QScrollArea):
+                area = area.parentWidget()
+            if area is not None:
+                area.ensureWidgetVisible(widget)
+            return widget if in_sight(widget) else None
+
+        return self.until(look, 2 * WAIT_MS)
 
     def button(self, text: str, inside: QWidget | None = None) -> QAbstractButton:
         """A visible button by what is written on it, or by its name for screen readers."""

@@ -3,35 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeVar
 
-from PySide6.QtWidgets import QComboBox, QScrollArea, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from studio.samples import open_copy
 from studio.session.document.edits.sections import set_training
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.ui.panes.plots.pane import PlotsPane
-from tests.ui.journeys.person import Person, in_sight
+from tests.ui.journeys.person import Person
 
 WAIT = 60_000
-
-
-W = TypeVar("W", bound=QWidget)
-
-
-def reach(person: Person, pane: QWidget, kind: type[W], name: str) -> W:
-    """A widget of the pane by its object name, scrolled into sight."""
-
-    def look() -> W | None:
-        widget = area = pane.findChild(kind, name)
-        if widget is None:
-            return None
-        while not isinstance(area, QScrollArea):
-            area = area.parentWidget()
-        area.ensureWidgetVisible(widget)
-        return widget if in_sight(widget) else None
-
-    return person.until(look, WAIT)
 
 
 def test_metrics_that_count_are_chosen_trained_and_seen(person: Person, tmp_path: Path) -> None:
@@ -44,17 +25,17 @@ def test_metrics_that_count_are_chosen_trained_and_seen(person: Person, tmp_path
     person.point_at_canvas()
     person.press("Escape")
     pane = person.until(lambda: person.sees(InspectorPane), WAIT)
-    section = reach(person, pane, QWidget, "section_loss_and_metrics")
-    person.click(reach(person, section, QWidget, "fold"))
+    section = person.reach(QWidget, "section_loss_and_metrics", pane)
+    person.click(person.reach(QWidget, "fold", section))
     for metric in ("F1 score", "Mean IoU", "AUC"):
-        person.pick(reach(person, pane, QComboBox, "add_metrics"), metric)
+        person.pick(person.reach(QComboBox, "add_metrics", pane), metric)
     chosen = ["F1Score", "MeanIoU", "AUC"]
     person.until(lambda: document.state.training["metrics"] == chosen, WAIT)
 
     # One yes-or-no curve does not fit three classes: the window says so before it trains.
     found = person.until(lambda: [p for p in studio.problems.items if "auc" in p.text], WAIT)
     assert "auc takes one probability of yes, the output has 3 numbers" in found[0].text
-    person.click(reach(person, pane, QWidget, "remove_metrics_2"))
+    person.click(person.reach(QWidget, "remove_metrics_2", pane))
     person.until(lambda: document.state.training["metrics"] == chosen[:2], WAIT)
     person.until(lambda: not studio.problems.errors, WAIT)
 
