@@ -10,7 +10,7 @@ from studio.engine.layers.graph import Port
 from studio.graph_editor.items.marks import PortKey
 from studio.session.document.cards.card import wire_card
 from studio.session.document.edits.wires import disconnect
-from studio.session.document.finding.outline import accessible_wire_text
+from studio.session.document.finding.outline import accessible_text, accessible_wire_text
 from studio.session.document.state import DocumentState, Wire
 from tests.engine.layers.several_outputs import split_layer
 from tests.graph_editor.hands import ALT, CTRL
@@ -35,6 +35,9 @@ def test_each_output_has_a_port_and_its_wire_leaves_it(hands):
     first, second = hands.port("split"), hands.port("split", SECOND)
     assert first.x() == second.x()
     assert second.y() > first.y()
+    assert hands.canvas.graph.nodes["split"].card.shape == "2 · 4"
+    said = accessible_text(hands.state, hands.studio.document.report, "split")
+    assert "outputs 2 and 4" in said
     wire = hands.canvas.graph.wires[Wire("split", "dense_1", 0, 1)]
     assert wire.path().pointAtPercent(0.0) == second
     shape = wire_card(hands.studio.document.report, wire.wire).shape

@@ -200,6 +200,11 @@ class NodeStatus:
     message: str = ""
     shapes: tuple[Shape, ...] = ()
 
+    @property
+    def all_shapes(self) -> tuple[Shape, ...]:
+        """Shapes of its outputs, as far as they are known."""
+        return self.shapes or (() if self.shape is None else (self.shape,))
+
     def shape_at(self, output: int) -> Shape | None:
         """Shape of one output, where known."""
         if not self.shapes:

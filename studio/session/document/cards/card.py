@@ -27,7 +27,7 @@ class NodeCard:
         subtitle: its type, and which use of a shared layer it is.
         family: what it is coloured by.
         lines: the options it shows.
-        shape: shape of its output as text; empty while unknown.
+        shape: shapes of its outputs as text; empty while unknown.
         parameters: numbers it owns as text; empty for none; ``shared`` for a further use.
         condition: how it is.
         message: what to say about that.
@@ -74,7 +74,7 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         subtitle=_subtitle(state, node),
         family=family_of(node.type_name) if node.is_layer else "shape",
         lines=card_lines(node),
-        shape="" if status.shape is None else shape_label(status.shape),
+        shape=" · ".join(shape_label(shape) for shape in status.all_shapes),
         parameters=parameters_text(state, report, node),
         condition=status.state,
         message=status.message,

@@ -141,8 +141,8 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
               if key not in ("name", "trainable")]  # fmt: skip
     sources = [state.nodes[s].name for s in node.sources if s in state.nodes]
     parts.append(f"input from {' and '.join(sources)}" if sources else "no input")
-    if status.shape is not None:
-        parts.append(f"output {' by '.join(map(str, status.shape)) or 'scalar'}")
+    shapes = [" by ".join(map(str, shape)) or "scalar" for shape in status.all_shapes]
+    parts += [f"output{'s' * (len(shapes) > 1)} {' and '.join(shapes)}"] if shapes else []
     parts += ["bypassed"] * node.bypassed + ["frozen"] * node.frozen
     parts += ["pinned in place"] * node.pinned
     parts += _place(state, node)
