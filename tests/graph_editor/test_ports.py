@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations, pairwise
 
 import pytest
 
 from studio.engine.layers.graph import Port
 from studio.graph_editor.items.marks import PortKey
 from studio.session.document.cards.card import wire_card
-from studio.session.document.edits.wires import disconnect
+from studio.session.document.cards.geometry import PORT_STEP, node_size
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.wires import connect, disconnect
 from studio.session.document.finding.outline import accessible_text, accessible_wire_text
 from studio.session.document.state import DocumentState, Wire
 from tests.engine.layers.several_outputs import split_layer
@@ -42,6 +45,46 @@ def test_each_output_has_a_port_and_its_wire_leaves_it(hands):
     assert wire.path().pointAtPercent(0.0) == second
     shape = wire_card(hands.studio.document.report, wire.wire).shape
     assert (shape, hands.canvas.graph.nodes["split"].card.outputs) == ("4", 2)
+
+
+def test_a_card_is_as_high_as_its_outputs_need(hands):
+    hands.open(fork())
+    few = hands.canvas.graph.nodes["split"].area.height()
+    many = connect(fork(), Port("split", 7), "dense", 0, replacing=True, check_shapes=False)
+    hands.document.apply("Connect", many)
+    item = hands.canvas.graph.nodes["split"]
+    assert item.area.height() > few
+    heights = [hands.port("split", PortKey("out", each)).y() for each in range(8)]
+    assert {after - before for before, after in pairwise(heights)} == {PORT_STEP}
+    assert heights[-1] < item.scene_area.bottom()
+    wire = hands.canvas.graph.wires[Wire("split", "dense", 0, 7)]
+    assert wire.path().pointAtPercent(0.0).y() == heights[-1]
+    hands.document.undo()
+    assert hands.canvas.graph.nodes["split"].area.height() == few
+
+
+def test_the_layout_keeps_a_card_with_many_outputs_clear(hands):
+    state = connect(fork(), Port("split", 14), "dense", 0, replacing=True, check_shapes=False)
+    state = add_layer(state, "Dense", config={"units": 3}, after="input")
+    hands.open(state)
+    hands.studio.actions.trigger("graph.layout_all")
+    areas = [item.scene_area for item in hands.canvas.graph.nodes.values()]
+    assert not any(one.intersects(other) for one, other in combinations(areas, 2))
+
+
+def test_a_card_is_as_high_as_its_inputs_need(hands):
+    state = add_layer(fork(), "Concatenate", at=(960, 0))
+    before = node_size(state.nodes["concatenate"])
+    sources = [Port("input"), Port("split"), Port("split", 1), Port("dense"), Port("dense_1"),
+               Port("add")]  # fmt: skip
+    for source in sources:
+        state = connect(state, source, "concatenate")
+    hands.open(state)
+    item = hands.canvas.graph.nodes["concatenate"]
+    assert node_size(state.nodes["concatenate"]) > before
+    heights = [hands.input("concatenate", slot).y() for slot in range(7)]
+    assert {after - before for before, after in pairwise(heights)} == {PORT_STEP}
+    assert heights[-1] < item.scene_area.bottom()
 
 
 def test_a_wire_is_drawn_from_the_second_output(hands):

@@ -14,7 +14,9 @@ from studio.graph_editor.items.node_picture import PictureOf, no_picture
 from studio.graph_editor.items.node_text import card_texts, far_text, uses_text
 from studio.graph_editor.items.text_runs import TextRun, draw_text_runs
 from studio.session.document.cards.card import NodeCard
+from studio.session.document.cards.geometry import Size, node_size
 from studio.session.document.cards.ports import input_place, output_place
+from studio.session.document.state import CanvasNode
 
 
 class NodeItem(CanvasItem):
@@ -44,16 +46,22 @@ class NodeItem(CanvasItem):
         if self._spots is None:
             node, own = self.card.node, QPointF(self.card.node.x, self.card.node.y)
             found = {
-                PortKey("in", slot): QPointF(*input_place(node, slot)) - own
+                PortKey("in", slot): QPointF(*input_place(node, slot, self._size_of)) - own
                 for slot in range(self.card.inputs)
             }
             if self.card.has_output:
                 found |= {
-                    PortKey("out", output): QPointF(*output_place(node, output=output)) - own
-                    for output in range(self.card.outputs)
+                    PortKey("out", each): QPointF(*output_place(node, self._size_of, each)) - own
+                    for each in range(self.card.outputs)
                 }
             self._spots = found
         return self._spots
+
+    def _size_of(self, node: CanvasNode) -> Size:
+        return node_size(node, self.card.outputs)
+
+    def _area(self) -> QRectF:
+        return QRectF(0, 0, *self._size_of(self.card.node))
 
     def title_area(self) -> QRectF:
         """Where the name stands, on the canvas."""

@@ -66,6 +66,16 @@ def arity(node: CanvasNode) -> tuple[int, int | None]:
     return layer_class(node.type_name).arity if node.is_layer else (0, 0)
 
 
+def input_count(node: CanvasNode) -> int:
+    """How many inputs are drawn: those with a wire, and a free one where another may come."""
+    unknown = node.is_layer and not is_known(node.type_name)
+    if not node.flows or (unknown and not absent_plugin(node.type_name)):
+        return len(node.inputs)
+    low, high = arity(node)
+    wanted = max(low, len(node.inputs) + (high is None))
+    return wanted if high is None else min(wanted, high)
+
+
 def checked_config(type_name: str, config: Mapping[str, object]) -> FrozenConfig:
     """The configuration as the layer itself states it: checked, defaults left out."""
     return FrozenConfig(new_layer(type_name, config).config())

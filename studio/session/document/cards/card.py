@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from studio.session.document.cards.families import Family, family_of
 from studio.session.document.cards.lines import TIMES, CardLine, card_lines, shape_label
-from studio.session.document.cards.ports import has_output, input_count
+from studio.session.document.cards.ports import has_output
+from studio.session.document.layer_types import input_count
 from studio.session.document.level_view import layers_inside, worst_of
 from studio.session.document.levels import copies_of, ports_in, ports_out
-from studio.session.document.report import NodeCondition, NodeStatus, Report
+from studio.session.document.report import NodeCondition, Report
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 SHARED = "shared"
@@ -81,16 +82,16 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         inputs=input_count(node),
         filled=len(node.inputs),
         has_output=has_output(node),
-        outputs=output_count(state, status, node_id),
+        outputs=output_count(state, node_id, len(status.shapes)),
         is_output=bool(report.outputs_of(node_id)),
         uses=len(state.uses_of(node_id)),
     )
 
 
-def output_count(state: DocumentState, status: NodeStatus, node_id: str) -> int:
+def output_count(state: DocumentState, node_id: str, known: int) -> int:
     """How many outputs are drawn: those that are known, and those that wires leave."""
     wired = max((wire.output for wire in state.wires_from(node_id)), default=0)
-    return max(len(status.shapes), wired + 1)
+    return max(known, wired + 1)
 
 
 def _block_card(state: DocumentState, report: Report, node: CanvasNode) -> NodeCard:

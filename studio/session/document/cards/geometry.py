@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from studio.session.document.cards.lines import card_lines
+from studio.session.document.layer_types import input_count
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
 
 NODE_WIDTH = 160.0
@@ -13,6 +14,10 @@ TITLE_HEIGHT = 40.0
 COLLAPSED_HEIGHT = 28.0
 LINE_HEIGHT = 18.0
 LINES_MARGIN = 6.0
+PORT_STEP = 18.0
+"""Distance between the ports at one side of a layer."""
+_PORT_ROOM = 6.0
+"""A layer grows when less than this is left below the middle of its lowest port."""
 DOT_SIZE = 12.0
 GAP = 24.0
 """Free space kept between a layer and its neighbours."""
@@ -80,8 +85,8 @@ class Box(NamedTuple):
         )
 
 
-def node_size(node: CanvasNode) -> Size:
-    """Width and height of a thing on the canvas."""
+def node_size(node: CanvasNode, outputs: int = 1) -> Size:
+    """Width and height of a thing on the canvas; of a layer, with room for all its ports."""
     if node.kind == "dot":
         return DOT_SIZE, DOT_SIZE
     if node.kind in ("note", "frame") or (node.is_block and not node.collapsed):
@@ -90,7 +95,9 @@ def node_size(node: CanvasNode) -> Size:
         return NODE_WIDTH, COLLAPSED_HEIGHT
     lines = LINE_HEIGHT * len(card_lines(node))
     body = lines + LINES_MARGIN if lines else 0.0
-    return NODE_WIDTH, TITLE_HEIGHT + body + PREVIEW_HEIGHT[node.preview]
+    height = TITLE_HEIGHT + body + PREVIEW_HEIGHT[node.preview]
+    lowest = TITLE_HEIGHT / 2 + (max(input_count(node), outputs) - 1) * PORT_STEP
+    return NODE_WIDTH, height if height >= lowest + _PORT_ROOM else lowest + PORT_STEP / 2
 
 
 def block_height(rows: int) -> float:

@@ -6,17 +6,14 @@ from studio.session.document.cards.geometry import (
     BLOCK_PORT_STEP,
     BLOCK_PORTS_TOP,
     COLLAPSED_HEIGHT,
+    PORT_STEP,
     TITLE_HEIGHT,
     SizeOf,
     box_of,
     node_size,
 )
-from studio.session.document.layer_types import absent_plugin, arity, is_known
 from studio.session.document.levels import BLOCK_CARD
 from studio.session.document.state import CanvasNode
-
-PORT_STEP = 18.0
-"""Distance between the inputs of one layer."""
 
 
 def output_place(
@@ -43,16 +40,6 @@ def _port_height(node: CanvasNode, place: int, size_of: SizeOf) -> float:
         return node.y + port_offset(node)
     lowest = max(port_offset(node), size_of(node)[1] - PORT_STEP / 2)
     return node.y + min(port_offset(node) + place * PORT_STEP, lowest)
-
-
-def input_count(node: CanvasNode) -> int:
-    """How many inputs are drawn: those with a wire, and a free one where another may come."""
-    unknown = node.is_layer and not is_known(node.type_name)
-    if not node.flows or (unknown and not absent_plugin(node.type_name)):
-        return len(node.inputs)
-    low, high = arity(node)
-    wanted = max(low, len(node.inputs) + (high is None))
-    return wanted if high is None else min(wanted, high)
 
 
 def has_output(node: CanvasNode) -> bool:
