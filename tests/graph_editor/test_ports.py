@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 
 import pytest
+from PySide6.QtCore import Qt
 
 from studio.engine.layers.graph import Port
 from studio.graph_editor.items.marks import PortKey
+from studio.session.document.adding.quick_add import entries
 from studio.session.document.cards.card import wire_card
 from studio.session.document.cards.geometry import PORT_STEP, node_size
 from studio.session.document.edits.layers import add_layer
@@ -25,7 +27,10 @@ SECOND = PortKey("out", 1)
 @pytest.fixture(autouse=True)
 def split() -> Iterator[None]:
     with split_layer():
+        entries.cache_clear()
         yield
+    # The search must not offer the layer to tests that do not declare it.
+    entries.cache_clear()
 
 
 def cut_off() -> DocumentState:
@@ -107,6 +112,46 @@ def test_a_wire_that_is_taken_off_keeps_its_output(hands):
     hands.drag(hands.input("dense_1"), hands.input("dense"))
     assert hands.state.nodes["dense_1"].inputs == ()
     assert hands.state.nodes["dense"].inputs == (Port("split", 1),)
+
+
+def test_what_is_added_at_the_end_of_a_wire_is_fed_by_its_output(hands):
+    hands.open(cut_off())
+    hands.drag(hands.port("split", SECOND), hands.nowhere())
+    assert hands.popup_open
+    hands.type("relu")
+    hands.key(Qt.Key.Key_Return)
+    assert hands.state.nodes["re_lu"].inputs == (Port("split", 1),)
+    assert hands.document.report.status("re_lu").shape == (4,)
+
+
+def test_the_search_offers_what_fits_the_output_of_the_wire(hands):
+    hands.open(cut_off())
+    hands.drag(hands.port("split", SECOND), hands.nowhere())
+    hands.type("relu")
+    shapes = [row.shape for row in hands.canvas.searches.popup.list.entries.rows]
+    assert shapes[0] == "4"
+
+
+def test_a_typed_net_begins_at_the_output_of_the_wire(hands):
+    hands.open(cut_off())
+    hands.drag(hands.port("split", SECOND), hands.nowhere())
+    hands.type("dense 5 > relu")
+    hands.key(Qt.Key.Key_Return)
+    assert hands.state.nodes["dense_2"].inputs == (Port("split", 1),)
+    assert hands.state.nodes["re_lu"].inputs == (Port("dense_2"),)
+
+
+def test_a_layer_added_on_a_wire_of_the_second_output_fits_that_output(hands):
+    hands.open(fork())
+    wire = Wire("split", "dense_1", 0, 1)
+    hands.click(hands.canvas.graph.wires[wire].middle())
+    hands.keys(Qt.Key.Key_Tab)
+    hands.type("relu")
+    rows = hands.canvas.searches.popup.list.entries.rows
+    assert (rows[0].title, rows[0].shape) == ("ReLU", "4")
+    hands.key(Qt.Key.Key_Return)
+    assert hands.state.nodes["re_lu"].inputs == (Port("split", 1),)
+    assert hands.state.nodes["dense_1"].inputs == (Port("re_lu"),)
 
 
 def test_wires_of_one_output_are_moved_and_cut_alone(hands):

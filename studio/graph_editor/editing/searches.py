@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.editing.adding import place_of
 from studio.graph_editor.editing.choosing import AddChooser, SwitchChooser
 from studio.graph_editor.editing.context import CanvasContext
@@ -42,8 +43,8 @@ class Searches:
             middle = context.graph.wires[place.wire].middle()
             self._open(place, None, context.view.view_point(middle))
         else:
-            context.navigation.reveal(context.graph.area_of([place.source]))
-            corner = context.graph.area_of([place.source]).topRight()
+            context.navigation.reveal(context.graph.area_of([place.before]))
+            corner = context.graph.area_of([place.before]).topRight()
             self._open(place, None, context.view.view_point(corner))
 
     def add_at(self, at: QPointF) -> None:
@@ -52,7 +53,7 @@ class Searches:
 
     def add_from_port(self, at: QPointF, node_id: str, key: PortKey) -> None:
         """Add a layer whose port is to lie at a point, connected to a port."""
-        before, behind = Place(source=node_id), Place(target=node_id, slot=key.slot)
+        before, behind = Place(Port(node_id, key.slot)), Place(target=node_id, slot=key.slot)
         place = before if key.side == "out" else behind
         self._open(place, at, self._context.view.view_point(at))
 

@@ -94,7 +94,7 @@ class DropLayer:
         context = self._context
         state = context.document.state
         context.marks.show_wires({} if place.wire is None else {place.wire: "target"})
-        context.marks.show_caught([place.source] if place.source else [])
+        context.marks.show_caught([place.before] if place.source else [])
         try:
             made = add_at_place(state, [self._layer], place, corner, context.document.open_block)
         except StudioError as error:

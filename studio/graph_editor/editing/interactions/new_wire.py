@@ -105,8 +105,7 @@ class NewWire(Interaction):
             self._connect(end)
         elif end.place == "empty" and self._existing is not None:
             self._disconnect()
-        elif end.place == "empty" and searching and not (self.forward and self.port.slot):
-            # What is added is fed by first outputs only.
+        elif end.place == "empty" and searching:
             self._add_at(at.scene, self.node_id, self.port)
 
     def cancel(self) -> None:

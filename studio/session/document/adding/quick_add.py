@@ -12,6 +12,7 @@ from studio.engine.core.options import Plain
 from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.activation_catalog import FUNCTIONS
 from studio.engine.layers.catalog import all_layers, layer_class
+from studio.engine.layers.graph import Port
 from studio.session.document.adding.connection_history import ConnectionHistory
 from studio.session.document.adding.net_text import is_net, parse_net
 from studio.session.document.cards.families import Family, family_of
@@ -25,7 +26,7 @@ from studio.session.document.flow import flow_of, outcome, refusal
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import arity, checked_config, starting_config
 from studio.session.document.levels import TOP, level_of_input
-from studio.session.document.state import DocumentState, Wire
+from studio.session.document.state import DocumentState, Wire, as_port
 
 
 class Entry(NamedTuple):
@@ -55,13 +56,13 @@ class Place:
     """Where the new layer goes.
 
     Attributes:
-        source: what feeds it, or empty.
+        source: the output that feeds it, or empty; of an id the first output.
         target: what it feeds, or empty.
         slot: the input of ``target`` it feeds.
         wire: the wire it goes on, instead.
     """
 
-    source: str = ""
+    source: Port | str = ""
     target: str = ""
     slot: int | None = None
     wire: Wire | None = None
@@ -69,7 +70,12 @@ class Place:
     @property
     def before(self) -> str:
         """The id of what feeds it, or empty."""
-        return self.source if self.wire is None else self.wire.source
+        return self.feed.node
+
+    @property
+    def feed(self) -> Port:
+        """The output that feeds it; of the id "" for none."""
+        return as_port(self.source) if self.wire is None else self.wire.port
 
 
 class Offer(NamedTuple):
@@ -227,7 +233,7 @@ def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
     if place.before:
         if high == 0 or (place.wire is not None and low > 1):
             return None
-        types = flow_of(state).types([place.before])
+        types = flow_of(state).types([place.feed])
         if not types:
             return Offer(entry, "in 1", None)
         made = _type_of(entry, types)
@@ -244,7 +250,7 @@ def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
 def _why_not_shared(state: DocumentState, entry: Entry, place: Place) -> str:
     """Why what comes in at a place does not fit the weights an entry shares; empty if it does."""
     flow = flow_of(state)
-    types = flow.types([place.before]) if entry.shares and place.before else ()
+    types = flow.types([place.feed]) if entry.shares and place.before else ()
     if not types or outcome(entry.type_name, entry.config, types).error is not None:
         return ""
     uses = state.uses_of(entry.shares) or (entry.shares,)
@@ -276,7 +282,7 @@ def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
         return "it has no inputs"
     if place.wire is not None and low > 1:
         return "it needs several inputs"
-    given = flow_of(state).types([place.before]) if place.before else ()
+    given = flow_of(state).types([place.feed]) if place.before else ()
     if given:
         refused = outcome(entry.type_name, _starting(entry), given * low).error
         if refused is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from studio.engine.layers.graph import Port
 from studio.session.document.cards.geometry import SizeOf, node_size
 from studio.session.document.edits.insertion import Push, insert_on_wire
 from studio.session.document.edits.layers import add_layer
@@ -42,21 +43,21 @@ def add_chain(
     state: DocumentState,
     layers: Sequence[NewLayer],
     *,
-    after: str = "",
+    after: Port | str = "",
     wire: Wire | None = None,
     at: tuple[float, float] | None = None,
     level: str = TOP,
     push: Push = "right",
     size_of: SizeOf = node_size,
 ) -> Chained:
-    """Add layers that feed each other: behind ``after``, on a wire, or in the block ``level``.
+    """Add layers that feed each other: behind an output, on a wire, or in the block ``level``.
 
     Raises:
         ParameterError: an unknown type or a wrong option.
         GraphError: the wire is gone, or the chain cannot go there.
     """
     ids: list[str] = []
-    before = "" if wire is not None else after
+    before: Port | str = "" if wire is not None else after
     if wire is not None and wire_exists(state, wire):
         level = level_of_wire(state, wire)
     for layer in layers:

@@ -44,13 +44,13 @@ def add_layer(
     state: DocumentState,
     type_name: str,
     *,
-    after: str = "",
+    after: Port | str = "",
     at: tuple[float, float] | None = None,
     config: Mapping[str, object] | None = None,
     level: str = TOP,
     size_of: SizeOf = node_size,
 ) -> DocumentState:
-    """Add a layer with a new name, fed by ``after`` where it takes an input.
+    """Add a layer with a new name, fed by the output ``after`` where it takes an input.
 
     Its id is the name `naming.new_name` gives. Required options that ``config`` leaves out get
     starting values. Without ``at`` it stands right of ``after``, or right of everything. It stands
@@ -212,16 +212,17 @@ def _layer(state: DocumentState, node_id: str) -> CanvasNode:
 def put_after(
     state: DocumentState,
     node: CanvasNode,
-    after: str,
+    after: Port | str,
     at: tuple[float, float] | None,
     level: str = TOP,
     size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Put a new layer on the canvas, fed by ``after`` and at its level, where that is given."""
-    node = replace(node, parent=level_of_output(state, after) if after else level)
-    x, y = _place(state, node, after, at, size_of)
+    before = as_port(after).node
+    node = replace(node, parent=level_of_output(state, before) if before else level)
+    x, y = _place(state, node, before, at, size_of)
     state = state.with_nodes([replace(node, x=x, y=y)])
-    if after and state.node(after).flows and free_inputs(node) != 0:
+    if before and state.node(before).flows and free_inputs(node) != 0:
         state = connect(state, after, node.id, check_shapes=False)
     return state
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from studio.engine.core.errors import GraphError
-from studio.engine.layers.graph import free_name
+from studio.engine.layers.graph import Port, free_name
 from studio.session.document.cards.geometry import SizeOf, node_size
 from studio.session.document.edits.layers import put_after
 from studio.session.document.edits.outputs import following_names
@@ -21,7 +21,7 @@ def place_again(
     node_id: str,
     use_id: str = "",
     *,
-    after: str = "",
+    after: Port | str = "",
     at: tuple[float, float] | None = None,
     level: str = TOP,
     size_of: SizeOf = node_size,
