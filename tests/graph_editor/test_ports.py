@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QApplication, QToolTip
 
 from studio.engine.layers.graph import Port
 from studio.graph_editor.items.marks import PortKey
@@ -18,7 +20,7 @@ from studio.session.document.edits.wires import connect, disconnect
 from studio.session.document.finding.outline import accessible_text, accessible_wire_text
 from studio.session.document.state import DocumentState, Wire
 from tests.engine.layers.several_outputs import split_layer
-from tests.graph_editor.hands import ALT, CTRL
+from tests.graph_editor.hands import ALT, CTRL, OUT, Hands
 from tests.session.document.test_ports import fork
 
 SECOND = PortKey("out", 1)
@@ -163,3 +165,32 @@ def test_wires_of_one_output_are_moved_and_cut_alone(hands):
     hands.click(hands.port("split", SECOND), keys=ALT)
     assert hands.state.nodes["dense_1"].inputs == ()
     assert hands.state.nodes["dense"].inputs == (Port("split"),)
+
+
+def tip_at(hands: Hands, at: QPointF) -> str:
+    """What the tip over a place of the canvas says."""
+    hands.move(at, buttons=Qt.MouseButton.NoButton)
+    viewport, place = hands.canvas.viewport(), hands.canvas.view_point(at).toPoint()
+    event = QHelpEvent(QEvent.Type.ToolTip, place, viewport.mapToGlobal(place))
+    QApplication.sendEvent(viewport, event)
+    said = QToolTip.text()
+    QToolTip.hideText()
+    return said
+
+
+def test_the_tip_of_a_port_says_the_type_of_what_passes_it(hands):
+    hands.open(cut_off())
+    first, second = (tip_at(hands, hands.port("split", key)).splitlines()
+                     for key in (OUT, SECOND))  # fmt: skip
+    assert first[:2] == ["Output 0 of split", "float32[N,2]"]
+    assert second[:2] == ["Output 1 of split", "float32[N,4]"]
+    assert tip_at(hands, hands.port("dense")).splitlines()[:2] == [
+        "Output of dense", "float32[N,3]"
+    ]  # fmt: skip
+    assert tip_at(hands, hands.port("dense_1")).splitlines()[1] == "type unknown"
+    assert tip_at(hands, hands.input("dense")).splitlines()[:2] == [
+        "Input 1 of dense", "float32[N,2]"
+    ]  # fmt: skip
+    assert tip_at(hands, hands.input("dense_1")) == (
+        "Input 1 of dense_1\nConnect it by dragging from an output"
+    )

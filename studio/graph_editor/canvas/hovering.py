@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.graph_editor.editing.fix_offers import FixOffers
 from studio.graph_editor.editing.picking import EMPTY, Target
-from studio.session.document.cards.card import wire_card
+from studio.graph_editor.items.marks import PortKey
+from studio.session.document.cards.card import NodeCard, wire_card
 from studio.session.document.cards.lines import shape_label
+from studio.session.document.flow import flow_of
 from studio.session.document.report import Report
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -68,12 +71,7 @@ class Hovering:
         if item.node.port:
             return _port_tip(state, report, item.node)
         if target.port is not None:
-            if target.port.side == "out":
-                return (
-                    f"Output {card_.shape}".strip()
-                    + "\n Drag to connect, Ctrl+drag to move all wires"
-                )
-            return f"Input {target.port.slot + 1}\nConnect it by dragging from an output"
+            return _layer_port_tip(state, card_, target.port)
         lines = [f"{card_.title}: {card_.subtitle}"]
         if card_.condition != "ok":
             lines.append(card_.message or card_.condition)
@@ -83,6 +81,21 @@ class Hovering:
         lines += [f"{p.message}\n{p.hint}".strip() for p in report.problems_of(target.node)
                   if p.message != card_.message]  # fmt: skip
         return "\n".join(lines)
+
+
+def _layer_port_tip(state: DocumentState, card: NodeCard, key: PortKey) -> str:
+    """A port of a layer: which it is, the type of what passes it, what can be done with it."""
+    if key.side == "out":
+        which = f"Output {key.slot}" if card.outputs > 1 else "Output"
+        found = flow_of(state).type_at(Port(card.node.id, key.slot))
+        hint = "Drag to connect, Ctrl+drag to move all wires"
+    else:
+        which, hint = f"Input {key.slot + 1}", "Connect it by dragging from an output"
+        wired = card.node.inputs[key.slot : key.slot + 1]
+        found = next(iter(flow_of(state).types(wired)), None)
+        if not wired:
+            return f"{which} of {card.title}\n{hint}"
+    return f"{which} of {card.title}\n{'type unknown' if found is None else found}\n{hint}"
 
 
 def _port_tip(state: DocumentState, report: Report, port: CanvasNode) -> str:
