@@ -36,6 +36,7 @@ from studio.session.data.cache import DatasetCache
 from studio.session.data.data import DataModel
 from studio.session.document.adding.connection_history import ConnectionHistory
 from studio.session.document.adding.palette import load_palette, save_palette
+from studio.session.document.adding.published_blocks import PublishedBlocks
 from studio.session.document.adding.quick_add import QuickAdd
 from studio.session.document.document import Change, Document
 from studio.session.evaluation.evaluation import EvaluationModel
@@ -168,7 +169,9 @@ class Studio:
         datasets = DatasetCache(TrustedData(self.dirs.config / TRUSTED_DATA, (self.dirs.data,)))
         self.data = DataModel(self._document, tasks, datasets)
         self.quick_add = QuickAdd(ConnectionHistory(self.dirs.state / "connections.json"))
-        self.palette = load_palette(self.dirs.state / "palette.json")
+        self.palette = load_palette(
+            self.dirs.state / "palette.json", PublishedBlocks(self.dirs.config / "blocks")
+        )
         self._devices = _Devices(lambda: self.compilation.retarget())
         self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
         self.training = TrainingModel(

@@ -17,7 +17,7 @@ class AppDirs:
     """Folders; they are made when something is first written there.
 
     Attributes:
-        config: preferences, layouts, shortcuts.
+        config: preferences, layouts, shortcuts, published blocks.
         state: journals of unsaved work, recent files, history of use.
         cache: what can be made again: thumbnails, measured peaks, compiled kernels.
         data: projects and runs that have no file of their own yet.

@@ -254,6 +254,13 @@ _BLOCKS: tuple[Action[CanvasCommands], ...] = (
         run=lambda c: c.blocks.share(), enabled=lambda c: c.blocks.why_not_enter(),
     ),
     Action(
+        "graph.publish_block", "Publish to the palette",
+        "Keep the selected block in the palette, for every project; one of the same name is "
+        "replaced.",
+        (), "Graph", "canvas", aliases=("save block", "library", "reuse"), group="blocks",
+        run=lambda c: c.blocks.publish(), enabled=lambda c: c.blocks.why_not_enter(),
+    ),
+    Action(
         "graph.add_block_input", "Add an input to the block",
         "Give the selected or open block another input.",
         (), "Graph", "canvas", aliases=("port",), group="blocks",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from studio.engine.core.errors import StudioError
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.session.document.checks import possible
 from studio.session.document.edits.block_places import move_out
@@ -96,6 +97,19 @@ class BlockCommands:
         block = primary_block(self._context)
         if block is not None:
             self._copy(f"Use {block.name} again", partial(share_block, block_id=block.id))
+
+    def publish(self) -> None:
+        """Keep the selected block in the palette, and say so."""
+        block, studio = primary_block(self._context), self._context.studio
+        if block is None:
+            return
+        try:
+            replaced = studio.palette.publish(self._context.document.state, block.id)
+        except StudioError as error:
+            studio.fail(error)
+            return
+        done = "Replaced" if replaced else "Published"
+        studio.notify(f"{done} the block {block.name} in the palette")
 
     def unlink(self) -> None:
         """Let the selected blocks be changed without their copies."""

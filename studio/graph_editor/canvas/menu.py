@@ -44,6 +44,7 @@ _BLOCK: tuple[Entry, ...] = (
     "graph.copy_linked",
     "graph.share_block",
     "graph.unlink",
+    "graph.publish_block",
     None,
     "graph.group",
     "graph.dissolve",

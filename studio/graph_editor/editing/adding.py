@@ -6,6 +6,7 @@ from PySide6.QtCore import QMimeData
 
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
+from studio.session.document.adding.published_blocks import place_block
 from studio.session.document.adding.quick_add import NOWHERE, Entry, Place, add_at_place, entries
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.levels import ports_out
@@ -13,6 +14,7 @@ from studio.session.document.state import DocumentState, Wire
 from studio.session.studio import Studio
 
 MIME = "application/x-glassbox-layer"
+BLOCK_MIME = "application/x-glassbox-block"
 
 
 def place_of(selection: Selection, state: DocumentState) -> Place:
@@ -56,9 +58,33 @@ def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
     return made.ids[-1]
 
 
+def add_block_after_selection(studio: Studio, entry: Entry, source: str) -> str:
+    """Add a published block as one step; its id.
+
+    Args:
+        studio: the models.
+        entry: the block in the palette.
+        source: the view it was asked for in.
+
+    Raises:
+        StudioError: it cannot go there.
+    """
+    document = studio.document
+    place = place_of(studio.bus.drawn, document.state)
+    made = place_block(document.state, entry.block, place, level=document.open_block)
+    block = made.block
+    document.apply(f"Add {made.state.nodes[block].name}", made.state)
+    studio.bus.select([entities.node(block)], source=source)
+    return block
+
+
 def layer_data(entry: Entry) -> QMimeData:
     """An entry of the palette as something that can be dragged."""
     data = QMimeData()
+    if entry.block:
+        data.setData(BLOCK_MIME, entry.block.encode())
+        data.setText(entry.title)
+        return data
     data.setData(MIME, entry.title.encode())
     data.setText(entry.title)
     return data
@@ -73,3 +99,8 @@ def layer_in(data: QMimeData) -> NewLayer | None:
         if entry.title == title:
             return NewLayer(entry.type_name, entry.config)
     return None
+
+
+def block_in(data: QMimeData) -> str:
+    """The published block that is dragged, as copied text; empty for anything else."""
+    return bytes(data.data(BLOCK_MIME).data()).decode("utf-8", "replace")

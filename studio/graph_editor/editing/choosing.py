@@ -9,7 +9,9 @@ from PySide6.QtCore import QPointF
 
 from studio.engine.core.errors import StudioError
 from studio.session.document.adding.preview import AddPreview, first_message, preview_edit
+from studio.session.document.adding.published_blocks import Placed, block_offer, place_block
 from studio.session.document.adding.quick_add import (
+    Entry,
     Offer,
     Place,
     QuickAdd,
@@ -85,6 +87,7 @@ class AddChooser:
         place: what they are connected to.
         at: the point of the canvas their port is to lie at; None for beside what they follow.
         added: told the ids of what was added, and of what type the first is.
+        blocks: finds published blocks.
     """
 
     prompt = "Add a layer, or type a net: conv 16 3x3 > relu > pool 2"
@@ -96,12 +99,14 @@ class AddChooser:
         place: Place,
         at: QPointF | None,
         added: Callable[[Sequence[str], str], object],
+        blocks: Callable[[str], Sequence[Entry]],
     ) -> None:
         self._document = document
         self._quick_add = quick_add
         self._place = place
         self._at = _origin(place, at)
         self._added = added
+        self._blocks = blocks
         self._offers: tuple[Offer, ...] = ()
         self._net: tuple[NewLayer, ...] = ()
         self._remark = ""
@@ -118,7 +123,7 @@ class AddChooser:
             return ()
         if self._net:
             return [_net_choice(layer) for layer in self._net]
-        self._offers = self._quick_add.offers(state, query, self._place)
+        self._offers = self._with_blocks(query, self._quick_add.offers(state, query, self._place))
         if not self._offers:
             self._remark = self._quick_add.why_none(state, query, self._place)
         return [_offer_choice(offer) for offer in self._offers]
@@ -129,10 +134,12 @@ class AddChooser:
 
     def outcome(self, row: int) -> DocumentState | None:
         """The document with the row, or with the whole net."""
-        layers = self._layers(row)
-        if not layers:
+        layers, block = self._layers(row), self._block(row)
+        if not layers and block is None:
             return None
         try:
+            if block is not None:
+                return self._placed(block).state
             made = self._made(layers)
         except StudioError as error:
             self._remark = error.message
@@ -145,7 +152,12 @@ class AddChooser:
 
     def take(self, row: int) -> bool:
         """Add the row, or the whole net, as one step."""
-        layers, state = self._layers(row), self._document.state
+        layers, state, block = self._layers(row), self._document.state, self._block(row)
+        if block is not None:
+            placed = self._placed(block)
+            self._document.apply(f"Add {placed.state.nodes[placed.block].name}", placed.state)
+            self._added([placed.block], "")
+            return True
         if not layers:
             return False
         made = self._made(layers)
@@ -159,10 +171,34 @@ class AddChooser:
         document = self._document
         return add_at_place(document.state, layers, self._place, self._at, document.open_block)
 
+    def _with_blocks(self, query: str, offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
+        """Published blocks too: first those whose names begin with the query."""
+        if not query or self._place.wire is not None:
+            return offers
+        begins: list[Offer] = []
+        others: list[Offer] = []
+        for entry in self._blocks(query):
+            offer = block_offer(self._document.state, entry, self._place)
+            if offer is not None:
+                is_first = entry.title.casefold().startswith(query.casefold())
+                (begins if is_first else others).append(offer)
+        return (*begins, *offers, *others)
+
+    def _placed(self, entry: Entry) -> Placed:
+        document = self._document
+        return place_block(
+            document.state, entry.block, self._place, self._at, document.open_block
+        )  # fmt: skip
+
+    def _block(self, row: int) -> Entry | None:
+        """The published block of a row; None for a layer."""
+        entry = self._offers[row].entry if 0 <= row < len(self._offers) else None
+        return entry if entry is not None and entry.block else None
+
     def _layers(self, row: int) -> tuple[NewLayer, ...]:
         if self._net:
             return self._net
-        if not 0 <= row < len(self._offers):
+        if not 0 <= row < len(self._offers) or self._offers[row].entry.block:
             return ()
         entry = self._offers[row].entry
         return (NewLayer(entry.type_name, entry.config, entry.shares),)

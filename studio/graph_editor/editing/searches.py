@@ -70,7 +70,10 @@ class Searches:
 
     def _open(self, place: Place, at: QPointF | None, seen: QPointF) -> None:
         context = self._context
-        chooser = AddChooser(context.document, context.studio.quick_add, place, at, self._added)
+        studio = context.studio
+        chooser = AddChooser(
+            context.document, studio.quick_add, place, at, self._added, studio.palette.found_blocks
+        )  # fmt: skip
         self._adds = True
         self.popup.open(chooser, seen.toPoint(), clear=round(_GHOST * context.navigation.zoom))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QSize, Qt
-from PySide6.QtGui import QDrag, QKeyEvent, QPainter, QPixmap
+from PySide6.QtGui import QDrag, QKeyEvent, QPainter, QPixmap, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QLineEdit,
+    QMenu,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -15,7 +16,11 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.graph_editor.editing.adding import add_after_selection, layer_data
+from studio.graph_editor.editing.adding import (
+    add_after_selection,
+    add_block_after_selection,
+    layer_data,
+)
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.node_item import NodeItem
 from studio.session.document.adding.quick_add import Entry, no_match_text
@@ -113,6 +118,8 @@ class PalettePane(PaneFrame):
         self.tree.itemExpanded.connect(lambda item: self._closed.discard(_key(item)))
         self.tree.itemCollapsed.connect(lambda item: self._closed.add(_key(item)))
         self.tree.installEventFilter(self)
+        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.tree.customContextMenuRequested.connect(self._menu)
         column.addWidget(self.tree, 1)
         self.set_body(body)
         body.setFocusProxy(self.field)
@@ -122,8 +129,11 @@ class PalettePane(PaneFrame):
         self._show()
 
     def add(self, entry: Entry) -> None:
-        """Add a layer after the selected one."""
+        """Add a layer or a published block after the selected layer."""
         try:
+            if entry.block:
+                add_block_after_selection(self._studio, entry, PALETTE)
+                return
             add_after_selection(self._studio, NewLayer(entry.type_name, entry.config), PALETTE)
         except StudioError as error:
             self._studio.fail(error)
@@ -150,6 +160,32 @@ class PalettePane(PaneFrame):
             self._toggle_favourite(self.tree.currentItem())
             return True
         return False
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Another window may have published blocks meanwhile."""
+        super().showEvent(event)
+        for problem in self._palette.reread_blocks():
+            self._studio.notify(problem, "warning")
+
+    def _menu(self, point: QPoint) -> None:
+        """What can be done with a published block."""
+        entry = self.tree.entry_of(self.tree.itemAt(point) or self.tree.currentItem())
+        if entry is None or not entry.block:
+            return
+        menu = QMenu(self.tree)
+        menu.setObjectName("palette_menu")
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.addAction("Add to the canvas").triggered.connect(lambda: self.add(entry))
+        menu.addAction("Remove from the palette").triggered.connect(lambda: self._remove(entry))
+        menu.popup(self.tree.viewport().mapToGlobal(point))
+
+    def _remove(self, entry: Entry) -> None:
+        try:
+            self._palette.remove_block(entry.title)
+        except StudioError as error:
+            self._studio.fail(error)
+            return
+        self._studio.notify(f"Removed the block {entry.title} from the palette")
 
     def _enter(self, *, from_field: bool) -> bool:
         entry = self.tree.entry_of(self.tree.currentItem())
@@ -179,7 +215,7 @@ class PalettePane(PaneFrame):
 
     def _toggle_favourite(self, item: QTreeWidgetItem | None) -> None:
         entry = self.tree.entry_of(item)
-        if entry is not None and not entry.config:
+        if entry is not None and not entry.config and not entry.block:
             marked = entry.type_name in self._palette.favourites
             self._palette.set_favourite(entry.type_name, not marked)
 
@@ -211,7 +247,7 @@ class PalettePane(PaneFrame):
         row.setData(_NAME, _ENTRY, entry)
         row.setIcon(_NAME, icons.icon(f"family-{entry.family}", f"family.{entry.family}"))
         row.setToolTip(_NAME, f"{entry.title}\n{entry.doc}\nDrag it to the canvas, or press Enter")
-        if not entry.config:
+        if not entry.config and not entry.block:
             marked = entry.type_name in self._palette.favourites
             name = "star-full" if marked else "star"
             row.setIcon(_STAR, icons.icon(name, "accent" if marked else "hairline"))
@@ -234,8 +270,10 @@ class PalettePane(PaneFrame):
 
 def layer_picture(entry: Entry, ratio: float) -> QPixmap:
     """A layer at true size, as it is dragged."""
-    config = checked_config(entry.type_name, starting_config(entry.type_name, entry.config))
-    node = CanvasNode("", "layer", entry.type_name, config, collapsed=True)
+    node = CanvasNode("", "block", text=entry.title, collapsed=True)
+    if not entry.block:
+        config = checked_config(entry.type_name, starting_config(entry.type_name, entry.config))
+        node = CanvasNode("", "layer", entry.type_name, config, collapsed=True)
     card = NodeCard(node, entry.title, entry.type_name, entry.family)
     item = NodeItem(card, CanvasColours(theme.current()))
     size = item.area.size()

@@ -16,7 +16,7 @@ from studio.graph_editor.items.wire_paths import wire_path
 from studio.graph_editor.scene.scene import GraphScene
 from studio.session.document.cards.card import card_of
 from studio.session.document.report import Report
-from studio.session.document.state import DocumentState, Wire
+from studio.session.document.state import CanvasNode, DocumentState, Wire
 
 _FAINT = 0.85
 
@@ -66,9 +66,8 @@ class Ghost:
         changed = [
             node_id
             for node_id, node in after.nodes.items()
-            if node_id not in before.nodes
-            or (node.config, node.type_name, node.bypassed, node.x, node.y)
-            != _drawn(before, node_id)
+            if (node_id in self._scene.nodes or node.parent == self._scene.level)
+            and (node_id not in before.nodes or _looks(node) != _looks(before.nodes[node_id]))
         ]
         for node_id in changed:
             card = card_of(after, report, node_id)
@@ -146,6 +145,5 @@ class Ghost:
         return self._nodes.get(node_id) or self._scene.nodes.get(node_id)
 
 
-def _drawn(state: DocumentState, node_id: str) -> tuple[object, ...]:
-    node = state.nodes[node_id]
+def _looks(node: CanvasNode) -> tuple[object, ...]:
     return (node.config, node.type_name, node.bypassed, node.x, node.y)

@@ -1,6 +1,7 @@
-"""Dragging a layer from the palette: a ghost of its true size, where it would go and what it gives.
+"""Dragging from the palette: a ghost of true size, where it would go and what it gives.
 
-Over a wire it goes into the wire, on a layer behind it, elsewhere it stands by itself.
+Over a wire a layer goes into the wire, on a layer behind it, elsewhere it stands by itself. A block
+stands by itself everywhere.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 
 from studio.engine.core.errors import StudioError
-from studio.graph_editor.editing.adding import layer_in
+from studio.graph_editor.editing.adding import block_in, layer_in
 from studio.graph_editor.editing.context import CanvasContext, Pointer
 from studio.graph_editor.editing.interactions.move_nodes import INSERT_REACH
 from studio.session.document.adding.preview import first_message, preview_chain
+from studio.session.document.adding.published_blocks import Placed, place_block
 from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place, added_text
 from studio.session.document.cards.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
 from studio.session.document.cards.lines import shape_label
@@ -35,15 +37,18 @@ class Drops:
 
     def __init__(self, context: CanvasContext) -> None:
         self._context = context
-        self._carried: DropLayer | None = None
+        self._carried: DropLayer | DropBlock | None = None
 
     def enter(self, event: QDragEnterEvent) -> None:
         """A drag enters the canvas; the window may accept what is ignored here."""
-        layer = layer_in(event.mimeData())
-        if layer is None:
+        layer, block = layer_in(event.mimeData()), block_in(event.mimeData())
+        if layer is not None:
+            self._carried = DropLayer(self._context, layer)
+        elif block:
+            self._carried = DropBlock(self._context, block)
+        else:
             event.ignore()
             return
-        self._carried = DropLayer(self._context, layer)
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
 
@@ -158,6 +163,58 @@ class DropLayer:
         return " · ".join([*parts, message] if message else parts)
 
 
+class DropBlock:
+    """A published block carried over the canvas.
+
+    Args:
+        context: what it works with.
+        text: the block.
+    """
+
+    def __init__(self, context: CanvasContext, text: str) -> None:
+        self._context = context
+        self._text = text
+        self._shown: tuple[float, float] | None = None
+
+    def move(self, at: Pointer) -> None:
+        """Show where the block would stand."""
+        corner, context = _corner_at(at.scene), self._context
+        if corner == self._shown:
+            return
+        self._shown = corner
+        try:
+            after = self._placed(corner).state
+        except StudioError as error:
+            context.overlay.hide_ghost()
+            context.overlay.show_tip(error.message, at.view)
+            return
+        report = validate(after, context.document.data_facts)
+        context.overlay.show_ghost(context.document.state, after, report)
+
+    def drop(self, at: Pointer) -> None:
+        """Place it there, as one step, and select it."""
+        context = self._context
+        self.leave()
+        try:
+            made = self._placed(_corner_at(at.scene))
+            name = made.state.nodes[made.block].name
+            context.document.apply(f"Add {name}", made.state)
+        except StudioError as error:
+            context.studio.fail(error, EDIT)
+            return
+        context.select([made.block])
+        context.view.setFocus()
+
+    def leave(self) -> None:
+        """The drag left the canvas: remove what it showed."""
+        self._shown = None
+        self._context.overlay.clear()
+
+    def _placed(self, corner: tuple[float, float]) -> Placed:
+        document = self._context.document
+        return place_block(document.state, self._text, NOWHERE, corner, document.open_block)
+
+
 def _corner(at: QPointF, place: Place) -> tuple[float, float] | None:
     """Where the layer stands: held by the middle of its title, on the grid.
 
@@ -165,5 +222,9 @@ def _corner(at: QPointF, place: Place) -> tuple[float, float] | None:
     """
     if place.source:
         return None
+    return _corner_at(at)
+
+
+def _corner_at(at: QPointF) -> tuple[float, float]:
     left, top = at.x() - NODE_WIDTH / 2, at.y() - TITLE_HEIGHT / 2
     return round(left / GRID) * GRID, round(top / GRID) * GRID

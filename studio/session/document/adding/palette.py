@@ -13,10 +13,12 @@ from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
+from studio.session.document.adding.published_blocks import PublishedBlocks
 from studio.session.document.adding.quick_add import Entry, entries
 from studio.session.document.cards.families import FAMILY_NAMES, Family
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.layer_types import is_known
+from studio.session.document.state import DocumentState
 
 MOST_RECENT = 6
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=1000)
@@ -26,7 +28,7 @@ class Group(NamedTuple):
     """Entries under one heading.
 
     Attributes:
-        key: ``favourites``, ``recent``, ``found``, or the family.
+        key: ``favourites``, ``recent``, ``blocks``, ``found``, or the family.
         title: the heading.
         entries: what stands under it.
     """
@@ -42,12 +44,19 @@ class Palette:
     Args:
         favourites: types marked by the user.
         recent: types used last, the latest first.
+        blocks: those the user published; none by default.
     """
 
-    def __init__(self, favourites: Iterable[str] = (), recent: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        favourites: Iterable[str] = (),
+        recent: Iterable[str] = (),
+        blocks: PublishedBlocks | None = None,
+    ) -> None:
         self.changed: Signal[[]] = Signal()
         self._favourites = [name for name in dict.fromkeys(favourites) if is_known(name)]
         self._recent = [name for name in dict.fromkeys(recent) if is_known(name)][:MOST_RECENT]
+        self._blocks = blocks or PublishedBlocks()
         self._query = ""
 
     @property
@@ -87,6 +96,34 @@ class Palette:
             self._recent = [type_name, *others][:MOST_RECENT]
             self.changed.emit()
 
+    @property
+    def blocks(self) -> tuple[Entry, ...]:
+        """The published blocks, by name."""
+        return self._blocks.entries
+
+    def publish(self, state: DocumentState, block_id: str) -> bool:
+        """Add a block; whether it replaced one of the same name; raises as `PublishedBlocks`."""
+        replaced = self._blocks.publish(state, block_id)
+        self.changed.emit()
+        return replaced
+
+    def remove_block(self, name: str) -> None:
+        """Remove a published block; FormatError when its file cannot be deleted."""
+        try:
+            self._blocks.remove(name)
+        finally:
+            self.changed.emit()
+
+    def reread_blocks(self) -> tuple[str, ...]:
+        """See what other windows published; what is newly wrong with the files."""
+        if self._blocks.reread():
+            self.changed.emit()
+        return self._blocks.new_problems()
+
+    def found_blocks(self, query: str) -> tuple[Entry, ...]:
+        """The published blocks that fit a query, best first."""
+        return _ranked(query, self.blocks)
+
     def groups(self) -> tuple[Group, ...]:
         """What to show: what was found, or favourites, recent ones and families."""
         if self._query.strip():
@@ -95,6 +132,7 @@ class Palette:
         made = [
             Group("favourites", "Favourites", tuple(layers[n] for n in self._favourites)),
             Group("recent", "Recent", tuple(layers[n] for n in self._recent)),
+            Group("blocks", "Blocks", self.blocks),
         ]
         family: Family
         for family, title in FAMILY_NAMES.items():
@@ -103,23 +141,25 @@ class Palette:
         return tuple(group for group in made if group.entries)
 
     def _found(self) -> tuple[Entry, ...]:
-        scored = [
-            (score, entry)
-            for entry in entries()
-            if (score := best_score(self._query.strip(), entry.words)) is not None
-        ]
-        scored.sort(key=lambda item: (-item[0], item[1].title))
-        return tuple(entry for _, entry in scored)
+        return _ranked(self._query.strip(), (*entries(), *self.blocks))
 
 
-def load_palette(path: Path) -> Palette:
+def _ranked(query: str, among: Iterable[Entry]) -> tuple[Entry, ...]:
+    scored = [
+        (score, entry) for entry in among if (score := best_score(query, entry.words)) is not None
+    ]
+    scored.sort(key=lambda item: (-item[0], item[1].title))
+    return tuple(entry for _, entry in scored)
+
+
+def load_palette(path: Path, blocks: PublishedBlocks | None = None) -> Palette:
     """The palette as it was left; as new where the file is missing or damaged."""
     try:
         data = load_json(path, _LIMITS) if path.is_file() else {}
     except StudioError:
         data = {}
     given = data if isinstance(data, dict) else {}
-    return Palette(_names(given.get("favourites")), _names(given.get("recent")))
+    return Palette(_names(given.get("favourites")), _names(given.get("recent")), blocks)
 
 
 def save_palette(palette: Palette, path: Path) -> None:

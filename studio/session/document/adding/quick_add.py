@@ -40,6 +40,7 @@ class Entry(NamedTuple):
         config: options that make it what the title says.
         words: everything it is found by.
         shares: id of the layer of the document that is placed again; empty for a new one.
+        block: a published block, as copied text; empty for a layer.
     """
 
     type_name: str
@@ -49,6 +50,7 @@ class Entry(NamedTuple):
     config: FrozenConfig
     words: tuple[str, ...]
     shares: str = ""
+    block: str = ""
 
 
 @dataclass(frozen=True)

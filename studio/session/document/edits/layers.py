@@ -220,20 +220,21 @@ def put_after(
     """Put a new layer on the canvas, fed by ``after`` and at its level, where that is given."""
     before = as_port(after).node
     node = replace(node, parent=level_of_output(state, before) if before else level)
-    x, y = _place(state, node, before, at, size_of)
+    x, y = place_for(state, node, before, at, size_of)
     state = state.with_nodes([replace(node, x=x, y=y)])
     if before and state.node(before).flows and free_inputs(node) != 0:
         state = connect(state, after, node.id, check_shapes=False)
     return state
 
 
-def _place(
+def place_for(
     state: DocumentState,
     node: CanvasNode,
     after: str,
     at: tuple[float, float] | None,
     size_of: SizeOf,
 ) -> tuple[float, float]:
+    """Where a new thing goes: ``at``, or right of ``after``, or right of all that is beside it."""
     if at is not None:
         return at
     if after:

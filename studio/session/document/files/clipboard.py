@@ -42,41 +42,45 @@ def copy_text(state: DocumentState, node_ids: Iterable[str]) -> str:
     return project_text(document, first=_FIELDS)
 
 
-def pasted_nodes(text: str) -> tuple[CanvasNode, ...]:
+def pasted_nodes(text: str, holder: str = "clipboard") -> tuple[CanvasNode, ...]:
     """The things in copied text.
+
+    Args:
+        text: from `copy_text`.
+        holder: what the text is in, for messages.
 
     Raises:
         FormatError: the text is something else, broken (with line and column), or of a newer
             version.
         ParameterError: a wrong name or option of a layer.
     """
-    nothing = FormatError("the clipboard holds no layers", who="clipboard",
+    nothing = FormatError(f"the {holder} holds no layers", who=holder,
                           hint="copy layers on a canvas first")  # fmt: skip
     if not text.lstrip().startswith("{"):
         raise nothing
-    data = parse_json(text.encode("utf-8", "surrogatepass"), "clipboard", LIMITS)
+    data = parse_json(text.encode("utf-8", "surrogatepass"), holder, LIMITS)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise nothing
     version = data.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version > VERSION:
         raise FormatError(
             "the layers were copied from a newer version of Glassbox",
-            who="clipboard",
+            who=holder,
             hint="update Glassbox",
         )
     unknown = sorted(set(data) - set(_FIELDS))
     if unknown:
-        raise FormatError(f"unknown field {unknown[0][:60]!r}", who="clipboard")
+        raise FormatError(f"unknown field {unknown[0][:60]!r}", who=holder)
     try:
         nodes = nodes_from_json(data.get("nodes"))
     except StudioError as error:
-        error.origin = error.origin or "clipboard"
+        error.origin = error.origin or holder
         raise
-    _check_places(nodes)
+    _check_places(nodes, holder)
     return nodes
 
 
-def _check_places(nodes: tuple[CanvasNode, ...]) -> None:
+def _check_places(nodes: tuple[CanvasNode, ...], holder: str) -> None:
     """FormatError where copied blocks stand in themselves or wires cross their borders."""
     ids = {node.id for node in nodes}
     alone = {
@@ -89,7 +93,7 @@ def _check_places(nodes: tuple[CanvasNode, ...]) -> None:
     }
     wrong = misplaced(DocumentState(nodes=MappingProxyType(alone)))
     if wrong:
-        raise FormatError(wrong[0], who="clipboard")
+        raise FormatError(wrong[0], who=holder)
 
 
 def paste(
