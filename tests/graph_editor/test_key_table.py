@@ -106,7 +106,7 @@ def test_every_key_of_the_canvas_in_the_table_is_tried_above() -> None:
     # Those below have tests of their own; zooming by keys differs between keyboards.
     own = {"edit.paste", "edit.paste_inputs", "graph.repair", "canvas.zoom_in", "canvas.zoom_out",
            "canvas.back", "canvas.forward", "graph.dissolve", "graph.place_again",
-           "graph.copy_linked", "graph.unlink"}  # fmt: skip
+           "graph.copy_linked", "graph.unlink", "graph.next_output"}  # fmt: skip
     declared = {
         (QKeySequence(keys).toString(), spec.id)
         for spec in canvas_actions.ACTIONS

@@ -8,19 +8,20 @@ from itertools import combinations, pairwise
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QHelpEvent
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
 from studio.engine.layers.graph import Port
 from studio.graph_editor.items.marks import PortKey
+from studio.graph_editor.items.node_text import output_text
 from studio.session.document.adding.quick_add import entries
 from studio.session.document.cards.card import wire_card
 from studio.session.document.cards.geometry import PORT_STEP, node_size
-from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.layers import add_layer, mark_output
 from studio.session.document.edits.wires import connect, disconnect
 from studio.session.document.finding.outline import accessible_text, accessible_wire_text
 from studio.session.document.state import DocumentState, Wire
 from tests.engine.layers.several_outputs import split_layer
-from tests.graph_editor.hands import ALT, CTRL, OUT, Hands
+from tests.graph_editor.hands import ALT, CTRL, OUT, RIGHT, Hands
 from tests.session.document.test_ports import fork
 
 SECOND = PortKey("out", 1)
@@ -194,3 +195,78 @@ def test_the_tip_of_a_port_says_the_type_of_what_passes_it(hands):
     assert tip_at(hands, hands.input("dense_1")) == (
         "Input 1 of dense_1\nConnect it by dragging from an output"
     )
+
+
+def pick_in_menu(hands: Hands, at: QPointF, action_id: str) -> None:
+    """Take an entry of the menu over a place of the canvas."""
+    hands.click(at, button=RIGHT)
+    (menu,) = (m for m in hands.canvas.findChildren(QMenu, "canvas_menu") if m.isVisible())
+    (action,) = (a for a in menu.actions() if a.objectName() == action_id)
+    action.trigger()
+    menu.close()
+
+
+def test_the_menu_of_a_port_marks_its_output(hands):
+    hands.open(fork())
+    pick_in_menu(hands, hands.port("split", SECOND), "graph.mark_output")
+    assert hands.state.outputs == (Port("split", 1),)
+    assert hands.document.history.undo_text == "Mark output 1 of split as output"
+    card = hands.canvas.graph.nodes["split"].card
+    assert (card.marked, output_text(card)) == ((1,), "output 1")
+    pick_in_menu(hands, hands.port("split"), "graph.mark_output")
+    assert set(hands.state.outputs) == {Port("split"), Port("split", 1)}
+    assert output_text(hands.canvas.graph.nodes["split"].card) == "outputs 0, 1"
+    pick_in_menu(hands, hands.port("split", SECOND), "graph.mark_output")
+    assert hands.state.outputs == (Port("split"),)
+
+
+def test_the_menu_of_a_layer_marks_the_output_that_is_chosen(hands):
+    hands.open(fork())
+    hands.click(hands.port("split", SECOND))
+    assert hands.selected == ["split"]
+    assert hands.canvas.graph.nodes["split"].marks.ports == {SECOND: "chosen"}
+    pick_in_menu(hands, hands.body("split"), "graph.mark_output")
+    assert hands.state.outputs == (Port("split", 1),)
+    hands.click(hands.body("dense"))
+    assert hands.canvas.graph.nodes["split"].marks.ports == {}
+    pick_in_menu(hands, hands.body("split"), "graph.mark_output")
+    assert Port("split") in hands.state.outputs
+
+
+def test_an_output_of_the_network_is_seen_at_its_port(hands):
+    hands.open(fork())
+    hands.click(hands.nowhere())
+
+    def colours() -> list[str]:
+        seen = hands.canvas.viewport().grab().toImage()
+        spots = [hands.canvas.view_point(hands.port("split", key)) for key in (OUT, SECOND)]
+        return [seen.pixelColor(spot.toPoint()).name() for spot in spots]
+
+    before = colours()
+    assert before[0] == before[1]
+    hands.document.apply("Mark", mark_output(hands.state, Port("split", 1)))
+    plain, marked = colours()
+    assert plain == before[0]
+    assert marked == hands.canvas.graph.nodes["split"].colours.accent.name()
+
+
+def test_a_layer_is_added_after_the_second_output_by_keys(hands):
+    hands.open(cut_off())
+    hands.click(hands.body("split"))
+    hands.keys(Qt.Key.Key_O, Qt.Key.Key_Tab)
+    hands.type("relu")
+    hands.key(Qt.Key.Key_Return)
+    assert hands.state.nodes["re_lu"].inputs == (Port("split", 1),)
+    hands.document.undo()
+    hands.click(hands.body("split"))
+    hands.keys(Qt.Key.Key_O, Qt.Key.Key_O, Qt.Key.Key_Tab)
+    hands.type("relu")
+    hands.key(Qt.Key.Key_Return)
+    assert hands.state.nodes["re_lu"].inputs == (Port("split"),)
+
+
+def test_a_layer_with_one_output_has_no_next_one(hands):
+    hands.open(fork())
+    hands.click(hands.body("dense"))
+    why = hands.studio.actions.why_not("graph.next_output")
+    assert why == "the selected layer has one output"

@@ -151,9 +151,16 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
     ),
     Action(
         "graph.mark_output", "Mark as output",
-        "Make the selected layer an output of the network, or stop doing so.",
+        "Make the selected layer, or its chosen output, an output of the network, or stop "
+        "doing so.",
         (), "Graph", "canvas", aliases=("end", "prediction"), group="layer",
         run=lambda c: c.mark_output(), enabled=lambda c: c.needs_layers(),
+    ),
+    Action(
+        "graph.next_output", "Choose the next output",
+        "Choose which output of the selected layer is marked, and feeds what is added.",
+        ("O",), "Graph", "canvas", aliases=("port", "second output"), group="layer",
+        run=lambda c: c.next_output(), enabled=lambda c: c.why_no_next_output(),
     ),
     Action(
         "graph.own_layer", "Stop sharing parameters",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QGuiApplication
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.canvas.actions import ACTIONS
 from studio.graph_editor.canvas.block_commands import BlockCommands
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
@@ -265,10 +266,26 @@ class CanvasCommands:
             self.canvas.inline_editor.edit(made[0])
 
     def mark_output(self) -> None:
-        """Mark the selected layer as output, or not any more."""
+        """Mark the chosen output of the selected layer as one of the network, or not any more."""
+        port = self.context.output_of(self._layers()[-1])
+        name = self.context.document.state.nodes[port.node].name
+        which = f"output {port.output} of {name}" if port.output else name
+        self.context.apply(f"Mark {which} as output", lambda state: mark_output(state, port))
+
+    def why_no_next_output(self) -> str:
+        """A layer with several outputs has to be selected."""
+        layers = self._layers()
+        if not layers:
+            return possible.NO_LAYER
+        several = self.context.outputs_of(layers[-1]) > 1
+        return "" if several else "the selected layer has one output"
+
+    def next_output(self) -> None:
+        """Choose the next output of the selected layer."""
         node_id = self._layers()[-1]
-        name = self.context.document.state.nodes[node_id].name
-        self.context.apply(f"Mark {name} as output", lambda state: mark_output(state, node_id))
+        following = self.context.output_of(node_id).output + 1
+        count = self.context.outputs_of(node_id)
+        self.context.choose_output(Port(node_id, following % count))
 
     def place_again(self) -> None:
         """Carry another use of the selected layer to where it is placed."""

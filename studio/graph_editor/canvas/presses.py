@@ -103,7 +103,20 @@ class Presses:
         wires = self._context.document.state.wires_from(Port(node_id, key.slot))
         if at.control and key.side == "out" and wires:
             return Press(gestures, at, None, lambda _start: MoveOutputs(gestures, node_id, key))
-        return Press(gestures, at, None, lambda _start: self._wire(node_id, key))
+        return Press(gestures, at, self._chooser(node_id, key),
+                     lambda _start: self._wire(node_id, key))  # fmt: skip
+
+    def _chooser(self, node_id: str, key: PortKey) -> Callable[[Pointer], None] | None:
+        """Selects a layer for one of its several outputs; None for other ports."""
+        context = self._context
+        if key.side == "in" or context.outputs_of(node_id) == 1:
+            return None
+
+        def choose(_at: Pointer) -> None:
+            context.select([node_id])
+            context.choose_output(Port(node_id, key.slot))
+
+        return choose
 
     def _move(self, at: Pointer, held: str) -> MoveNodes:
         """Moves the selection; what is dragged joins it, whatever keys are held."""

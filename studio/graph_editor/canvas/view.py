@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.canvas import accessible
 from studio.graph_editor.canvas.chrome import Chrome
 from studio.graph_editor.canvas.commands import CanvasCommands
@@ -168,6 +169,7 @@ class CanvasView(GraphView):
         self.graph.show_report(self.studio.culprit.report)
 
     def _selected(self, _selection: Selection, _source: str) -> None:
+        self.context.selection_changed()
         accessible.primary_changed(self.context)
 
     def _preferred(self, name: str) -> None:
@@ -188,6 +190,8 @@ class CanvasView(GraphView):
         entity = target.entity
         if entity is not None and entity not in self.context.bus.selection:
             self.context.bus.select([entity], source=CANVAS)
+        if target.part == "port" and target.port is not None and target.port.side == "out":
+            self.context.choose_output(Port(target.node, target.port.slot))
         item = self.graph.nodes.get(target.node)
         entries = entries_for(
             target,

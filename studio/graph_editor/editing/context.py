@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
+from studio.engine.layers.graph import Port
 from studio.graph_editor.editing.picking import Target, pick
 from studio.graph_editor.scene.graph_view import GraphView
 from studio.session.core import entities
@@ -131,6 +132,7 @@ class CanvasContext:
         self.navigation = view.navigation
         self.open_block = OpenBlock(view)
         self._pointer = QPointF()
+        self._chosen: Port | None = None
 
     @property
     def document(self) -> Document:
@@ -148,6 +150,35 @@ class CanvasContext:
         chosen = list(node_ids)
         self.open_block.show(chosen)
         self.bus.select([entities.node(node_id) for node_id in chosen], source=CANVAS)
+
+    def outputs_of(self, node_id: str) -> int:
+        """How many outputs a layer is drawn with."""
+        item = self.graph.nodes.get(node_id)
+        return 1 if item is None else item.card.outputs
+
+    def choose_output(self, port: Port | None) -> None:
+        """Choose which output of the selected layer keys and menu act on; None for the first.
+
+        The choice ends when something else is selected.
+        """
+        several = port is not None and self.outputs_of(port.node) > 1
+        self._chosen = port if several else None
+        self.marks.show_chosen(self._chosen)
+
+    def output_of(self, node_id: str) -> Port:
+        """The chosen output of a layer; its first one where none is chosen."""
+        chosen = self._chosen
+        if chosen is None or chosen.node != node_id or chosen.output >= self.outputs_of(node_id):
+            return Port(node_id)
+        return chosen
+
+    def selection_changed(self) -> None:
+        """Forget the chosen output when its layer is not the one that keys act on any more."""
+        primary = self.bus.drawn.primary
+        if self._chosen is not None and (
+            primary is None or (primary.kind, primary.key) != ("node", self._chosen.node)
+        ):
+            self.choose_output(None)
 
     def apply(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:
         """Make an edit as one step; the user is told why when it is refused.

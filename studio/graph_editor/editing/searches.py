@@ -36,6 +36,8 @@ class Searches:
         """Add after the selected layer, on the selected wire, or at the pointer."""
         context = self._context
         place = place_of(context.bus.drawn, context.document.state)
+        if place.source:
+            place = Place(context.output_of(place.before))
         if place == NOWHERE:
             at = context.pointer_or_middle()
             self._open(place, context.navigation.scene_at(at), at)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 Side: TypeAlias = Literal["in", "out"]
-PortMark: TypeAlias = Literal["good", "bad", "snap", "blink"]
+PortMark: TypeAlias = Literal["good", "bad", "snap", "blink", "chosen"]
 
 
 class PortKey(NamedTuple):
@@ -27,7 +27,7 @@ class Marks:
         linked: role it has for what is selected or under the pointer, or empty.
         caught: a marquee covers it, or a drop would go to it.
         dimmed: what is being dragged cannot go there.
-        ports: ports that stand out while a wire is drawn.
+        ports: ports that stand out: while a wire is drawn, or the output that is chosen.
     """
 
     selected: Literal["", "primary", "other"] = ""

@@ -11,7 +11,7 @@ from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CanvasItem
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_picture import PictureOf, no_picture
-from studio.graph_editor.items.node_text import card_texts, far_text, uses_text
+from studio.graph_editor.items.node_text import card_texts, far_text, output_text, uses_text
 from studio.graph_editor.items.text_runs import TextRun, draw_text_runs
 from studio.session.document.cards.card import NodeCard
 from studio.session.document.cards.geometry import Size, node_size
@@ -102,7 +102,7 @@ class NodeItem(CanvasItem):
             node_paint.paint_picture(painter, card, self.area, colours, picture)
         node_paint.paint_outline(painter, card, self.area, colours, self.marks)
         if card.is_output:
-            node_paint.paint_tab(painter, self.area, colours, "output")
+            node_paint.paint_tab(painter, self.area, colours, output_text(card))
         if card.uses:
             node_paint.paint_uses(painter, colours, uses_text(card))
         if self.marks.ports:

@@ -29,7 +29,7 @@ STRIP = 4.0
 PORT = 5.0
 _RING = 3.0
 _ICON = 16.0
-_RADII = {"good": PORT + 1.5, "snap": PORT + 3.0, "blink": PORT + 2.0}
+_RADII = {"good": PORT + 1.5, "snap": PORT + 3.0, "blink": PORT + 2.0, "chosen": PORT + 2.0}
 _NO_PEN = Qt.PenStyle.NoPen
 _NO_BRUSH = Qt.BrushStyle.NoBrush
 
@@ -47,7 +47,7 @@ def paint_body(
     key = (
         "body", colours.mode, card.family, node.bypassed, node.collapsed, size.width(),
         size.height(), rule, card.condition, node.frozen, node.pinned, card.filled, card.has_output,
-        card.inputs, card.outputs,
+        card.inputs, card.outputs, card.marked,
     )  # fmt: skip
 
     def draw(on: QPainter) -> None:
@@ -98,13 +98,17 @@ def paint_ports(
     colours: CanvasColours,
     marks: Mapping[PortKey, PortMark],
 ) -> None:
-    """The ports: filled where a wire ends, a ring where one may come."""
+    """The ports: filled where a wire ends, a ring where one may come.
+
+    Of several outputs, those of the network have the colour of the network's outputs.
+    """
     for key, place in spots.items():
         mark = marks.get(key, "")
         taken = key.side == "out" or key.slot < card.filled
         radius = _RADII.get(mark, PORT)
         colour = colours.outline
-        if mark in ("good", "snap"):
+        is_marked = key.side == "out" and card.outputs > 1 and key.slot in card.marked
+        if mark in ("good", "snap", "chosen") or (is_marked and not mark):
             colour = colours.accent
         elif mark in ("bad", "blink"):
             colour = colours.error

@@ -83,6 +83,14 @@ def uses_text(card: NodeCard) -> str:
     return f"{TIMES}{card.uses}"
 
 
+def output_text(card: NodeCard) -> str:
+    """What the tab of an output of the network says: of several outputs, which ones they are."""
+    if card.outputs == 1:
+        return "output"
+    numbers = ", ".join(map(str, sorted(card.marked)))
+    return f"output{'s' * (len(card.marked) > 1)} {numbers}".rstrip()
+
+
 def _lines(card: NodeCard, colours: CanvasColours) -> list[PlacedText]:
     found = []
     font = colours.text_font

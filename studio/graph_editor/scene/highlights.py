@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from studio.engine.core.signal import Signal
+from studio.engine.layers.graph import Port
 from studio.graph_editor.items.colours import SHARED
 from studio.graph_editor.items.marks import Marks, PortKey, PortMark
 from studio.graph_editor.scene.scene import GraphScene
@@ -34,6 +35,7 @@ class Highlights:
         self._dimmed: frozenset[str] = frozenset()
         self._ports: Mapping[str, Mapping[PortKey, PortMark]] = {}
         self._wires: Mapping[Wire, str] = {}
+        self._chosen: Port | None = None
 
     def show_selection(self, selection: Selection) -> None:
         """Mark the selected layers and wires."""
@@ -77,6 +79,11 @@ class Highlights:
         self._ports, self._dimmed = ports, frozenset(dimmed)
         self._show_nodes(before | {*self._ports} | self._dimmed)
 
+    def show_chosen(self, output: Port | None) -> None:
+        """Mark the output that keys and menu act on; None for no choice."""
+        before, self._chosen = self._chosen, output
+        self._show_nodes({port.node for port in (before, output) if port is not None})
+
     def show_wires(self, wires: Mapping[Wire, str]) -> None:
         """Mark wires that would be cut, or where something would be inserted."""
         self._wires = wires
@@ -104,8 +111,13 @@ class Highlights:
             linked=self._linked.get(node_id, SHARED if node_id in self._uses else ""),
             caught=node_id in self._caught,
             dimmed=node_id in self._dimmed,
-            ports=self._ports.get(node_id, {}),
+            ports=self._ports.get(node_id) or self._chosen_of(node_id),
         )
+
+    def _chosen_of(self, node_id: str) -> Mapping[PortKey, PortMark]:
+        if self._chosen is None or self._chosen.node != node_id:
+            return {}
+        return {PortKey("out", self._chosen.output): "chosen"}
 
     def _show_nodes(self, node_ids: Iterable[str]) -> None:
         for node_id in node_ids:

@@ -37,6 +37,7 @@ class NodeCard:
         has_output: whether wires may leave it.
         outputs: how many outputs are drawn.
         is_output: whether it is one of the network's outputs.
+        marked: which of its outputs are the network's.
         ports_in: of a block, ids and names of its inputs.
         ports_out: of a block, ids and names of its outputs.
         uses: how often its layer is used with one set of weights; 0 for a single use.
@@ -56,6 +57,7 @@ class NodeCard:
     has_output: bool = False
     outputs: int = 1
     is_output: bool = False
+    marked: tuple[int, ...] = ()
     ports_in: tuple[tuple[str, str], ...] = ()
     ports_out: tuple[tuple[str, str], ...] = ()
     uses: int = 0
@@ -84,6 +86,7 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         has_output=has_output(node),
         outputs=output_count(state, node_id, len(status.shapes)),
         is_output=bool(report.outputs_of(node_id)),
+        marked=report.outputs_of(node_id),
         uses=len(state.uses_of(node_id)),
     )
 
