@@ -151,6 +151,21 @@ def test_grouping_and_dissolving_by_keys_are_one_step_each(hands: Hands):
     assert drawn(hands) == set(before.nodes)
 
 
+def test_wires_of_a_nested_block_are_drawn_where_the_outer_one_is_dissolved(stem: Hands):
+    grouped = wires_seen(stem)
+    stem.click(stem.body("block"))
+    stem.key(K.Key_G, CTRL | SHIFT)
+    dissolved = {(wire.source, wire.target) for wire in stem.state.wires()}
+    (port,) = (each.id for each in ports_in(stem.state, "block_1"))
+    inside = {pair for pair in dissolved if "conv2d_1" in pair}
+    assert ("conv2d", port) in wires_seen(stem)
+    assert wires_seen(stem) == dissolved - inside
+    stem.key(K.Key_Z, CTRL)
+    assert wires_seen(stem) == grouped
+    stem.key(K.Key_Z, CTRL | SHIFT)
+    assert wires_seen(stem) == dissolved - inside
+
+
 def test_undo_of_the_group_whose_inside_is_open_shows_what_it_stood_in(hands: Hands):
     hands.open(residual())
     hands.canvas.context.select(["conv2d", "conv2d_1"])

@@ -134,6 +134,8 @@ class GraphScene(QGraphicsScene):
         for node_id in drawn:
             if node_id in moved:
                 self._add_node(node_id)
+        # A port comes into sight with its block and is not changed itself.
+        fed = {*change.added, *change.modified, *moved}
         for node_id in self._blocks_around(change):
             if self._update_node(node_id):
                 moved.add(node_id)
@@ -141,7 +143,7 @@ class GraphScene(QGraphicsScene):
             if node_id in self.nodes and self._update_node(node_id):
                 moved.add(node_id)
         self._settle_ports(moved)
-        for node_id in (*change.added, *change.modified):
+        for node_id in (i for i in drawn if i in fed):
             for wire in change.after.wires_into(node_id):
                 if wire not in self.wires and self._is_here(wire):
                     self._add_wire(wire)
