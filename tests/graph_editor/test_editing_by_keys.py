@@ -7,7 +7,10 @@ from PySide6.QtGui import QGuiApplication
 
 from studio.session.core import entities
 from studio.session.document.document import Document
+from studio.session.document.edits.blocks import group
+from studio.session.document.edits.copies import duplicate_mapped
 from studio.session.document.edits.places import move
+from studio.session.document.levels import copies_of
 from tests.graph_editor.hands import CTRL, SHIFT, Hands
 from tests.graph_editor.text_fields import K
 from tests.session.document.networks import chain, net, places
@@ -172,3 +175,25 @@ def test_document_that_may_only_be_looked_at_says_so_and_stays(hands: Hands) -> 
     hands.type("relu")
     hands.key(K.Key_Return)
     assert hands.state.content_hash == before
+
+
+def test_several_blocks_are_dissolved_in_one_step(hands: Hands) -> None:
+    hands.open(group(group(chain(), ["conv2d"], "first"), ["dense"], "second"))
+    hands.key(K.Key_A, CTRL)
+    hands.key(K.Key_G, CTRL_SHIFT)
+    assert not any(node.is_block for node in hands.state.nodes.values())
+    assert hands.steps == 1
+    assert hands.selected == ["conv2d", "dense"]
+
+
+def test_several_linked_copies_are_unlinked_in_one_step(hands: Hands) -> None:
+    hands.open(duplicate_mapped(group(chain(), ["conv2d"]), ["block"], linked=True).state)
+    before = hands.state
+    hands.key(K.Key_A, CTRL)
+    hands.key(K.Key_U, CTRL)
+    assert hands.steps == 1
+    blocks = [node for node in hands.state.nodes.values() if node.is_block]
+    assert len(blocks) == 2
+    assert all(len(copies_of(hands.state, block.id)) == 1 for block in blocks)
+    hands.key(K.Key_Z, CTRL)
+    assert hands.state == before

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import partial, reduce
 
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
@@ -61,11 +61,15 @@ class BlockCommands:
 
     def dissolve(self) -> None:
         """Put what is in the selected blocks in their place."""
-        context = self._context
-        for block in self._chosen():
-            inside = [node.id for node in contents(context.document.state, block.id)]
-            if context.apply(f"Dissolve {block.name}", partial(ungroup, block_id=block.id)):
-                context.select(i for i in inside if i in context.document.state.nodes)
+        inside: list[str] = []
+
+        def edit(state: DocumentState, block: str) -> DocumentState:
+            inside.extend(node.id for node in contents(state, block))
+            return ungroup(state, block)
+
+        if self._to_each("Dissolve", self._chosen(), edit):
+            nodes = self._context.document.state.nodes
+            self._context.select(i for i in inside if i in nodes)
 
     def why_not_unlink(self) -> str:
         """A block with linked copies has to be selected."""
@@ -114,9 +118,13 @@ class BlockCommands:
     def unlink(self) -> None:
         """Let the selected blocks be changed without their copies."""
         state = self._context.document.state
-        for block in self._chosen():
-            if len(copies_of(state, block.id)) > 1:
-                self._context.apply(f"Unlink {block.name}", partial(make_unique, block_id=block.id))
+        linked = [block for block in self._chosen() if len(copies_of(state, block.id)) > 1]
+
+        def edit(state: DocumentState, block: str) -> DocumentState:
+            # The last of the copies has none by then.
+            return make_unique(state, block) if len(copies_of(state, block)) > 1 else state
+
+        self._to_each("Unlink", linked, edit)
 
     def move_out(self) -> None:
         """Put the selection beside the open block; its wires pass ports."""
@@ -138,6 +146,20 @@ class BlockCommands:
         word = "input" if side == "in" else "output"
         if context.apply(f"Add an {word} to the block", edit) and context.open_block.id == block:
             context.select(made)
+
+    def _to_each(
+        self,
+        verb: str,
+        blocks: list[CanvasNode],
+        edit: Callable[[DocumentState, str], DocumentState],
+    ) -> bool:
+        """Make an edit of each block, all in one step; whether the document changed."""
+
+        def all_edits(state: DocumentState) -> DocumentState:
+            return reduce(edit, (block.id for block in blocks), state)
+
+        what = blocks[0].name if len(blocks) == 1 else f"{len(blocks)} blocks"
+        return bool(blocks) and self._context.apply(f"{verb} {what}", all_edits)
 
     def _copy(self, text: str, edit: Callable[[DocumentState], Copied]) -> None:
         made: list[str] = []
