@@ -69,6 +69,11 @@ class InspectorModel:
         found = (self.document.state.nodes.get(i) for i in self._ids)
         return tuple(node for node in found if node is not None and node.is_layer)
 
+    @property
+    def has_selection(self) -> bool:
+        """Whether anything is selected, such as a block."""
+        return any(i in self.document.state.nodes for i in self._ids)
+
     def set_pinned(self, on: bool) -> None:
         """Keep the layers shown now, or follow the selection again."""
         self._pinned = on

@@ -31,10 +31,11 @@ class GraphView(QWidget):
         self.name.setToolTip("Project name.")
         self.name.setFont(theme.font("title"))
         self.name.editingFinished.connect(self._rename)
-        remark = QLabel("Nothing selected: project settings and totals.", self)
-        remark.setProperty("role", "faint")
-        remark.setFont(theme.font("small"))
-        remark.setWordWrap(True)
+        self._remark = QLabel(self)
+        self._remark.setObjectName("project_remark")
+        self._remark.setProperty("role", "faint")
+        self._remark.setFont(theme.font("small"))
+        self._remark.setWordWrap(True)
         self._refusal = QLabel(self)
         self._refusal.setObjectName("project_refusal")
         self._refusal.setProperty("role", "error")
@@ -58,7 +59,7 @@ class GraphView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        for widget in (self.name, self._refusal, remark, self._totals, self.settings):
+        for widget in (self.name, self._refusal, self._remark, self._totals, self.settings):
             column.addWidget(widget)
         column.addWidget(Section("Notes", self.notes, parent=self))
 
@@ -71,6 +72,8 @@ class GraphView(QWidget):
         """Show the project as it is now."""
         state = self._inspector.document.state
         self.name.show_text(state.name)
+        chosen = "No layer" if self._inspector.has_selection else "Nothing"
+        self._remark.setText(f"{chosen} selected: project settings and totals.")
         self._show_totals(self._inspector.graph_facts())
         inspector = self._inspector
         sections = training_sections(inspector.training_rows(), inspector.output_groups())
