@@ -17,10 +17,18 @@ class ElidedButton(QPushButton):
         text: what it does.
         tip: more about it; its tip also has the whole text.
         parent: the widget it stands in.
+        mode: where words that do not fit are cut; in the middle for names that differ at the end.
     """
 
-    def __init__(self, text: str, tip: str = "", parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        tip: str = "",
+        parent: QWidget | None = None,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
         super().__init__(parent)
+        self._mode = mode
         self._whole, self._tip = "", tip
         self.setAccessibleDescription(tip)
         self.setStyleSheet("text-align: left; padding-left: 8px; padding-right: 8px;")
@@ -47,6 +55,6 @@ class ElidedButton(QPushButton):
 
     def _cut(self) -> None:
         room = max(0, self.width() - _PADDING)
-        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, room)
+        shown = self.fontMetrics().elidedText(self._whole, self._mode, room)
         # Ampersands are shown, not taken for the mark of a key.
         self.setText(shown.replace("&", "&&"))

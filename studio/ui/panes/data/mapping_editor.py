@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QVBoxLayout, QWidget
 
@@ -115,7 +116,8 @@ class MappingEditor(QWidget):
         about.setToolTip(part.detail)
         about.setProperty("role", "soft")
         about.setFont(theme.font("small"))
-        button = ElidedButton("", f"Inputs and outputs that get {part.key}.", self)
+        tip, middle = f"Inputs and outputs that get {part.key}.", Qt.TextElideMode.ElideMiddle
+        button = ElidedButton("", tip, self, middle)
         button.setObjectName(f"goes_to_{part.key}")
         menu = QMenu(button)
         menu.setObjectName(f"menu_{part.key}")
