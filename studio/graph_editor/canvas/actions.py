@@ -281,7 +281,7 @@ _BLOCKS: tuple[Action[CanvasCommands], ...] = (
     ),
     Action(
         "graph.move_out", "Move out of the block",
-        "Put the selected layers beside the open block; their wires pass its ports.",
+        "Put the selected layers next to the open block; their wires pass its ports.",
         (), "Graph", "canvas", aliases=("take out", "extract"), group="blocks",
         run=lambda c: c.blocks.move_out(), enabled=lambda c: c.blocks.why_not_move_out(),
     ),

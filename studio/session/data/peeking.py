@@ -100,7 +100,7 @@ def folder_parts(path: Path) -> tuple[SourcePart, ...]:
     for name in class_folders(path)[:MAX_ARRAYS]:
         names = picture_names(path / name)
         if names:
-            count = f"{len(names):,} picture{'' if len(names) == 1 else 's'}"
+            count = f"{len(names):,} image{'' if len(names) == 1 else 's'}"
             parts.append(SourcePart(name, count, None, "unit", f"{count}, such as {min(names)}"))
     return tuple(parts)
 

@@ -318,7 +318,7 @@ def _folder(path: Path, base: Path | None, depth: int) -> Recognised:
     files = [name for name in names if not (path / name).is_dir()]
     if are_pairs(path):
         reference: dict[str, Plain] = {"source": "folders", "path": stored_path(path, base)}
-        return Recognised(reference, "pictures and masks")
+        return Recognised(reference, "images and masks")
     if len(folders) >= 2:
         return Recognised({"source": "images", "path": stored_path(path, base)}, "folder of images")
     arrays = [name for name in files if name.endswith(".npy")]

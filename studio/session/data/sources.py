@@ -224,8 +224,8 @@ FORMS: dict[str, SourceForm] = {
             ),
         ),
         SourceForm(
-            "folders", "Pictures and masks", "file",
-            "A folder of pictures for each input, and of masks for each output.",
+            "folders", "Images and masks", "file",
+            "A folder of images for each input, and of masks for each output.",
             named(
                 size=integers("Height and width of every sample; by default the most "
                               "common size.",

@@ -318,7 +318,7 @@ def test_pictures_and_masks_are_known_and_mapped(
     assert desk.data.data["inputs"] == {"picture": {"folder": "images", "normalization": "unit"}}
     assert desk.data.data["targets"] == {"classes": masks}
     assert not problems(desk)
-    assert [part.about for part in desk.data.parts] == ["20 pictures", "20 pictures"]
+    assert [part.about for part in desk.data.parts] == ["20 images", "20 images"]
     summary = desk.data.summary
     assert summary is not None
     assert [len(part) for part in summary.parts] == [16, 4]

@@ -78,11 +78,11 @@ def _name_rules(state: DocumentState) -> Iterator[str]:
 
 def misplaced(state: DocumentState) -> tuple[str, ...]:
     """What stands in no block or in itself, and wires that cross a border without a port."""
-    found = tuple(_standing_rules(state))
+    found = tuple(_nesting_rules(state))
     return found or tuple(_level_rules(state))
 
 
-def _standing_rules(state: DocumentState) -> Iterator[str]:
+def _nesting_rules(state: DocumentState) -> Iterator[str]:
     """Blocks stand in blocks without a loop; ports belong to a block."""
     for node in state.nodes.values():
         around, at = set[str](), node

@@ -33,7 +33,7 @@ FILES = "Images, tables and arrays (*.png *.jpg *.jpeg *.bmp *.gif *.csv *.npy *
 
 _SEEN = 56
 _NUMBERS = 6
-_NO_DRAWING = "Open a file for a picture: you can draw only where a picture is the only input."
+_NO_DRAWING = "Open a file for an image: you can draw only where an image is the only input."
 
 
 def add_fields(

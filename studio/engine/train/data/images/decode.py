@@ -160,7 +160,7 @@ def _grey_of(image: Image.Image, who: str) -> Image.Image:
         if (channels == channels[..., :1]).all():
             return Image.fromarray(np.ascontiguousarray(channels[..., 0]))
     raise DataError(
-        f"a mask holds a class number at each pixel, this picture holds colours ({image.mode})",
+        f"a mask holds a class number at each pixel, this image holds colours ({image.mode})",
         who=who,
         hint="save masks as grey PNG, or with a palette",
     )

@@ -70,7 +70,7 @@ def load_named_folders(
     total = len(names) * usual[0] * usual[1] * (3 * len(inputs) + 4 * len(targets))
     if total > limits.array_bytes:
         raise DataError(
-            f"{len(names)} pictures of {usual[0]}x{usual[1]} need {size_text(total)}: at most "
+            f"{len(names)} images of {usual[0]}x{usual[1]} need {size_text(total)}: at most "
             f"{size_text(limits.array_bytes)}",
             who=root.name,
             hint="set a smaller 'size'",
@@ -81,7 +81,7 @@ def load_named_folders(
     resized = sum(count for size, count in counted.items() if size != usual)
     if resized:
         notes.append(
-            f"resampled {resized} picture{'' if resized == 1 else 's'} to {usual[0]}x{usual[1]}"
+            f"resampled {resized} image{'' if resized == 1 else 's'} to {usual[0]}x{usual[1]}"
         )
     return Dataset(
         x=pictures[0].values,
@@ -110,7 +110,7 @@ def _files(root: Path, folder: str, limits: DataLimits) -> dict[str, Path]:
         name = path.relative_to(root / folder).with_suffix("").as_posix()
         if name in found:
             raise DataError(
-                f"two pictures have the name {quoted(name)}: {found[name].name} and {path.name}",
+                f"two images have the name {quoted(name)}: {found[name].name} and {path.name}",
                 who=f"{root.name}/{folder}",
             )
         found[name] = path
@@ -130,9 +130,9 @@ def _common_names(root: Path, files: Mapping[str, Mapping[str, Path]]) -> list[s
                 more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
                 raise DataError(
                     f"{own[missing[0]].name}{more} of folder {quoted(folder)} "
-                    f"{'have' if more else 'has'} no picture of that name in {quoted(other)}",
+                    f"{'have' if more else 'has'} no image of that name in {quoted(other)}",
                     who=root.name,
-                    hint="give pictures that belong together the same name in every folder",
+                    hint="give images that belong together the same name in every folder",
                 )
     return sorted(next(iter(files.values())))
 
@@ -156,10 +156,10 @@ def _sizes(
             own, _ = peek_image(path, _who(root, path), limits)
             if own != size:
                 raise DataError(
-                    f"the mask has {own[0]}x{own[1]} pixels, its picture "
+                    f"the mask has {own[0]}x{own[1]} pixels, its image "
                     f"{_who(root, first)} has {size[0]}x{size[1]}",
                     who=_who(root, path),
-                    hint="save the mask in the size of its picture",
+                    hint="save the mask in the size of its image",
                 )
         found[name] = size
     return found

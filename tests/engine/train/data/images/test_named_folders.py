@@ -117,9 +117,9 @@ def _empty(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "changes", "words"),
     [
-        (_another_size, {}, "[cells/masks/day/2.png] the mask has 9x9 pixels, its picture"),
-        (_without_one, {}, "3.bmp of folder 'images' has no picture of that name in 'masks'"),
-        (_twice, {}, "two pictures have the name 'day/3'"),
+        (_another_size, {}, "[cells/masks/day/2.png] the mask has 9x9 pixels, its image"),
+        (_without_one, {}, "3.bmp of folder 'images' has no image of that name in 'masks'"),
+        (_twice, {}, "two images have the name 'day/3'"),
         (_in_colour, {}, "[cells/masks/day/1.png] a mask holds a class number at each pixel"),
         (_damaged, {}, "[cells/masks/day/1.png] the image is damaged"),
         (_empty, {}, "[cells/masks] there are no images"),
