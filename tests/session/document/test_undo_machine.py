@@ -12,7 +12,7 @@ from studio.samples import sample_root
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.document import Document
 from studio.session.document.edits.insertion import add_on_wire
-from studio.session.document.edits.linked_copies import differing_copies
+from studio.session.document.edits.linked_copies import differing_copies, sync_copies
 from studio.session.document.edits.removal import delete
 from studio.session.document.history import History
 from tests.session.document.random_edits import Editor
@@ -60,7 +60,8 @@ def some_state(seed: int, steps: int):
     editor = Editor(seed)
     state = Document.open(RESNET).state
     for _ in range(steps):
-        state = editor.step(state)[1]
+        # As a document takes it: an edit of a linked block goes to its copies.
+        state = sync_copies(state, editor.step(state)[1])
     return editor, state
 
 
@@ -85,7 +86,10 @@ def test_insert_then_undo_changes_nothing(seed, steps):
         return
     document = Document(state)
     document.apply("Insert", add_on_wire(state, "ReLU", editor.random.choice(wires)))
-    assert len(document.state.nodes) == len(state.nodes) + 1
+    added = [node for node in document.state.nodes.values() if node.id not in state.nodes]
+    # Inside a linked block one goes into each copy.
+    assert {node.type_name for node in added} == {"ReLU"}
+    assert len({node.parent for node in added}) == len(added)
     assert broken_rules(document.state) == ()
     document.undo()
     assert document.state is state
