@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from benchmarks.timing import machine
 from studio.engine.core.app_dirs import AppDirs
+from studio.engine.layers.graph import Port
 from studio.graph_editor.canvas.view import CanvasView
 from studio.session.document.cards.geometry import COLUMN
 from studio.session.document.document import Document
@@ -54,7 +55,7 @@ def lattice(columns: int) -> DocumentState:
             sources = [before[row]]
             if kind == "Concatenate":
                 sources += [before[(row + 1) % ROWS], before[(row + 3) % ROWS]]
-            inputs = tuple(dict.fromkeys(sources))
+            inputs = tuple(Port(each) for each in dict.fromkeys(sources))
             state = state.with_nodes([replace(node, inputs=inputs)])
             made.append(node.id)
         before = made

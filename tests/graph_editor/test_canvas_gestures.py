@@ -170,6 +170,30 @@ def test_alt_keeps_a_dragged_layer_out_of_wires(hands: Hands) -> None:
     assert hands.steps == 1
 
 
+def test_wires_give_way_to_a_layer_when_it_is_let_go(hands: Hands) -> None:
+    state = move(loose(), {"flatten": (900.0, 0.0)})
+    hands.open(state)
+    wire = hands.canvas.graph.wires[Wire("conv2d", "flatten", 0)]
+    before, node = wire.path(), hands.canvas.graph.nodes["batch_normalization"]
+    start, middle = hands.body("batch_normalization"), wire.middle()
+
+    def is_over() -> bool:
+        path = wire.path()
+        return any(node.scene_area.contains(path.pointAtPercent(i / 99)) for i in range(100))
+
+    # It may still be meant to go into the wire, so that waits.
+    hands.carry(start, middle, ALT)
+    assert is_over()
+    hands.key(Qt.Key.Key_Escape)
+    assert wire.path() == before
+    hands.release()
+    hands.drag(start, middle, ALT)
+    assert hands.wires == "input>conv2d conv2d>flatten"
+    assert not is_over()
+    hands.document.undo()
+    assert wire.path() == before
+
+
 def test_t_turns_the_side_that_makes_room(hands: Hands) -> None:
     hands.open(loose())
     left, right = hands.state.nodes["conv2d"].x, hands.state.nodes["flatten"].x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from itertools import pairwise
 
 import pytest
@@ -23,6 +24,7 @@ from studio.session.core.theme import Theme
 from studio.session.document.change import Change
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move
+from studio.session.document.edits.removal import delete
 from studio.session.document.report import Report
 from studio.session.document.state import DocumentState, Wire
 from tests.session.document.networks import net, residual
@@ -124,3 +126,63 @@ def test_of_the_wires_of_one_layer_one_carries_the_shape(qapp: QApplication) -> 
     assert leaving[1].isVisible()
     scene.set_zoom(0.5)
     assert not leaving[0].isVisible()
+
+
+def touched(scene: GraphScene, wire: Wire, node_id: str) -> bool:
+    """Whether the wire runs over a layer."""
+    path, box = scene.wires[wire].path(), scene.nodes[node_id].scene_area
+    return any(box.contains(path.pointAtPercent(i / 300)) for i in range(301))
+
+
+LONG = Wire("conv2d", "flatten", 0)
+
+
+def with_room() -> DocumentState:
+    """A chain whose one wire is long, and a layer aside of it that is joined to nothing."""
+    state = net("input 8x8x1 > conv 8 3x3 > flatten > dense 4")
+    state = move(state, {"flatten": (1300.0, 0.0), "dense": (1600.0, 0.0)})
+    return add_layer(state, "ReLU", at=(700.0, 600.0))
+
+
+@pytest.mark.parametrize("style", ["curve", "right-angle"])
+def test_wire_gives_way_to_a_layer_that_comes_and_returns_when_it_goes(
+    qapp: QApplication, style: str
+) -> None:
+    state = with_room()
+    scene = drawn(state, style)
+    straight = scene.wires[LONG].path()
+    among = move(state, {"re_lu": (700.0, 0.0)})
+    scene.apply(Change.between(state, among))
+    assert not touched(scene, LONG, "re_lu")
+    detour = scene.wires[LONG].path()
+    assert detour != straight
+    for after in (state, delete(among, ["re_lu"])):
+        scene.apply(Change.between(among, after))
+        assert scene.wires[LONG].path() == straight
+        scene.apply(Change.between(after, among))
+        assert scene.wires[LONG].path() == detour
+
+
+def test_wire_takes_the_side_that_became_free(qapp: QApplication) -> None:
+    state = add_layer(move(with_room(), {"re_lu": (700.0, 8.0)}), "ReLU", at=(700.0, -60.0))
+    scene = drawn(state, "curve")
+    below = scene.wires[LONG].path()
+    # What goes lies beside the way that was taken, not on it.
+    assert not below.boundingRect().intersects(scene.nodes["re_lu_1"].scene_area)
+    after = delete(state, ["re_lu_1"])
+    scene.apply(Change.between(state, after))
+    assert scene.wires[LONG].path() == drawn(after, "curve").wires[LONG].path() != below
+
+
+def test_ways_are_those_of_a_drawing_made_at_once(qapp: QApplication) -> None:
+    generator = random.Random(7)
+    state = residual()
+    scene = drawn(state, "curve")
+    ids = [node.id for node in state.layers()]
+    for _ in range(150):
+        before = state
+        place = (generator.randrange(0, 1400, 8), generator.randrange(-120, 240, 8))
+        state = move(state, {generator.choice(ids): place})
+        scene.apply(Change.between(before, state))
+        fresh = drawn(state, "curve")
+        assert all(item.path() == fresh.wires[w].path() for w, item in scene.wires.items())

@@ -129,6 +129,7 @@ class CanvasView(GraphView):
         self._deliveries = [
             binding.connect(self, document.changed, self._document_changed),
             binding.connect(self, document.report_changed, self._report_changed),
+            binding.connect(self, document.history.changed, self._history_changed),
         ]
         self.context.open_block.forget()
         document.open_block = TOP
@@ -140,13 +141,17 @@ class CanvasView(GraphView):
 
     def _document_changed(self, change: Change) -> None:
         self.sliding.finish()
-        self.graph.apply(change)
+        self.graph.apply(change, is_final=not self.context.document.history.is_gesture_open)
         accessible.changed(self.context)
         self.fixes.place()
         if change.added or change.removed:
             self.inline_editor.forget(change.removed)
             self.linking.refresh()
         self.studio.actions.refresh("edit.undo", "edit.redo")
+
+    def _history_changed(self) -> None:
+        if not self.context.document.history.is_gesture_open:
+            self.graph.settle_wires()
 
     def _level_leaves(self) -> None:
         self.gestures.cancel()

@@ -6,20 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt
-from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
 from studio.engine.core.signal import Signal
-from studio.graph_editor.items.block_item import AnchorItem, BlockItem, PortItem, host_of
+from studio.graph_editor.items.block_item import AnchorItem, BlockItem, PortItem
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CanvasItem, DotItem, FrameItem, NoteItem
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_item import NodeItem
 from studio.graph_editor.items.node_picture import NodePicture, PictureOf, no_picture
 from studio.graph_editor.items.wire_item import CHIP_ZOOM, WireItem
-from studio.graph_editor.items.wire_paths import bridge_path, meets, wire_path
+from studio.graph_editor.items.wire_paths import wire_path
+from studio.graph_editor.scene.wire_ways import WireWays
 from studio.session.document.cards.card import card_of, wire_card
-from studio.session.document.cards.geometry import NODE_WIDTH
 from studio.session.document.change import Change
 from studio.session.document.level_view import drawn_at, level_state
 from studio.session.document.levels import TOP, blocks_around, level_of_wire, shown_at
@@ -27,10 +26,6 @@ from studio.session.document.report import Report
 from studio.session.document.state import DocumentState, Wire
 
 _BOXES = Qt.ItemSelectionMode.IntersectsItemBoundingRect
-_MARGIN = 24.0
-_CLEAR = 14.0
-_TRIES = 6
-"""How often a free height for a wire is looked for."""
 
 
 class GraphScene(QGraphicsScene):
@@ -61,6 +56,7 @@ class GraphScene(QGraphicsScene):
         self._style = "curve"
         self._near = True
         self._by_node: dict[str, set[Wire]] = {}
+        self._ways = WireWays(self)
         self._content: QRectF | None = None
 
     def use_pictures(self, picture_of: PictureOf) -> None:
@@ -109,12 +105,17 @@ class GraphScene(QGraphicsScene):
         for wire in state.wires():
             if self._is_here(wire):
                 self._add_wire(wire)
+        self._ways.settle()
         if entered:
             self.level_changed.emit()
         self._told()
 
-    def apply(self, change: Change) -> None:
-        """Follow one step of the document; conditions follow with `show_report`."""
+    def apply(self, change: Change, *, is_final: bool = True) -> None:
+        """Follow one step of the document; conditions follow with `show_report`.
+
+        Until the step is final, as while something is dragged, wires keep their ways past what
+        moved: it may be meant to go into one of them. `settle_wires` leads them on.
+        """
         way = (self._level, *blocks_around(change.before, self._level))
         still = next((i for i in way if i in change.after.nodes), TOP)
         if still != self._level:
@@ -122,6 +123,7 @@ class GraphScene(QGraphicsScene):
             self._draw(change.after, self._report, still)
             return
         self._state = change.after
+        self._ways.are_held = not is_final
         drawn = drawn_at(change.after, self._level)
         touched = {*change.added, *change.removed, *change.modified}
         for wire in tuple(self.wires):
@@ -198,6 +200,12 @@ class GraphScene(QGraphicsScene):
         for wire in {w for node_id in moved for w in self._by_node.get(node_id, ())}:
             start, end = self._ends(wire)
             self.wires[wire].route(wire_path(start, end, self._style), start, end)
+
+    def settle_wires(self) -> None:
+        """Lead wires past what was moved while they kept their ways."""
+        if self._ways.are_held:
+            self._ways.are_held = False
+            self._reroute(set())
 
     def set_zoom(self, zoom: float) -> None:
         """Wires carry their shapes only where they can be read."""
@@ -314,6 +322,7 @@ class GraphScene(QGraphicsScene):
         else:
             item = NodeItem(card, self.colours, self.picture_of)
         self.nodes[node_id] = item
+        self._ways.note(node_id)
         self.addItem(item)
 
     def _update_node(self, node_id: str) -> bool:
@@ -328,6 +337,7 @@ class GraphScene(QGraphicsScene):
 
     def _remove_node(self, node_id: str) -> None:
         self.removeItem(self.nodes.pop(node_id))
+        self._ways.note(node_id)
         self._by_node.pop(node_id, None)
 
     def _add_wire(self, wire: Wire) -> None:
@@ -352,6 +362,7 @@ class GraphScene(QGraphicsScene):
 
     def _remove_wire(self, wire: Wire) -> None:
         item = self.wires.pop(wire)
+        self._ways.forget(wire)
         for end in (wire.source, wire.target):
             self._by_node.get(end, set()).discard(wire)
         self.removeItem(item.chip)
@@ -368,76 +379,16 @@ class GraphScene(QGraphicsScene):
                 seen.add(wire.output)
 
     def _reroute(self, node_ids: set[str]) -> None:
-        for wire in {w for node_id in node_ids for w in self._by_node.get(node_id, ())}:
+        """Lead the wires of things again, and those that pass by where these stood or stand."""
+        wires = {w for node_id in node_ids for w in self._by_node.get(node_id, ())}
+        for wire in wires | self._ways.passing(node_ids):
             self._route(self.wires[wire])
 
     def _route(self, item: WireItem) -> None:
-        wire = item.wire
-        start, end = self._ends(wire)
-        source, target = (host_of(self.nodes[end]) for end in (wire.source, wire.target))
-        item.route(_path(self, source, target, start, end), start, end)
+        start, end = self._ends(item.wire)
+        item.route(self._ways.path(item.wire, start, end), start, end)
 
     def _ends(self, wire: Wire) -> tuple[QPointF, QPointF]:
         source, target = self.nodes[wire.source], self.nodes[wire.target]
         start = source.port_place(PortKey("out", wire.output))
         return start, target.port_place(PortKey("in", wire.slot))
-
-
-def _path(
-    graph: GraphScene, source: CanvasItem, target: CanvasItem, start: QPointF, end: QPointF
-) -> QPainterPath:
-    """The path of a wire: straight to its input, past layers that stand between, or around."""
-    style = graph.wire_style
-    if style != "straight" and end.x() - start.x() > NODE_WIDTH:
-        way = _past(graph, (source, target), start, end)
-        if way is not None:
-            level, left, right = way
-            return bridge_path(start, end, style, level, left, right)
-    below = max(source.scene_area.bottom(), target.scene_area.bottom()) + _MARGIN
-    return wire_path(start, end, style, below)
-
-
-def _past(
-    graph: GraphScene, ends: tuple[CanvasItem, CanvasItem], start: QPointF, end: QPointF
-) -> tuple[float, float, float] | None:
-    """A free height, and where what is in the way begins and ends; None when nothing is."""
-    area = QRectF(start, end).normalized().adjusted(0, -1, 0, 1)
-    hit = _in_the_way(graph, ends, start, end, area)
-    if hit.isEmpty():
-        return None
-    levels = [_level(graph, ends, hit, up) for up in (True, False)]
-    middle = (start.y() + end.y()) / 2
-    level = min(levels, key=lambda each: abs(each - middle))
-    left = min(max(hit.left() - _CLEAR, start.x() + 8), end.x())
-    right = max(min(hit.right() + _CLEAR, end.x() - 8), left)
-    return level, left, right
-
-
-def _level(graph: GraphScene, ends: tuple[CanvasItem, CanvasItem], hit: QRectF, up: bool) -> float:
-    """A height above or below what is in the way that meets nothing else."""
-    for _ in range(_TRIES):
-        level = hit.top() - _CLEAR if up else hit.bottom() + _CLEAR
-        line = QPointF(hit.left(), level), QPointF(hit.right(), level)
-        area = QRectF(line[0], line[1]).adjusted(0, -1, 0, 1)
-        more = _in_the_way(graph, ends, *line, area)
-        if more.isEmpty():
-            return level
-        hit = hit.united(QRectF(hit.left(), more.top(), hit.width(), more.height()))
-    return hit.top() - _CLEAR if up else hit.bottom() + _CLEAR
-
-
-def _in_the_way(
-    graph: GraphScene,
-    ends: tuple[CanvasItem, CanvasItem],
-    start: QPointF,
-    end: QPointF,
-    area: QRectF,
-) -> QRectF:
-    """The area of the layers a straight line would touch."""
-    found = QRectF()
-    for item in graph.nodes_near(area):
-        if item in ends or not isinstance(item, NodeItem):
-            continue
-        if meets(start, end, item.scene_area.adjusted(-2, -6, 2, 6)):
-            found = found.united(item.scene_area)
-    return found
