@@ -20,6 +20,7 @@ from studio.engine.isa.ops import loss as loss_ops
 from studio.engine.isa.program import Program
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.graph import LayerGraph, Node, Port
+from studio.engine.layers.layer import shape_text
 from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
@@ -158,9 +159,20 @@ def lower(
         raise CompileError("a loss is needed to train or evaluate", who=graph.name,
                            hint="choose one, such as sparse_categorical_crossentropy")  # fmt: skip
     graph.check()
+    _require_lengths(graph)
     names = graph.output_names()
     objective = None if mode == "infer" else objective_of(names, loss, metrics, loss_weights)
     return _Lowering(graph, mode, objective, data).run()
+
+
+def _require_lengths(graph: LayerGraph) -> None:
+    """CompileError naming the first input that has an unknown length."""
+    for name, shape in graph.input_shapes.items():
+        if None in shape:
+            raise CompileError(
+                f"a program needs numbers in place of None, got the input {shape_text(shape)}",
+                who=name, hint="give the network data, or name the lengths",
+            )  # fmt: skip
 
 
 class _Lowering:

@@ -107,6 +107,7 @@ class Option(Generic[T]):
         kinds: the kinds its values may be of, where each has options of its own.
         group: heading it stands under in a form.
         on_card: whether a layer shows it on the canvas; where it was changed unless given.
+        unknown: whether items of a list of whole numbers may be ``None``: not known yet.
     """
 
     finite: ClassVar[bool] = True
@@ -134,6 +135,7 @@ class Option(Generic[T]):
     kinds: Kinds | None = None
     group: str = ""
     on_card: bool | None = None
+    unknown: bool = False
     name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -301,9 +303,9 @@ def _pair(option: AnyOption, value: object, who: str) -> tuple[int, int]:
     return first, second
 
 
-def _integers(option: AnyOption, value: object, who: str) -> tuple[int, ...]:
+def _integers(option: AnyOption, value: object, who: str) -> tuple[int | None, ...]:
     found = _items(option, value, who, "a list of whole numbers")
-    return tuple(_integer(option, v, who) for v in found)
+    return tuple(None if v is None and option.unknown else _integer(option, v, who) for v in found)
 
 
 def _numbers(option: AnyOption, value: object, who: str) -> tuple[float, ...]:
@@ -408,6 +410,14 @@ def integers(
 ) -> Option[tuple[int, ...]]:  # fmt: skip
     """A list of whole numbers."""
     return Option(OptionKind.INTEGERS, doc, default, low, MAX_INTEGER, **words)
+
+
+def open_integers(
+    doc: str, default: tuple[int | None, ...] | _Required = REQUIRED, *,
+    low: float = -MAX_INTEGER, **words: Unpack[Words],
+) -> Option[tuple[int | None, ...]]:  # fmt: skip
+    """A list of whole numbers, ``None`` in place of those that are not known yet."""
+    return Option(OptionKind.INTEGERS, doc, default, low, MAX_INTEGER, unknown=True, **words)
 
 
 def numbers(

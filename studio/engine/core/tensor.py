@@ -22,7 +22,15 @@ BATCH = -1
 ROWS = -2
 """Stands in dimension 0 for the number of rows of a resident data set; printed ``D``."""
 
+UNKNOWN = -3
+"""Stands in the shape a layer reports for a length that is bound when lowering; printed ``None``.
+
+No tensor of a program has it: programs are lowered for numbers.
+"""
+
 Shape = tuple[int, ...]
+OpenShape = tuple[int | None, ...]
+"""A shape as users state and read it: ``None`` for a length that is bound when lowering."""
 Pads = tuple[tuple[int, int], ...]
 
 MAX_RANK = 6
@@ -118,7 +126,7 @@ class TensorType(NamedTuple):
 
 def shape_text(shape: Iterable[int]) -> str:
     """A shape as ``[N,8,8,1]``."""
-    symbols = {BATCH: "N", ROWS: "D"}
+    symbols = {BATCH: "N", ROWS: "D", UNKNOWN: "None"}
     return "[" + ",".join(symbols.get(d, str(d)) for d in shape) + "]"
 
 

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import zip_longest
 from math import prod
 from typing import NamedTuple
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import GraphError, quoted
-from studio.engine.core.tensor import Shape, TensorType
+from studio.engine.core.errors import GraphError, StudioError, quoted
+from studio.engine.core.tensor import OpenShape, Shape, TensorType
 from studio.engine.layers.inputs import MAX_ELEMENTS, Input
 from studio.engine.layers.layer import Layer, check_name, shape_text
+from studio.engine.layers.lengths import (
+    Lengths,
+    filled,
+    lengths_in,
+    named_lengths,
+    reported,
+    tried_shapes,
+)
 
 MAX_NODES = 10_000
 """Most nodes a graph may have."""
@@ -152,8 +163,70 @@ class LayerGraph:
             raise self._loop_error({node.id for node in found})
         return tuple(found)
 
+    @property
+    def input_shapes(self) -> dict[str, OpenShape]:
+        """Shape of each input by its name, in order; None stands for an unknown length."""
+        layers = (node.layer for node in self.inputs)
+        return {each.name: each.shape for each in layers if isinstance(each, Input)}
+
+    @property
+    def has_unknown_lengths(self) -> bool:
+        """Whether a dimension of an input is None; such a network is lowered with `bound`."""
+        return any(None in shape for shape in self.input_shapes.values())
+
+    def lengths_of(self, shapes: Sequence[Shape]) -> Lengths:
+        """The unknown lengths that samples of these shapes have, one shape for each input.
+
+        ShapeError, naming the input, where a shape does not fit.
+        """
+        pairs = zip(self.input_shapes.items(), shapes, strict=True)
+        return tuple(n for (name, own), given in pairs for n in lengths_in(own, given, name))
+
+    def lengths_named(self, given: Mapping[str, object]) -> Lengths:
+        """The unknown lengths from numbers by the names of inputs; see `named_lengths`."""
+        return named_lengths(self.input_shapes, given)
+
+    def bound(self, lengths: Lengths) -> LayerGraph:
+        """The network with numbers in place of its unknown lengths; layers are shared with it.
+
+        Nodes keep their ids, and parameters their names and shapes.
+
+        Raises:
+            StudioError: a layer cannot work with these lengths; it is named, and they are.
+        """
+        wanted = sum(shape.count(None) for shape in self.input_shapes.values())
+        if len(lengths) != wanted:
+            raise GraphError(f"expected {wanted} lengths, got {len(lengths)}", who=self.name)
+        if not lengths:
+            return self
+        left, shapes = list(lengths), dict[str, Shape]()
+        for name, shape in self.input_shapes.items():
+            count = shape.count(None)
+            shapes[name] = filled(shape, left[:count])
+            del left[:count]
+        made = self._with_shapes(shapes)
+        with saying_where(f"for the input {_named_shapes(shapes, self.input_shapes)}"):
+            made.check()
+            self._require_parameters(made)
+        return made
+
+    def reported_types(self) -> dict[Port, TensorType]:
+        """Types as `types` has them, with ``UNKNOWN`` for lengths that depend on unknown ones."""
+        first = self.types()
+        if not self.has_unknown_lengths:
+            return first
+        second = self._tried_again().types()
+        return {port: reported(found, second[port]) for port, found in first.items()}
+
     def types(self) -> dict[Port, TensorType]:
-        """Type of every output of every node, in running order; errors name the layer."""
+        """Type of every output of every node, in running order; errors name the layer.
+
+        An unknown length is a number here, the first of `tried_shapes`; see `reported_types`.
+        """
+        with saying_where(TRIED if self.has_unknown_lengths else ""):
+            return self._types()
+
+    def _types(self) -> dict[Port, TensorType]:
         types: dict[Port, TensorType] = {}
         counts: dict[str, int] = {}
         for node in self.order():
@@ -208,6 +281,8 @@ class LayerGraph:
             if port.node not in self.nodes:
                 raise GraphError(f"output {quoted(port.node)} does not exist", who=self.name)
             _check_output(port, counts[port.node], self.name)
+        if self.has_unknown_lengths:
+            self._require_parameters(self._tried_again())
 
     def parameter_shapes(self) -> dict[str, tuple[Shape, ...]]:
         """Input shapes of each layer at its first node, by layer name."""
@@ -221,6 +296,42 @@ class LayerGraph:
         """All numbers the network saves: trained, frozen and running statistics."""
         given = self.parameter_shapes()
         return sum(p.size for la in self.layers() for p in la.parameters(*given[la.name]))
+
+    def _with_shapes(self, shapes: Mapping[str, Shape]) -> LayerGraph:
+        """The same network with inputs of other shapes, by their names."""
+        made = LayerGraph(self.name)
+        made.outputs, made.nested = self.outputs, self.nested
+        for node in self.nodes.values():
+            layer = node.layer
+            fixed = layer.of_shape(shapes[layer.name]) if isinstance(layer, Input) else layer
+            made.nodes[node.id] = node._replace(layer=fixed)
+        return made
+
+    def _tried_again(self) -> LayerGraph:
+        """The network with the second number in place of each unknown length."""
+        shapes = self.input_shapes.items()
+        return self._with_shapes({name: tried_shapes(shape)[1] for name, shape in shapes})
+
+    def _require_parameters(self, other: LayerGraph) -> None:
+        """GraphError where a layer has other parameters in the same network of other lengths."""
+        own, theirs = self.parameter_shapes(), other.parameter_shapes()
+        for layer in self.layers():
+            if isinstance(layer, Input):
+                continue
+            require_same_parameters(
+                layer, own[layer.name], theirs[layer.name], partial(self._unknown_before, layer)
+            )
+
+    def _unknown_before(self, layer: Layer) -> dict[str, OpenShape]:
+        """Inputs with unknown lengths that lead to a layer, with their shapes."""
+        waiting = [node.id for node in self.nodes.values() if node.layer is layer]
+        seen: set[str] = set()
+        while waiting:
+            node = self.nodes[waiting.pop()]
+            seen.add(node.id)
+            waiting += [port.node for port in node.inputs if port.node not in seen]
+        names = {node.layer.name for node in self.inputs if node.id in seen}
+        return {n: shape for n, shape in self.input_shapes.items() if n in names and None in shape}
 
     def _check_links(self, node: Node) -> None:
         low = node.layer.arity[0]
@@ -264,6 +375,53 @@ class LayerGraph:
             hint=f"remove the link {self.nodes[loop[0]].layer.name!r} → "
                  f"{self.nodes[loop[1]].layer.name!r}",
         )  # fmt: skip
+
+
+def require_same_parameters(
+    layer: Layer,
+    first: Sequence[Shape],
+    second: Sequence[Shape],
+    unknown: Callable[[], Mapping[str, OpenShape]],
+) -> None:
+    """GraphError where a layer's parameters differ between inputs of two lengths.
+
+    Args:
+        layer: in question.
+        first: shapes of its inputs.
+        second: their shapes with other lengths.
+        unknown: gives the inputs of unknown length that lead to it, with their shapes.
+    """
+    pairs = zip_longest(layer.parameters(*first), layer.parameters(*second))
+    wrong = next((a or b for a, b in pairs if a != b), None)
+    if wrong is None:
+        return
+    said = " and ".join(
+        f"{quoted(name)} {shape_text(shape)} (dimension {_unknown_places(shape)})"
+        for name, shape in unknown().items()
+    )
+    raise GraphError(
+        f"its {wrong.role} would depend on the unknown length of the input {said}",
+        who=layer.who,
+        hint="put a global pooling in front of it, or give the input a fixed length",
+    )
+
+
+def _unknown_places(shape: OpenShape) -> str:
+    return " or ".join(str(place) for place, d in enumerate(shape, 1) if d is None)
+
+
+TRIED = "with a number such as 960 in place of None"
+"""What errors of a check with numbers for unknown lengths say."""
+
+
+@contextmanager
+def saying_where(where: str) -> Iterator[None]:
+    """Add to an error inside where it holds, unless it says so itself or there is nothing."""
+    try:
+        yield
+    except StudioError as error:
+        error.origin = error.origin or where
+        raise
 
 
 def checked_types(layer: Layer, *given: TensorType) -> tuple[TensorType, ...]:
@@ -320,6 +478,12 @@ def free_name(stem: str, taken: Collection[str]) -> str:
     while f"{stem}_{count}" in taken:
         count += 1
     return f"{stem}_{count}"
+
+
+def _named_shapes(shapes: Mapping[str, Shape], stated: Mapping[str, OpenShape]) -> str:
+    """The inputs that had unknown lengths, with their shapes."""
+    open_ones = [name for name, shape in stated.items() if None in shape]
+    return " and ".join(f"{quoted(name)} {shape_text(shapes[name])}" for name in open_ones)
 
 
 def _shapes_text(shapes: Sequence[Shape]) -> str:

@@ -13,7 +13,7 @@ from studio.engine.core.configured import Configured
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError, quoted
 from studio.engine.core.options import Plain
-from studio.engine.core.tensor import Ref, Shape, TensorType
+from studio.engine.core.tensor import UNKNOWN, Ref, Shape, TensorType
 from studio.engine.layers.initializers import Initializer
 from studio.engine.layers.regularizers import Regularizer
 
@@ -58,9 +58,9 @@ def check_name(name: object, what: str = "layer") -> str:
     return name
 
 
-def shape_text(shape: Shape) -> str:
-    """A shape without the batch, as ``[8,8,1]``."""
-    return "[" + ",".join(str(d) for d in shape) + "]"
+def shape_text(shape: Sequence[int | None]) -> str:
+    """A shape without the batch, as ``[8,8,1]``; lengths that are not known as ``None``."""
+    return "[" + ",".join("None" if d == UNKNOWN else str(d) for d in shape) + "]"
 
 
 class PublicForm(NamedTuple):

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import Shape, TensorType
+from studio.engine.core.tensor import OpenShape, TensorType
 from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.layers.lengths import open_shape
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class SummaryRow:
         node: id of the use.
         name: of the layer.
         kind: class of the layer.
-        outputs: type of each output.
+        outputs: type of each output, as `LayerGraph.reported_types` has it.
         parameters: numbers the layer owns.
         inputs: names of the layers that feed it.
         path: the nested model it is part of, by names from the outermost in; empty for none.
@@ -33,9 +34,9 @@ class SummaryRow:
     path: str = ""
 
     @property
-    def output(self) -> Shape:
-        """Shape of the first output, without the batch."""
-        return self.outputs[0].sample
+    def output(self) -> OpenShape:
+        """Shape of the first output, without the batch; None for a length that is not known."""
+        return open_shape(self.outputs[0])
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,14 @@ class Summary:
 def _type_text(found: TensorType) -> str:
     """As ``[N, 8, 8, 1]``; the dtype in front where it is not float32."""
     dtype = "" if found.dtype is DType.float32 else found.dtype.name
-    return f"{dtype}[{', '.join(['N', *map(str, found.sample)])}]"
+    return f"{dtype}[{', '.join(['N', *map(str, open_shape(found))])}]"
 
 
 def summarize(graph: LayerGraph) -> Summary:
     """The summary of a graph; raises what its shape checks raise."""
-    types = graph.types()
+    types, shown = graph.types(), graph.reported_types()
     made: dict[str, list[TensorType]] = {}
-    for port, type_ in types.items():
+    for port, type_ in shown.items():
         made.setdefault(port.node, []).append(type_)
     counted: set[str] = set()
     places = {node: path for path, each in graph.nested.items() for node in each.layers}
@@ -130,7 +131,7 @@ def summarize(graph: LayerGraph) -> Summary:
                 places.get(node.id, ""),
             )
         )  # fmt: skip
-    models = {path: _model_row(graph, path, types, rows) for path in graph.nested}
+    models = {path: _model_row(graph, path, shown, rows) for path in graph.nested}
     return Summary(graph.name, tuple(rows), trained, frozen, models)
 
 

@@ -6,21 +6,26 @@ import itertools
 import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GraphError
-from studio.engine.core.tensor import Shape, TensorType
+from studio.engine.core.tensor import OpenShape, TensorType
 from studio.engine.layers.graph import (
+    TRIED,
     LayerGraph,
     NestedModel,
     Port,
     checked_masks,
     checked_types,
     free_name,
+    require_same_parameters,
+    saying_where,
 )
 from studio.engine.layers.inputs import Input as InputLayer
 from studio.engine.layers.layer import Layer
+from studio.engine.layers.lengths import fits, open_shape, reported, tried_shapes
 
 _CREATED = itertools.count()
 
@@ -75,7 +80,7 @@ class Call:
         self, layer: Layer, inputs: Sequence[Symbol] = (), use: ModelUse | None = None
     ) -> None:
         given = [each.type for each in inputs]
-        types = checked_types(layer, *given)
+        types, others = _types_of(layer, inputs)
         masks = checked_masks(layer, given, [each.mask for each in inputs])
         if not layer.supports_masking and any(each.mask for each in inputs):
             # As Keras does: masks end with a warning, not with an error.
@@ -86,8 +91,10 @@ class Call:
         self.layer = layer
         self.inputs = tuple(inputs)
         self.outputs = tuple(
-            Symbol(self, index, found, mask)
-            for index, (found, mask) in enumerate(zip_longest(types, masks[: len(types)]))
+            Symbol(self, index, found, mask, other)
+            for index, (found, other, mask) in enumerate(
+                zip_longest(types, others, masks[: len(types)])
+            )
         )
         self.created = next(_CREATED)
         self.use = use
@@ -101,19 +108,26 @@ class Symbol:
     Attributes:
         call: the use of the layer.
         output: which of the layer's outputs it is, counted from 0.
-        type: shape with the batch, and dtype.
+        type: shape with the batch, and dtype; a number in place of each unknown length.
         mask: type of the mask beside the value; None without one.
+        other_type: the type with other numbers in place of unknown lengths.
     """
 
-    __slots__ = ("call", "mask", "output", "type")
+    __slots__ = ("call", "mask", "other_type", "output", "type")
 
     def __init__(
-        self, call: Call, output: int, type_: TensorType, mask: TensorType | None = None
+        self,
+        call: Call,
+        output: int,
+        type_: TensorType,
+        mask: TensorType | None = None,
+        other_type: TensorType | None = None,
     ) -> None:
         self.call = call
         self.output = output
         self.type = type_
         self.mask = mask
+        self.other_type = type_ if other_type is None else other_type
 
     @property
     def layer(self) -> Layer:
@@ -126,9 +140,9 @@ class Symbol:
         return self.call.inputs
 
     @property
-    def shape(self) -> Shape:
-        """Shape without the batch."""
-        return self.type.sample
+    def shape(self) -> OpenShape:
+        """Shape without the batch; None for a length that is not known."""
+        return open_shape(reported(self.type, self.other_type))
 
     @property
     def dtype(self) -> DType:
@@ -146,12 +160,43 @@ class Symbol:
     def __repr__(self) -> str:
         dtype = "" if self.dtype is DType.float32 else self.dtype.name
         which = f"output {self.output}" if len(self.call.outputs) > 1 else "output"
-        shape = ", ".join(["N", *(str(d) for d in self.shape)])
+        shape = ", ".join(["N", *map(str, self.shape)])
         return f"<{which} {dtype}[{shape}] of {self.layer.who}>"
 
 
-def input_symbol(shape: Sequence[int], name: str = "", *, dtype: str = "float32") -> Symbol:
-    """Where samples of a shape (without the batch) and a dtype enter a network."""
+def _types_of(
+    layer: Layer, inputs: Sequence[Symbol]
+) -> tuple[tuple[TensorType, ...], tuple[TensorType, ...]]:
+    """Types of a layer's outputs with either number in place of unknown lengths.
+
+    GraphError where the layer's parameters depend on them.
+    """
+    given, again = [each.type for each in inputs], [each.other_type for each in inputs]
+    if isinstance(layer, InputLayer) and layer.has_unknown_lengths:
+        other = layer.of_shape(tried_shapes(layer.shape)[1])
+        return checked_types(layer), checked_types(other)
+    if given == again:
+        types = checked_types(layer, *given)
+        return types, types
+    with saying_where(TRIED):
+        types, others = checked_types(layer, *given), checked_types(layer, *again)
+    first, second = (tuple(each.sample for each in side) for side in (given, again))
+    require_same_parameters(layer, first, second, partial(_unknown_before, inputs))
+    return types, others
+
+
+def _unknown_before(symbols: Sequence[Symbol]) -> dict[str, OpenShape]:
+    """Inputs with unknown lengths that lead to some symbols, with their shapes."""
+    found = (call.layer for call in _reached(symbols))
+    entries = (each for each in found if isinstance(each, InputLayer))
+    return {each.who: each.shape for each in entries if each.has_unknown_lengths}
+
+
+def input_symbol(shape: Sequence[int | None], name: str = "", *, dtype: str = "float32") -> Symbol:
+    """Where samples of a shape (without the batch) and a dtype enter a network.
+
+    A dimension may be None: a length that may differ from one batch to the next.
+    """
     return Call(InputLayer(tuple(shape), name=name, dtype=dtype)).outputs[0]
 
 
@@ -190,12 +235,12 @@ def replay(graph: LayerGraph, inputs: Sequence[Symbol]) -> tuple[Symbol, ...]:
     entries = graph.inputs
     if len(entries) != len(inputs):
         raise GraphError(f"expected {len(entries)} inputs, got {len(inputs)}", who=graph.name)
-    types = graph.types()
+    types, shapes = graph.reported_types(), graph.input_shapes
     found: dict[Port, Symbol] = {}
     for node, symbol in zip(entries, inputs, strict=True):
-        wanted = types[Port(node.id)]
-        if wanted != symbol.type:
-            raise GraphError(f"expected an input {wanted}, got {symbol.type}", who=graph.name)
+        wanted, type_ = types[Port(node.id)], reported(symbol.type, symbol.other_type)
+        if wanted.dtype is not type_.dtype or not fits(shapes[node.layer.name], symbol.shape):
+            raise GraphError(f"expected an input {wanted}, got {type_}", who=graph.name)
         found[Port(node.id)] = symbol
     whole = ModelUse(graph, graph.name)
     inner: dict[str, ModelUse] = {}

@@ -33,7 +33,7 @@ from studio.engine.train.project.project_text import project_text
 from studio.engine.train.settings import TrainingSettings
 
 FORMAT = "glassbox-project"
-VERSION = 2
+VERSION = 3
 """The newest version; a file is written in the lowest that can say it (`Project.version`)."""
 SUFFIX = ".glassbox"
 FIELDS = (
@@ -163,6 +163,8 @@ class Project:
     @property
     def version(self) -> int:
         """The lowest version of the format that can say this project."""
+        if self.graph.has_unknown_lengths:
+            return 3
         by_name = self.data is not None and self.data.is_by_name
         return 2 if by_name or self.training.is_by_output or self.blocks else 1
 
