@@ -292,8 +292,7 @@ class Studio:
 
     def replace(self, document: Document) -> None:
         """Work on another document; the caller has asked about unsaved work."""
-        self.bus.hover(None, "")
-        self.bus.clear()
+        self.bus.leave_document()
         self.training.follow()
         self.live.rest_on(None)
         self.profiling.forget()

@@ -11,6 +11,7 @@ from PySide6.QtGui import QDragEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QTreeWidgetItem
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.canvas import chrome
 from studio.graph_editor.editing.adding import layer_data, layer_in
 from studio.graph_editor.panes.outline import OUTLINE, OutlinePane
@@ -475,7 +476,7 @@ def test_lens_shows_the_layer_under_the_pointer_while_its_key_is_held(hands: Han
     hands.move(hands.middle("conv2d", "re_lu"), NONE, Qt.MouseButton.NoButton)
     hands.hold(K.Key_Z)
     assert hands.canvas.lens.isVisible()
-    assert hands.canvas.lens.node == "conv2d"
+    assert hands.canvas.lens.port == Port("conv2d")
     hands.let_go(K.Key_Z)
     assert not hands.canvas.lens.isVisible()
 
@@ -485,7 +486,7 @@ def test_lens_follows_the_pointer_while_its_key_is_held(hands: Hands) -> None:
     hands.move(hands.middle("conv2d", "re_lu"), NONE, Qt.MouseButton.NoButton)
     hands.hold(K.Key_Z)
     hands.move(hands.body("flatten"), NONE, Qt.MouseButton.NoButton)
-    assert hands.canvas.lens.node == "flatten"
+    assert hands.canvas.lens.port == Port("flatten")
     hands.let_go(K.Key_Z)
 
 

@@ -95,7 +95,7 @@ def test_previews_are_asked_for_what_is_in_sight_and_near(hands: Hands) -> None:
     previews = hands.studio.previews
 
     def note(node_ids: object) -> None:
-        asked.append(set(node_ids))  # type: ignore[call-overload]
+        asked.append({port.node for port in node_ids})  # type: ignore[attr-defined]
 
     previews.want = note  # type: ignore[method-assign,assignment]
     hands.open(set_preview(chain(), ["input", "conv2d", "dense"], "thumbnail"), zoom=1.5)

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QHelpEvent
+from PySide6.QtGui import QAccessible, QHelpEvent
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
 from studio.engine.layers.graph import Port
 from studio.graph_editor.items.marks import PortKey
+from studio.graph_editor.items.node_paint import picture_area
 from studio.graph_editor.items.node_text import output_text
 from studio.session.document.adding.quick_add import entries
 from studio.session.document.cards.card import wire_card
 from studio.session.document.cards.geometry import PORT_STEP, node_size
-from studio.session.document.edits.layers import add_layer, mark_output
+from studio.session.document.edits.layers import add_layer, mark_output, set_preview
+from studio.session.document.edits.removal import delete
 from studio.session.document.edits.wires import connect, disconnect
 from studio.session.document.finding.outline import accessible_text, accessible_wire_text
 from studio.session.document.state import DocumentState, Wire
+from studio.session.preview.preview import Preview
 from tests.engine.layers.several_outputs import split_layer
 from tests.graph_editor.hands import ALT, CTRL, OUT, RIGHT, Hands
 from tests.session.document.test_ports import fork
@@ -270,3 +274,62 @@ def test_a_layer_with_one_output_has_no_next_one(hands):
     hands.click(hands.body("dense"))
     why = hands.studio.actions.why_not("graph.next_output")
     assert why == "the selected layer has one output"
+
+
+def test_the_picture_and_the_lens_show_the_output_that_is_chosen(hands, monkeypatch):
+    hands.open(set_preview(fork(), ["split"], "thumbnail"))
+    previews = hands.studio.previews
+    wanted: list[set[Port]] = []
+    monkeypatch.setattr(previews, "want", lambda ports: wanted.append(set(ports)))
+
+    def picture(port: Port) -> Preview:
+        rgba = np.zeros((6, 12, 4), np.uint8)
+        rgba[..., port.output] = rgba[..., 3] = 255
+        return Preview(rgba, False, f"{port.output} … 1")
+
+    monkeypatch.setattr(previews, "picture", picture)
+    item = hands.canvas.graph.nodes["split"]
+
+    def painted() -> tuple[int, ...]:
+        room = picture_area(item.card, item.area).translated(item.pos())
+        seen = hands.canvas.viewport().grab().toImage()
+        return seen.pixelColor(hands.canvas.view_point(room.center()).toPoint()).getRgb()[:3]
+
+    hands.click(hands.body("split"))
+    assert painted() == (255, 0, 0)
+    hands.keys(Qt.Key.Key_O)
+    assert painted() == (0, 255, 0)
+    assert Port("split", 1) in wanted[-1]
+    canvas = QAccessible.queryAccessibleInterface(hands.canvas)
+    said = canvas.child(1).text(QAccessible.Text.Name)
+    assert said.startswith("Output 1 chosen, Split split")
+    assert tip_at(hands, hands.body("split")).splitlines()[-1] == "output 1: 1 … 1"
+    hands.click(hands.body("dense"))
+    assert painted() == (0, 255, 0)
+
+    def magnified(at: QPointF) -> Port | None:
+        hands.move(at, buttons=Qt.MouseButton.NoButton)
+        hands.hold(Qt.Key.Key_Z)
+        shown = hands.canvas.lens.port
+        hands.let_go(Qt.Key.Key_Z)
+        return shown
+
+    assert magnified(hands.port("split")) == Port("split")
+    assert magnified(hands.port("split", SECOND)) == Port("split", 1)
+    assert magnified(hands.body("split")) == Port("split", 1)
+    wire = hands.canvas.graph.wires[Wire("split", "dense_1", 0, 1)]
+    assert magnified(wire.middle()) == Port("split", 1)
+    hands.click(hands.port("split"))
+    assert painted() == (255, 0, 0)
+    hands.click(hands.port("split", SECOND))
+    hands.open(fork())
+    assert hands.canvas.pictures.output_of("split") == Port("split")
+
+
+def test_the_chosen_output_counts_only_while_the_layer_has_it(hands):
+    hands.open(fork())
+    hands.click(hands.port("split", SECOND))
+    assert hands.canvas.pictures.output_of("split") == Port("split", 1)
+    hands.document.apply("Delete", delete(hands.state, ["split"]))
+    hands.document.undo()
+    assert hands.canvas.pictures.output_of("split") == Port("split")

@@ -191,7 +191,7 @@ def _augmented(bench: Bench) -> None:
 
 def _previewed(bench: Bench) -> None:
     bench.open()
-    bench.studio.previews.want(list(bench.studio.document.state.nodes))
+    bench.studio.previews.want(wire.port for wire in bench.studio.document.state.wires())
 
 
 def _curves(bench: Bench) -> None:

@@ -19,7 +19,7 @@ from studio.engine.isa.ops import arithmetic, data, move, reduce
 from studio.engine.isa.ops import loss as loss_ops
 from studio.engine.isa.program import Program
 from studio.engine.layers.context import LayerContext
-from studio.engine.layers.graph import LayerGraph, Node, Port
+from studio.engine.layers.graph import LayerGraph, Node, Port, output_port
 from studio.engine.layers.layer import shape_text
 from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.losses import Loss
@@ -260,6 +260,8 @@ class _Lowering:
                     who=node.layer.name,
                 )
             self.values[port] = ref
+            if len(outputs) > 1:
+                self.builder.name_port(ref, node.id, output_port(index))
         if Port(node.id, len(outputs)) in self.types:
             raise CompileError(
                 f"lower made {len(outputs)} outputs, output_types states more", who=node.layer.name

@@ -76,6 +76,12 @@ class ProgramBuilder:
         """The tensor of an operand made so far."""
         return self._late[ref.id - LATE] if ref.id >= LATE else self._tensors[ref.id]
 
+    def name_port(self, ref: Ref, layer: str, port: str) -> None:
+        """Say which port of its layer a result is; weights and other layers' tensors stay."""
+        found = self.peek(ref)
+        if ref.id < LATE and found.layer == layer and found.role is Role.ACTIVATION:
+            self._tensors[ref.id] = found.replace(port=port)
+
     def emit(
         self, section: str, cls: type[Instruction], *, name: str = "", port: str = "", **fields: Any
     ) -> tuple[Ref, ...]:

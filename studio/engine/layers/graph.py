@@ -36,6 +36,11 @@ class Port(NamedTuple):
     output: int = 0
 
 
+def output_port(output: int) -> str:
+    """What a tensor is to its layer that is the layer's output of that number."""
+    return f"output_{output}" if output else "output"
+
+
 class Node(NamedTuple):
     """One use of a layer; a layer at several nodes is shared, parameters included."""
 

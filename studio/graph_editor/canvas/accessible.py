@@ -119,7 +119,11 @@ class AccessibleLayer(AccessibleThing):
 
     def name(self) -> str:
         graph = self._context.graph
-        return accessible_text(graph.state, graph.report, self.node_id)
+        said = accessible_text(graph.state, graph.report, self.node_id)
+        chosen = self._context.chosen
+        if chosen is not None and chosen.node == self.node_id:
+            said = f"Output {chosen.output} chosen, {said}"
+        return said
 
     def area(self) -> QRectF:
         return self._context.graph.area_of([self.node_id])
@@ -301,7 +305,7 @@ def changed(context: CanvasContext) -> None:
 
 
 def primary_changed(context: CanvasContext) -> None:
-    """Another layer or wire is the one that keys act on: readers say so."""
+    """Another layer, wire or output is the one that keys act on: readers say so."""
     made = _factory.made.get(context.view)
     if made is None or not shiboken6.isValid(made) or not context.view.hasFocus():
         return

@@ -77,7 +77,7 @@ class Hovering:
             lines.append(card_.message or card_.condition)
         picture = self._graph.picture_of(target.node)
         if picture is not None:
-            lines.append(picture.text)
+            lines.append(f"{picture.output}: {picture.text}" if picture.output else picture.text)
         lines += [f"{p.message}\n{p.hint}".strip() for p in report.problems_of(target.node)
                   if p.message != card_.message]  # fmt: skip
         return "\n".join(lines)

@@ -82,7 +82,7 @@ class CanvasView(GraphView):
         self.searches: Searches = Searches(self.context)
         self.inline_editor: InlineEditor = InlineEditor(self.context)
         self.pictures = NodePictures(
-            studio.previews, studio.preferences, self.graph, self.navigation, self
+            studio.previews, studio.preferences, studio.bus, self.graph, self.navigation, self
         )
         self.graph.use_pictures(self.pictures.picture)
         self.lens = Lens(self.graph, self.pictures, self)
@@ -113,6 +113,7 @@ class CanvasView(GraphView):
         binding.connect(self, studio.preferences.changed, self._preferred)
         binding.connect(self, theme.changed, self._themed)
         binding.connect(self, studio.bus.selected, self._selected)
+        binding.connect(self, studio.bus.output_chosen, self._output_chosen)
         binding.connect(self, self.context.open_block.leaving, self._level_leaves)
         binding.connect(self, self.graph.level_changed, self._level_changed)
         self.graph.set_wire_style(studio.preferences.text("wire_style"))
@@ -175,6 +176,9 @@ class CanvasView(GraphView):
 
     def _selected(self, _selection: Selection, _source: str) -> None:
         self.context.selection_changed()
+        accessible.primary_changed(self.context)
+
+    def _output_chosen(self, _node_id: str) -> None:
         accessible.primary_changed(self.context)
 
     def _preferred(self, name: str) -> None:

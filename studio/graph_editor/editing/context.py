@@ -159,11 +159,18 @@ class CanvasContext:
     def choose_output(self, port: Port | None) -> None:
         """Choose which output of the selected layer keys and menu act on; None for the first.
 
-        The choice ends when something else is selected.
+        The choice ends when something else is selected; previews go on showing that output.
         """
         several = port is not None and self.outputs_of(port.node) > 1
         self._chosen = port if several else None
         self.marks.show_chosen(self._chosen)
+        if self._chosen is not None:
+            self.bus.choose_output(self._chosen)
+
+    @property
+    def chosen(self) -> Port | None:
+        """The one of several outputs of the selected layer that was chosen."""
+        return self._chosen
 
     def output_of(self, node_id: str) -> Port:
         """The chosen output of a layer; its first one where none is chosen."""

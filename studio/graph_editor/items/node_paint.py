@@ -131,10 +131,25 @@ def paint_picture(
     painter.drawRoundedRect(area, 3, 3)
     if picture is not None:
         draw_picture(painter, picture, area.adjusted(2, 2, -2, -2))
+        if picture.output:
+            _paint_output(painter, area, colours, picture.output)
         return
     painter.setPen(colours.text3)
     painter.setFont(colours.small_font)
     painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "no image yet")
+
+
+def _paint_output(painter: QPainter, area: QRectF, colours: CanvasColours, text: str) -> None:
+    """Which output a preview is of, in its lower left corner."""
+    painter.setFont(colours.small_font)
+    metrics = painter.fontMetrics()
+    place = QRectF(0, 0, metrics.horizontalAdvance(text) + 8, metrics.height())
+    place.moveBottomLeft(area.bottomLeft())
+    painter.setPen(_NO_PEN)
+    painter.setBrush(colours.body)
+    painter.drawRoundedRect(place, 3, 3)
+    painter.setPen(colours.text2)
+    painter.drawText(place, Qt.AlignmentFlag.AlignCenter, text)
 
 
 def picture_area(card: NodeCard, size: QRectF) -> QRectF:

@@ -18,11 +18,13 @@ class NodePicture(NamedTuple):
         image: its pixels.
         stale: the layer was changed since it was made.
         text: the range of its values, and whose weights made them.
+        output: which of several outputs it is of, in words; empty for the only one.
     """
 
     image: QImage
     stale: bool
     text: str
+    output: str = ""
 
 
 PictureOf = Callable[[str], NodePicture | None]

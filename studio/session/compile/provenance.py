@@ -14,6 +14,7 @@ from studio.engine.compiler.lifetimes import group_spans
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.program import Program
+from studio.engine.layers.graph import Port, output_port
 from studio.session.core import entities
 from studio.session.core.entities import Entity, Kind
 
@@ -156,6 +157,15 @@ class Provenance:
 
     # -- links ----------------------------------------------------------------------------------
 
+    def tensor_of_output(self, port: Port) -> str:
+        """Name of the tensor that is an output of a node; empty where it has no tensor for it."""
+        own, tensors = self.tensors_of(port.node), self.program.tensors
+        wanted = output_port(port.output)
+        found = next((name for name in own if tensors.named(name).port == wanted), "")
+        if found or port.output or not own or tensors.named(own[0]).port == output_port(1):
+            return found
+        return own[0]
+
     def exists(self, entity: Entity) -> bool:
         """Whether this program (or the graph it came from) still has the thing."""
         if entity.kind == "node":
@@ -206,7 +216,9 @@ class Provenance:
                 that walking along one path does not leave it.
         """
         if entity.kind == "wire":
-            entity = entities.node(entities.wire_ends(entity)[0])
+            source, _, _, output = entities.wire_ends(entity)
+            name = self.tensor_of_output(Port(source, output)) if output else ""
+            entity = entities.tensor(name) if name else entities.node(source)
         if entity.kind not in EntityPath._fields or not self.exists(entity):
             return EntityPath(node=entity) if entity.kind == "node" else EntityPath()
         kept = [e for e in near if e is not None]

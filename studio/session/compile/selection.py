@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.engine.core.signal import Signal
+from studio.engine.layers.graph import Port
 from studio.session.compile.provenance import EntityPath, Provenance
 from studio.session.core.entities import Entity
 
@@ -39,11 +40,13 @@ class SelectionBus:
         self.selected: Signal[[Selection, str]] = Signal()
         self.revealed: Signal[[Entity, str]] = Signal()
         self.path_changed: Signal[[EntityPath]] = Signal()
+        self.output_chosen: Signal[[str]] = Signal()
         self._hover: Entity | None = None
         self.selection = Selection()
         self.path = EntityPath()
         """The primary thing seen as layer, instruction, tensor and kernel."""
         self._provenance: Provenance | None = None
+        self._outputs: dict[str, int] = {}
 
     @property
     def hover_entity(self) -> Entity | None:
@@ -98,13 +101,30 @@ class SelectionBus:
         self._follow(first)
         self.selected.emit(made, source)
 
+    def choose_output(self, port: Port) -> None:
+        """Show this one of the outputs of its layer, in previews and tensor views."""
+        self._outputs[port.node] = port.output
+        self.output_chosen.emit(port.node)
+
+    def output_of(self, node_id: str) -> int:
+        """Which output of a layer is shown: the one chosen last, the first without a choice."""
+        return self._outputs.get(node_id, 0)
+
     def clear(self, source: str = "") -> None:
         """Select nothing."""
         self.select((), source=source)
 
+    def leave_document(self) -> None:
+        """Select, hover and choose nothing: another document is about to be opened."""
+        self.hover(None, "")
+        self.clear()
+        self._outputs.clear()
+
     def forget(self, gone: Iterable[Entity]) -> None:
         """Drop things that no longer exist from selection and hover."""
         lost = set(gone)
+        for entity in lost:
+            self._outputs.pop(entity.key, None)
         if self._hover in lost:
             self.hover(None, "")
         kept = tuple(e for e in self.selection.entities if e not in lost)

@@ -89,10 +89,12 @@ class Part:
     Attributes:
         graph: those layers; their outputs are the ends.
         inputs: what feeds each, dots and bypassed layers left out.
+        ports: the outputs of those layers.
     """
 
     graph: LayerGraph
     inputs: Mapping[str, tuple[Port, ...]]
+    ports: frozenset[Port]
 
 
 def working_part(state: DocumentState, report: Report, samples: Samples) -> Part | None:
@@ -125,7 +127,7 @@ def working_part(state: DocumentState, report: Report, samples: Samples) -> Part
     followed = {port.node for sources in inputs.values() for port in sources}
     ends = [node_id for node_id in inputs if node_id not in followed]
     graph.outputs = tuple(Port(node_id) for node_id in ends)
-    return Part(graph, inputs)
+    return Part(graph, inputs, frozenset(graph.types()))
 
 
 def _unreached(report: Report, node_id: str) -> bool:
@@ -154,17 +156,20 @@ def content_hashes(state: DocumentState, seed: int, data: str) -> dict[str, str]
     return found
 
 
-def stands_for(state: DocumentState, node_id: str) -> str:
-    """The layer whose output leaves a dot or a bypassed layer; itself for any other."""
+def stands_for(state: DocumentState, port: Port) -> Port | None:
+    """The output that leaves a dot or a bypassed layer; itself for any other layer.
+
+    None where nothing feeds it.
+    """
     resolved = resolve(state)
     seen: set[str] = set()
-    while node_id in state.nodes and node_id not in resolved.inputs and node_id not in seen:
-        seen.add(node_id)
-        inputs = state.nodes[node_id].inputs
+    while port.node in state.nodes and port.node not in resolved.inputs and port.node not in seen:
+        seen.add(port.node)
+        inputs = state.nodes[port.node].inputs
         if not inputs:
-            return ""
-        node_id = inputs[0].node
-    return node_id if node_id in resolved.inputs else ""
+            return None
+        port = inputs[0]
+    return port if port.node in resolved.inputs else None
 
 
 def _content(state: DocumentState, node: CanvasNode) -> list[object]:
@@ -176,19 +181,19 @@ def _content(state: DocumentState, node: CanvasNode) -> list[object]:
 
 
 def run_part(
-    part: Part, samples: Samples, seed: int, wanted: Iterable[str], weights: Weights | None = None
-) -> tuple[dict[str, Array], bool]:
-    """Run the layers unfused on the CPU, and look at the outputs of some.
+    part: Part, samples: Samples, seed: int, wanted: Iterable[Port], weights: Weights | None = None
+) -> tuple[dict[Port, Array], bool]:
+    """Run the layers unfused on the CPU, and look at some of their outputs.
 
     Args:
         part: the layers.
         samples: what they are fed with.
         seed: of the initial weights.
-        wanted: layers whose output is asked for.
+        wanted: the outputs asked for; those that no layer has are left out.
         weights: weights to use instead of initial ones, where they fit.
 
     Returns:
-        The outputs by node, and whether all weights were those given.
+        The values of the outputs, and whether all weights were those given.
 
     Raises:
         StudioError: an input without samples, or what compiler or backend refuse.
@@ -199,6 +204,9 @@ def run_part(
     if len(places) != len(entries):
         raise DataError("there are no samples for an input", who=part.graph.name)
     spec = DataSpec(tuple(samples.sources[place] for place in places))
+    ports = tuple(dict.fromkeys(port for port in wanted if port in part.ports))
+    # Which tensor is which output of a layer is known of the outputs of the network only.
+    part.graph.outputs = ports or part.graph.outputs
     program = compile_program(lower(part.graph, "infer", data=spec), CPU, level=0)
     backend = CpuBackend()
     try:
@@ -212,33 +220,24 @@ def run_part(
             if values is None or values.shape != tensor.shape or values.dtype != tensor.dtype.np:
                 values, all_given = initial_values(tensor, seed), False
             session.write(tensor.name, values)
-        taps = _watched(program, executable, session.tap, part, wanted)
+        taps = _watched(program, executable, session.tap, ports)
         for tensor_id, place in zip(program.inputs, places, strict=True):
             executable.feed(tensor_id, samples.rows[place])
         executable.run()
-        return {node_id: _taken(tap) for node_id, tap in taps.items()}, all_given
+        return {port: _taken(tap) for port, tap in taps.items()}, all_given
     finally:
         backend.close()
 
 
 def _watched(
-    program: Program, executable: CpuExecutable, make: Callable[[str], Tap], part: Part,
-    wanted: Iterable[str],
-) -> dict[str, Tap]:  # fmt: skip
-    """A tap on the output of every layer asked for."""
-    own = {t.layer: t.name for t in program.tensors.values() if t.layer and t.port == "output"}
-    taps: dict[str, Tap] = {}
-    for node_id in wanted:
-        at = node_id
-        # A layer that does nothing in inference has no tensor of its own: its input's is meant.
-        while at not in own and part.inputs.get(at):
-            at = part.inputs[at][0].node
-        if at not in own:
-            continue
-        tap = make(own[at])
+    program: Program, executable: CpuExecutable, make: Callable[[str], Tap], ports: Iterable[Port]
+) -> dict[Port, Tap]:
+    """A tap on each output asked for; they are the outputs of the program, in order."""
+    taps: dict[Port, Tap] = {}
+    for port, tensor_id in zip(ports, program.outputs, strict=False):
+        tap = taps[port] = make(program.tensors[tensor_id].name)
         executable.attach(tap, StepClock())
         tap.request()
-        taps[node_id] = tap
     return taps
 
 

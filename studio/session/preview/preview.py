@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
+from studio.engine.layers.graph import Port
 from studio.engine.runtime.live import ArraySnapshot
 from studio.engine.runtime.live_statistics import statistics_of
 from studio.engine.train.loop.trainer import Trainer
@@ -48,7 +49,7 @@ from studio.session.tensor_view.view_state import ViewState
 
 Array: TypeAlias = npt.NDArray[Any]
 Pixels: TypeAlias = npt.NDArray[np.uint8]
-Key: TypeAlias = tuple[str, str]
+Key: TypeAlias = tuple[str, int, str]
 
 EDIT_SECONDS = 0.15
 """How long the drawing must have been left alone."""
@@ -105,7 +106,7 @@ class _Order:
     samples: Samples
     seed: int
     origin: Origin
-    wanted: dict[str, Key]
+    wanted: dict[Port, Key]
 
 
 class NodePreviews:
@@ -128,11 +129,11 @@ class NodePreviews:
         self._compilation = compilation
         self._live = live
         self._document: Document | None = None
-        self._wanted: frozenset[str] = frozenset()
+        self._wanted: frozenset[Port] = frozenset()
         self._hashes: dict[str, str] = {}
         self._state: DocumentState | None = None
         self._pictures: OrderedDict[Key, tuple[Thumbnail, str]] = OrderedDict()
-        self._last: dict[str, Key] = {}
+        self._last: dict[Port, Key] = {}
         self._samples: tuple[Task, Samples | None] | None = None
         self._origin = INITIAL
         self._running: TaskHandle | None = None
@@ -144,20 +145,20 @@ class NodePreviews:
 
     # -- for views ------------------------------------------------------------------------------
 
-    def want(self, node_ids: Iterable[str]) -> None:
-        """Make and refresh the pictures of these layers; those in sight."""
-        wanted = frozenset(node_ids)
+    def want(self, ports: Iterable[Port]) -> None:
+        """Make and refresh the pictures of these outputs of layers; those in sight."""
+        wanted = frozenset(ports)
         if wanted != self._wanted:
             self._wanted = wanted
             if self._missing():
                 self._soon.ask()
             self._follow_training()
 
-    def picture(self, node_id: str) -> Preview | None:
-        """The preview of a layer, or of what feeds a dot; None before there is one."""
+    def picture(self, port: Port) -> Preview | None:
+        """The preview of an output of a layer, or of what feeds a dot; None before there is one."""
         state = self._state
-        own = "" if state is None else stands_for(state, node_id)
-        if not own:
+        own = None if state is None else stands_for(state, port)
+        if own is None:
             return None
         key = self._key(own)
         found = None if key is None else self._pictures.get(key)
@@ -217,7 +218,7 @@ class NodePreviews:
         origin = origin_of(self._live)
         if origin.key != self._origin.key:
             self._origin = origin
-            self.changed.emit(tuple(self._wanted))
+            self.changed.emit(tuple({port.node for port in self._wanted}))
             self._soon.ask()
         self._follow_training()
 
@@ -257,41 +258,40 @@ class NodePreviews:
 
     # -- looking --------------------------------------------------------------------------------
 
-    def _key(self, node_id: str) -> Key | None:
-        found = self._hashes.get(node_id)
-        return None if found is None else (found, self._origin.key)
+    def _key(self, port: Port) -> Key | None:
+        found = self._hashes.get(port.node)
+        return None if found is None else (found, port.output, self._origin.key)
 
-    def _own(self) -> frozenset[str]:
+    def _own(self) -> dict[Port, Key]:
+        """The outputs wanted, of layers that do something, with the keys of their pictures."""
         state = self._state
         if state is None:
-            return frozenset()
-        return frozenset(found for each in self._wanted if (found := stands_for(state, each)))
+            return {}
+        ports = (stands_for(state, each) for each in self._wanted)
+        keys = {port: self._key(port) for port in ports if port is not None}
+        return {port: key for port, key in keys.items() if key is not None}
 
-    def _missing(self) -> dict[str, Key]:
-        """Layers wanted without a picture."""
-        keys = {node_id: self._key(node_id) for node_id in self._own()}
-        return {n: key for n, key in keys.items() if key is not None and key not in self._pictures}
+    def _missing(self) -> dict[Port, Key]:
+        """Outputs wanted without a picture."""
+        return {port: key for port, key in self._own().items() if key not in self._pictures}
 
     def _look(self, refresh: bool = False) -> None:
         """Make missing previews; or all of them again, because the weights have changed."""
         document, samples, state = self._document, self._batch(), self._state
         if document is None or samples is None or state is None or self._running is not None:
             return
-        wanted = self._missing()
-        if refresh:
-            keys = {node_id: self._key(node_id) for node_id in self._own()}
-            wanted = {node_id: key for node_id, key in keys.items() if key is not None}
+        wanted = self._own() if refresh else self._missing()
         part = _part(state, document.report, samples) if wanted else None
         if part is None:
             return
-        wanted = {node_id: key for node_id, key in wanted.items() if node_id in part.inputs}
+        wanted = {port: key for port, key in wanted.items() if port in part.ports}
         if wanted:
             self._start(_Order(part, samples, self._seed(), self._origin, wanted))
 
     def _start(self, order: _Order) -> None:
         images = _image_nodes(order)
 
-        def work(handle: TaskHandle) -> tuple[dict[str, tuple[Thumbnail, str]], float]:
+        def work(handle: TaskHandle) -> tuple[dict[Port, tuple[Thumbnail, str]], float]:
             began = time.thread_time()
             arrays, all_given = run_part(
                 order.part, order.samples, order.seed, order.wanted, order.origin.read
@@ -299,17 +299,17 @@ class NodePreviews:
             handle.check()
             label = order.origin.label if all_given and order.origin.label else "initial weights"
             made = {}
-            for node_id, array in arrays.items():
-                picture = thumbnail(array, image=node_id in images)
-                made[node_id] = (picture, f"{picture.text} · {label}")
+            for port, array in arrays.items():
+                picture = thumbnail(array, image=port.node in images)
+                made[port] = (picture, f"{picture.text} · {label}")
             return made, time.thread_time() - began
 
-        def done(answer: tuple[dict[str, tuple[Thumbnail, str]], float]) -> None:
+        def done(answer: tuple[dict[Port, tuple[Thumbnail, str]], float]) -> None:
             self._running = None
             made, seconds = answer
-            for node_id, picture in made.items():
-                self._put(order.wanted[node_id], picture)
-            self.changed.emit(tuple(made))
+            for port, picture in made.items():
+                self._put(order.wanted[port], picture)
+            self.changed.emit(tuple({port.node for port in made}))
             self._went_on(seconds)
 
         def failed(_error: StudioError) -> None:

@@ -12,7 +12,14 @@ from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.ops import move
 from studio.engine.layers.catalog import all_layers
 from studio.engine.layers.context import LayerContext
+from studio.engine.layers.dense import Dense
+from studio.engine.layers.dropout import Dropout
+from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.layers.inputs import Input
 from studio.engine.layers.layer import Layer
+from studio.engine.layers.merging import Concatenate
+from studio.engine.layers.shaping import Flatten
+from studio.engine.train.project.project import Project
 from tests.engine.registered import registered_meanwhile
 
 
@@ -47,3 +54,18 @@ def split_layer() -> Iterator[Any]:
                 return first, second
 
         yield Split
+
+
+def cut_digits(*, joined: bool = False) -> Project:
+    """Digits cut in two behind the first 20 pixels; only the rest is used, or both are."""
+    graph = LayerGraph("cut")
+    x = graph.add(Flatten(), graph.add(Input((8, 8, 1))))
+    with split_layer() as split:
+        cut = graph.add(split(20), x, node_id="cut")
+    rest = graph.add(Dropout(0.5), Port(cut.node, 1))
+    if joined:
+        rest = graph.add(Concatenate(), rest, cut)
+    graph.outputs = (graph.add(Dense(10, "softmax"), rest),)
+    return Project.new(
+        "cut", graph, {"source": "digits", "normalization": "unit"}, {"epochs": 1, "batch_size": 64}
+    )

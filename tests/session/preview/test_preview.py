@@ -14,7 +14,7 @@ import pytest
 from studio.engine.layers.activation_layers import Activation
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.dropout import Dropout
-from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.shaping import Flatten
 from studio.engine.train.devices import open_backend
@@ -33,8 +33,16 @@ from studio.session.document.edits.sections import set_data, set_training
 from studio.session.live.sources import NetworkAtRest
 from studio.session.live.tensors import LiveTensors
 from studio.session.preview.network import content_hashes, run_part, samples_of, working_part
-from studio.session.preview.preview import INITIAL, SIZE, NodePreviews, origin_of, thumbnail
+from studio.session.preview.preview import (
+    INITIAL,
+    SIZE,
+    NodePreviews,
+    Preview,
+    origin_of,
+    thumbnail,
+)
 from studio.session.tensor_view.colours import colour_map
+from tests.engine.layers.several_outputs import cut_digits, split_layer
 from tests.engine.train.two_inputs import two_inputs
 
 DIGITS = {"source": "digits", "normalization": "unit"}
@@ -66,6 +74,11 @@ def written_out(task: Task, weights: dict[str, np.ndarray], rows: np.ndarray) ->
     }  # fmt: skip
 
 
+def outputs(*node_ids: str) -> list[Port]:
+    """The first output of each layer."""
+    return [Port(node_id) for node_id in node_ids]
+
+
 class Bench:
     """A document, its compiles and its previews, with a clock turned by hand."""
 
@@ -93,8 +106,14 @@ class Bench:
             self.clock.advance(0.02)
             time.sleep(0.001)
 
+    def want(self, *node_ids: str) -> None:
+        self.previews.want(outputs(*node_ids))
+
+    def picture(self, node_id: str) -> Preview | None:
+        return self.previews.picture(Port(node_id))
+
     def fresh(self, *node_ids: str) -> bool:
-        found = [self.previews.picture(node_id) for node_id in node_ids]
+        found = [self.picture(node_id) for node_id in node_ids]
         return all(each is not None and not each.stale for each in found)
 
     def ids(self) -> list[str]:
@@ -122,19 +141,19 @@ def test_every_layer_makes_what_numpy_makes(bench: Bench) -> None:
     assert samples is not None
     part = working_part(bench.document.state, bench.document.report, samples)
     assert part is not None
-    found, trained = run_part(part, samples, 0, bench.ids())
+    found, trained = run_part(part, samples, 0, outputs(*bench.ids()))
     assert not trained
     weights = initial_weights(result.task.graph, 0)
     for node_id, wanted in written_out(result.task, weights, samples.rows[0]).items():
-        np.testing.assert_allclose(found[node_id], wanted, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(found[Port(node_id)], wanted, rtol=1e-4, atol=1e-6)
 
 
 def test_pictures_come_before_any_training(bench: Bench) -> None:
     ids = bench.ids()
-    bench.previews.want(ids)
+    bench.want(*ids)
     bench.until(lambda: bench.fresh(*ids))
     assert set(bench.told) >= set(ids)
-    found = bench.previews.picture("dense")
+    found = bench.picture("dense")
     assert found is not None
     assert found.text.endswith("initial weights")
     assert found.rgba.dtype == np.uint8
@@ -142,37 +161,86 @@ def test_pictures_come_before_any_training(bench: Bench) -> None:
     assert found.rgba.shape[1] <= SIZE[0]
 
 
+def test_each_of_several_outputs_has_a_picture_of_its_own() -> None:
+    with split_layer():
+        bench = Bench(cut_digits())
+        try:
+            cut = [Port("cut"), Port("cut", 1), Port("cut", 2)]
+            bench.previews.want([*cut, Port("dropout")])
+            made = (*cut[:2], Port("dropout"))
+            bench.until(lambda: None not in map(bench.previews.picture, made))
+            first, second, through = map(bench.previews.picture, made)
+            assert first is not None
+            assert second is not None
+            assert through is not None
+            assert first.rgba.shape != second.rgba.shape
+            np.testing.assert_array_equal(second.rgba, through.rgba)
+            assert bench.previews.picture(cut[2]) is None
+            # What no layer has is not asked for again and again.
+            bench.clock.advance(5.0)
+            assert not bench.tasks.running
+            result = bench.compilation.result
+            assert result is not None
+            samples = samples_of(result.task)
+            assert samples is not None
+            part = working_part(bench.document.state, bench.document.report, samples)
+            assert part is not None
+            found, _ = run_part(part, samples, 0, cut)
+            assert set(found) == set(cut[:2])
+            source = result.task.spec.inputs[0]
+            flat = (samples.rows[0] * np.array(source.scale)).reshape(8, 64)
+            np.testing.assert_allclose(found[cut[0]], flat[:, :20], rtol=1e-6)
+            np.testing.assert_allclose(found[cut[1]], flat[:, 20:], rtol=1e-6)
+        finally:
+            bench.close()
+
+
+def test_a_bypassed_layer_shows_the_output_that_feeds_it() -> None:
+    with split_layer():
+        bench = Bench(cut_digits())
+        try:
+            bench.document.apply("Bypass", bypass(bench.document.state, ["dropout"]))
+            bench.previews.want([Port("dropout"), Port("cut", 1)])
+            bench.until(lambda: bench.fresh("dropout"))
+            through, second = map(bench.previews.picture, (Port("dropout"), Port("cut", 1)))
+            assert through is not None
+            assert second is not None
+            assert through.rgba is second.rgba
+        finally:
+            bench.close()
+
+
 def test_only_what_is_wanted_is_made(bench: Bench) -> None:
-    bench.previews.want(["dense"])
+    bench.want("dense")
     bench.until(lambda: bench.fresh("dense"))
-    assert bench.previews.picture("dense_1") is None
+    assert bench.picture("dense_1") is None
 
 
 def test_an_edit_marks_what_it_changes_and_undo_has_the_old_picture_at_once(bench: Bench) -> None:
     ids = bench.ids()
-    bench.previews.want(ids)
+    bench.want(*ids)
     bench.until(lambda: bench.fresh(*ids))
-    before = {node_id: bench.previews.picture(node_id) for node_id in ids}
+    before = {node_id: bench.picture(node_id) for node_id in ids}
     document = bench.document
     bench.told.clear()
     document.apply("Units", set_option(document.state, "dense", "units", 20))
-    stale = {n for n in ids if (p := bench.previews.picture(n)) is not None and p.stale}
+    stale = {n for n in ids if (p := bench.picture(n)) is not None and p.stale}
     assert stale == {"dense", "activation", "dropout", "dense_1"}
     assert stale <= set(bench.told)
     for node_id in stale:
-        kept, old = bench.previews.picture(node_id), before[node_id]
+        kept, old = bench.picture(node_id), before[node_id]
         assert kept is not None
         assert old is not None
         assert kept.rgba is old.rgba
     bench.until(lambda: bench.fresh(*ids))
-    new = bench.previews.picture("dense")
+    new = bench.picture("dense")
     assert new is not None
     assert before["dense"] is not None
     assert new.rgba.tobytes() != before["dense"].rgba.tobytes()
     document.undo()
     assert bench.fresh(*ids)
     for node_id in ids:
-        found, old = bench.previews.picture(node_id), before[node_id]
+        found, old = bench.picture(node_id), before[node_id]
         assert found is not None
         assert old is not None
         assert found.rgba is old.rgba
@@ -184,7 +252,7 @@ def test_a_network_of_two_inputs_has_previews_of_every_layer(tmp_path: Path) -> 
     bench = Bench(Project.load(two_inputs(tmp_path)))
     try:
         ids = bench.ids()
-        bench.previews.want(ids)
+        bench.want(*ids)
         bench.until(lambda: bench.fresh(*ids))
         result = bench.compilation.result
         assert result is not None
@@ -194,13 +262,15 @@ def test_a_network_of_two_inputs_has_previews_of_every_layer(tmp_path: Path) -> 
         assert samples.nodes == ("picture", "row")
         part = working_part(bench.document.state, bench.document.report, samples)
         assert part is not None
-        found, _ = run_part(part, samples, 0, ids)
+        found, _ = run_part(part, samples, 0, outputs(*ids))
         weights = initial_weights(task.graph, 0)
         picture, row = (each.astype(np.float64) for each in samples.rows)
         seen = np.maximum(picture.reshape(len(row), -1) @ weights["seen/kernel"].T, 0.0)
-        np.testing.assert_allclose(found["joined"], np.hstack([seen, row]), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(
+            found[Port("joined")], np.hstack([seen, row]), rtol=1e-4, atol=1e-5
+        )
         total = row @ weights["total/kernel"].T
-        np.testing.assert_allclose(found["total"], total, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(found[Port("total")], total, rtol=1e-4, atol=1e-6)
     finally:
         bench.close()
 
@@ -209,7 +279,7 @@ def test_an_input_without_data_leaves_the_rest_its_previews(tmp_path: Path) -> N
     bench = Bench(Project.load(two_inputs(tmp_path)))
     try:
         ids = bench.ids()
-        bench.previews.want(ids)
+        bench.want(*ids)
         bench.until(lambda: bench.fresh(*ids))
         result, state = bench.compilation.result, bench.document.state
         assert result is not None
@@ -220,14 +290,14 @@ def test_an_input_without_data_leaves_the_rest_its_previews(tmp_path: Path) -> N
         part = working_part(state, bench.document.report, half)
         assert part is not None
         assert set(part.inputs) == {"picture", "flat", "seen"}
-        assert run_part(part, half, 0, ["seen"])[0]["seen"].shape == (8, 16)
+        assert run_part(part, half, 0, outputs("seen"))[0][Port("seen")].shape == (8, 16)
     finally:
         bench.close()
 
 
 def test_moving_and_renaming_change_no_picture(bench: Bench) -> None:
     ids = bench.ids()
-    bench.previews.want(ids)
+    bench.want(*ids)
     bench.until(lambda: bench.fresh(*ids))
     document = bench.document
     document.apply("Move", move_by(document.state, ids, 40, 10))
@@ -239,21 +309,21 @@ def test_moving_and_renaming_change_no_picture(bench: Bench) -> None:
 
 
 def test_another_seed_is_another_picture(bench: Bench) -> None:
-    bench.previews.want(["flatten", "dense"])
+    bench.want("flatten", "dense")
     bench.until(lambda: bench.fresh("flatten", "dense"))
-    old = bench.previews.picture("dense")
+    old = bench.picture("dense")
     document = bench.document
     training = {**document.state.training, "seed": 7}
     document.apply("Seed", set_training(document.state, training))
     bench.until(lambda: bench.fresh("flatten", "dense"))
-    new = bench.previews.picture("dense")
+    new = bench.picture("dense")
     assert old is not None
     assert new is not None
     assert old.rgba.tobytes() != new.rgba.tobytes()
 
 
 def test_quick_edits_are_waited_out(bench: Bench) -> None:
-    bench.previews.want(["dense"])
+    bench.want("dense")
     bench.until(lambda: bench.fresh("dense"))
     started: list[str] = []
     original = bench.tasks.start
@@ -274,7 +344,7 @@ def test_quick_edits_are_waited_out(bench: Bench) -> None:
 
 def test_a_broken_network_is_shown_as_far_as_it_goes(bench: Bench) -> None:
     ids = bench.ids()
-    bench.previews.want(ids)
+    bench.want(*ids)
     bench.until(lambda: bench.fresh(*ids))
     document = bench.document
     document.apply("Output", mark_output(document.state, "dense_1", True))
@@ -283,17 +353,17 @@ def test_a_broken_network_is_shown_as_far_as_it_goes(bench: Bench) -> None:
     assert not document.report.is_valid
     assert not bench.fresh("dense")
     bench.until(lambda: bench.fresh("input", "flatten", "dense"))
-    last = bench.previews.picture("dense_1")
+    last = bench.picture("dense_1")
     assert last is not None
     assert last.stale
 
 
 def test_bypassed_layers_show_what_passes_them(bench: Bench) -> None:
-    bench.previews.want(["dense", "activation"])
+    bench.want("dense", "activation")
     bench.until(lambda: bench.fresh("dense", "activation"))
     document = bench.document
     document.apply("Bypass", bypass(document.state, ["activation"]))
-    through, source = bench.previews.picture("activation"), bench.previews.picture("dense")
+    through, source = bench.picture("activation"), bench.picture("dense")
     assert through is not None
     assert source is not None
     assert through.rgba is source.rgba
@@ -309,9 +379,9 @@ def test_hashes_are_the_same_in_every_process_and_follow_the_wires(bench: Bench)
 
 @pytest.mark.slow
 def test_trained_weights_are_used_while_and_after_training(bench: Bench) -> None:
-    bench.previews.want(["dense_1"])
+    bench.want("dense_1")
     bench.until(lambda: bench.fresh("dense_1"))
-    first = bench.previews.picture("dense_1")
+    first = bench.picture("dense_1")
     assert first is not None
     task = bench.compilation.result.task  # type: ignore[union-attr]
     with open_backend("cpu") as device, Trainer(task, device.backend) as trainer:
@@ -320,7 +390,7 @@ def test_trained_weights_are_used_while_and_after_training(bench: Bench) -> None
         seen: set[bytes] = set()
 
         def several() -> bool:
-            found = bench.previews.picture("dense_1")
+            found = bench.picture("dense_1")
             if found is not None and found.text.endswith("training"):
                 seen.add(found.rgba.tobytes())
             return len(seen) >= 3
@@ -333,22 +403,21 @@ def test_trained_weights_are_used_while_and_after_training(bench: Bench) -> None
         bench.live.ended(resting)
         bench.until(
             lambda: (
-                (p := bench.previews.picture("dense_1")) is not None
-                and p.text.endswith("weights of run x")
+                (p := bench.picture("dense_1")) is not None and p.text.endswith("weights of run x")
             )
         )
         samples = samples_of(task)
         assert samples is not None
         part = working_part(bench.document.state, bench.document.report, samples)
         assert part is not None
-        found, trained = run_part(part, samples, 0, ["dense_1"], origin_of(bench.live).read)
+        found, trained = run_part(part, samples, 0, outputs("dense_1"), origin_of(bench.live).read)
         assert trained
         wanted = written_out(task, weights, samples.rows[0])["dense_1"]
-        np.testing.assert_allclose(found["dense_1"], wanted, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(found[Port("dense_1")], wanted, rtol=1e-4, atol=1e-6)
         bench.live.ended()
         bench.live.rest_on(None)
     bench.until(lambda: bench.fresh("dense_1"))
-    again = bench.previews.picture("dense_1")
+    again = bench.picture("dense_1")
     assert again is not None
     assert again.rgba is first.rgba
     assert origin_of(bench.live) is INITIAL
@@ -364,7 +433,7 @@ def test_the_training_has_the_same_bits_with_previews(bench: Bench) -> None:
             future = trainer.start()
             if watched:
                 bench.live.started(trainer)
-                bench.previews.want(bench.ids())
+                bench.want(*bench.ids())
             while wait([future], 0.02).not_done:
                 bench.clock.advance(0.5)
             bench.live.ended()
@@ -378,9 +447,9 @@ def test_without_data_there_are_no_pictures() -> None:
     try:
         bench.document.apply("No data", set_data(bench.document.state, None))
         bench.until(lambda: bench.compilation.result is not None)
-        bench.previews.want(bench.ids())
+        bench.want(*bench.ids())
         bench.clock.advance(1.0)
-        assert all(bench.previews.picture(node_id) is None for node_id in bench.ids())
+        assert all(bench.picture(node_id) is None for node_id in bench.ids())
     finally:
         bench.close()
 

@@ -17,10 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
+from studio.engine.layers.graph import Port
 from studio.session.compile.provenance import Provenance
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
 from studio.session.core.entities import Entity
+from studio.session.document.state import Wire
 from studio.session.studio import Studio
 from studio.session.tensor_view.choice import TensorChoice, renamed, tensor_choices
 from studio.session.tensor_view.colours import CHOICES
@@ -166,6 +168,7 @@ class TensorViewPane(PaneFrame):
         self._typing.editingFinished.connect(self._typed)
         binding.connect(self, self._bus.selected, self._selected)
         binding.connect(self, self._bus.revealed, self._revealed)
+        binding.connect(self, self._bus.output_chosen, self._output_chosen)
         binding.connect(self, self._compilation.changed, self._programs_changed)
         binding.connect(self, self._live.changed, self._programs_changed)
         binding.connect(self, studio.document_replaced, self._forget)
@@ -369,6 +372,14 @@ class TensorViewPane(PaneFrame):
             self._sought = None
             self.show_tensor(entity)
 
+    def _output_chosen(self, node_id: str) -> None:
+        """One of several outputs of the selected layer was chosen."""
+        if self.pinned or self._bus.selection.primary != entities.node(node_id):
+            return
+        name = self._provenance().tensor_of_output(Port(node_id, self._bus.output_of(node_id)))
+        if name:
+            self._revealed(entities.tensor(name), "")
+
     def _note_choice(self, entity: Entity) -> None:
         self._choice.chosen(entity, self._tensor_of(entities.tensor_name(entity)[0]))
 
@@ -379,8 +390,8 @@ class TensorViewPane(PaneFrame):
             return entity
         provenance = self._provenance()
         if entity.kind == "wire":
-            own = provenance.tensors_of(entities.wire_ends(entity)[0])
-            return entities.tensor(own[0]) if own else None
+            name = provenance.tensor_of_output(Wire(*entities.wire_ends(entity)).port)
+            return entities.tensor(name) if name else None
         if entity.kind == "node":
             named = (self._tensor_of(name) for name in provenance.tensors_of(entity.key))
             tensors = [tensor for tensor in named if tensor is not None]

@@ -12,12 +12,15 @@ from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QInputDialog, QSlider
 
+from studio.engine.layers.graph import Port
 from studio.session.core import entities
 from studio.session.core.theme import Mode
+from studio.session.document.document import Document
 from studio.session.live.sources import HeldWeights
 from studio.session.tensor_view.colours import colour_map
 from studio.ui.panes.tensor_view.pane import TensorViewPane
 from studio.widgets import contexts
+from tests.engine.layers.several_outputs import cut_digits, split_layer
 from tests.session.colour_vision import lab
 from tests.session.tensor_view.desk import is_settled
 
@@ -330,6 +333,34 @@ def test_the_pane_follows_the_selection_unless_pinned(
     studio.bus.select((entities.tensor("b"),), source="listing")
     assert pane.view.entity == entities.tensor("b")
     assert pane.note == "" or pane.note == "b"
+
+
+@pytest.mark.slow
+def test_the_pane_shows_the_output_that_is_chosen_or_that_a_wire_leaves(
+    qtbot: QtBot, studio: Studio, pane: TensorViewPane
+) -> None:
+    with split_layer():
+        studio.replace(Document.of_project(cut_digits(joined=True)))
+        qtbot.waitUntil(lambda: studio.compilation.shown is not None, timeout=60000)
+        second = studio.compilation.provenance.tensor_of_output(Port("cut", 1))
+        assert second not in ("", "split/output")
+        studio.bus.select((entities.node("cut"),), source="canvas")
+        assert pane.view.entity == entities.tensor("split/output")
+        studio.bus.choose_output(Port("cut", 1))
+        assert pane.view.entity == entities.tensor(second)
+        studio.bus.choose_output(Port("cut"))
+        assert pane.view.entity == entities.tensor("split/output")
+        studio.bus.select((entities.wire("cut", "dropout", 0, 1),), source="canvas")
+        assert pane.view.entity == entities.tensor(second)
+        assert studio.bus.path.tensor == entities.tensor(second)
+        pane.set_pinned(True)
+        studio.bus.select((entities.node("cut"),), source="canvas")
+        studio.bus.choose_output(Port("cut"))
+        assert pane.view.entity == entities.tensor(second)
+        # What nothing reads has no tensor: the other output is not shown in its place.
+        studio.replace(Document.of_project(cut_digits()))
+        qtbot.waitUntil(lambda: studio.compilation.shown is not None, timeout=60000)
+        assert studio.compilation.provenance.tensor_of_output(Port("cut")) == ""
 
 
 @pytest.mark.parametrize("mode", ["dark", "light"])
