@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
+from studio.graph_editor.items.block_item import BlockItem
+from studio.session.document.edits.blocks import add_port, group
 from studio.session.document.edits.layers import pin
-from studio.session.document.edits.places import move
+from studio.session.document.edits.places import move, move_by
+from studio.session.document.edits.wires import connect, disconnect
+from studio.session.document.levels import ports_out
 from studio.session.document.state import DocumentState
 from studio.widgets import theme
 from tests.graph_editor.hands import CTRL, NONE, SHIFT, Hands
-from tests.session.document.networks import chain, places
+from tests.session.document.networks import chain, places, residual
 
 K = Qt.Key
 Phase = Qt.ScrollPhase
@@ -147,3 +152,26 @@ def test_wheel_and_fingers_do_what_the_preference_says(
         across = keys == SHIFT
         assert (moved.x() > 0) == across
         assert (moved.y() > 0) != across
+
+
+def test_q_brings_a_layer_level_with_the_second_port_of_a_block(hands: Hands):
+    state = group(residual(), ["conv2d", "conv2d_1"], "stem")
+    state = add_port(disconnect(state, "add", 1), "block", "out").state
+    second = ports_out(state, "block")[1].id
+    state = connect(disconnect(state, "add", 0), second, "add", check_shapes=False)
+    hands.open(move_by(state, ["add"], 0, 37))
+    hands.click(hands.body("add"))
+    hands.key(Qt.Key.Key_Q)
+    assert hands.input("add").y() == hands.port(second).y()
+
+
+def test_a_linked_copy_by_keys_hides_nothing_of_its_original(hands: Hands):
+    hands.open(group(residual(), ["conv2d", "conv2d_1"], "stem"))
+    for _ in range(2):
+        hands.click(hands.body("block"))
+        hands.key(Qt.Key.Key_D, CTRL | SHIFT)
+        hands.canvas.show_all()
+    cards = [i for i in hands.canvas.graph.nodes.values() if isinstance(i, BlockItem)]
+    assert len(cards) == 3
+    areas = [card.scene_area for card in cards]
+    assert not any(one.intersects(other) for one, other in combinations(areas, 2))

@@ -111,6 +111,15 @@ def _alone(state: DocumentState, node: CanvasNode, level: str) -> CanvasNode:
         sources = tuple(s for port in ports_in(state, node.id) for s in port.inputs)
     elif node.port == "in":
         sources = ()
-    shown = tuple(Port(i) for port in sources if (i := shown_at(state, port.node, level)))
+    shown = tuple(_shown_port(state, port, i)
+                  for port in sources if (i := shown_at(state, port.node, level)))  # fmt: skip
     made = replace(node, inputs=shown)
     return replace(made, kind="layer", type_name=BLOCK_CARD) if node.is_block else made
+
+
+def _shown_port(state: DocumentState, port: Port, card: str) -> Port:
+    """An output as one of the card it is drawn at; those of a block are counted from above."""
+    if card == port.node:
+        return port
+    outs = [dot.id for dot in ports_out(state, card)]
+    return Port(card, outs.index(port.node) if port.node in outs else 0)

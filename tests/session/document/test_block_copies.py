@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 
 import pytest
 
 from studio.engine.core.errors import FormatError
 from studio.engine.train.project.project import Project
+from studio.session.document.cards.geometry import Box, box_of
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.document import Document
 from studio.session.document.edits.block_places import move_to_level
@@ -229,3 +232,50 @@ def test_wrong_blocks_are_not_pasted(change):
 def test_copies_map_ids():
     found = duplicate_mapped(group(chain(), ["conv2d"]), ["block"])
     assert found.ids["conv2d"] == "conv2d_1"
+
+
+def boxes_at_top(state: DocumentState) -> list[Box]:
+    return [box_of(node, sizes_in(state)) for node in contents(state)]
+
+
+def lie_apart(state: DocumentState) -> bool:
+    return not any(one.overlaps(other) for one, other in combinations(boxes_at_top(state), 2))
+
+
+@pytest.mark.parametrize("linked", [True, False])
+def test_copies_of_a_block_land_on_free_ground_beside_it(linked: bool):
+    state = add_layer(group(chain(), ["conv2d", "re_lu"], "stem"), "Dense", at=(0.0, 0.0))
+    block = state.nodes["block"]
+    state = move(state, {"dense_1": (block.x + 40, block.y + block.height + 60)})
+    assert lie_apart(state)
+    for count in (2, 3, 4):
+        state = duplicate(state, ["block"], linked=linked)
+        assert sum(node.is_block for node in state.nodes.values()) == count
+        assert lie_apart(state)
+    copies = [node for node in state.nodes.values() if node.is_block]
+    assert {node.x for node in copies} == {block.x}
+    assert lie_apart(share_block(state, "block").state)
+
+
+def test_a_pasted_block_lands_on_free_ground_near_the_pointer():
+    state = group(chain(), ["conv2d", "re_lu"], "stem")
+    block, text = state.nodes["block"], copy_text(state, ["block"])
+    middle = block.x + block.width / 2, block.y + block.height / 2
+    for at in (middle, (middle[0] + 30, middle[1] - 20), None):
+        state = paste(state, text, at)
+        assert lie_apart(state)
+    empty = middle[0], middle[1] - 900
+    state = paste(state, text, empty)
+    pasted = list(state.nodes.values())[-1]
+    copy = state.nodes[pasted.parent or pasted.id]
+    assert (copy.x + copy.width / 2, copy.y + copy.height / 2) == empty
+
+
+def test_blocks_and_layers_copied_together_keep_their_places_to_each_other():
+    state = group(chain(), ["conv2d", "re_lu"], "stem")
+    made = duplicate_mapped(state, ["block", "max_pooling2d"])
+    assert lie_apart(made.state)
+    old = [state.nodes[i] for i in ("block", "max_pooling2d")]
+    new = [made.state.nodes[made.ids[node.id]] for node in old]
+    assert new[1].x - new[0].x == old[1].x - old[0].x
+    assert new[1].y - new[0].y == old[1].y - old[0].y

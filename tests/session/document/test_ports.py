@@ -9,17 +9,24 @@ import pytest
 
 from studio.engine.layers.graph import Port
 from studio.engine.train.project.project import Project
+from studio.session.document.cards.geometry import PORT_STEP, TITLE_HEIGHT, box_of
+from studio.session.document.cards.ports import input_place, output_place
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
+from studio.session.document.edits.arranging import straighten
+from studio.session.document.edits.comments import add_frame, inside_frame
 from studio.session.document.edits.copies import duplicate
-from studio.session.document.edits.insertion import add_on_wire
+from studio.session.document.edits.insertion import add_on_wire, make_room
 from studio.session.document.edits.layers import add_layer, bypass, mark_output
+from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.wires import add_dot, can_link, connect, wire_exists
 from studio.session.document.errors import AbsentOutput, DuplicateLink
 from studio.session.document.files.clipboard import copy_text, paste
 from studio.session.document.files.project_file import project_of_state, state_of_project
+from studio.session.document.finding.minimap import graph_map
 from studio.session.document.flow import flow_of
 from studio.session.document.repairs.search import with_fixes
 from studio.session.document.resolve import layer_graph, output_names, resolve
@@ -187,3 +194,53 @@ def test_hashes_of_documents_without_second_outputs_are_what_they_were():
 def test_a_wire_is_there_only_from_its_own_output():
     assert wire_exists(fork(), Wire("split", "dense_1", 0, 1))
     assert not wire_exists(fork(), Wire("split", "dense_1", 0))
+
+
+def many(count: int = 12) -> DocumentState:
+    """The fork with its second output so far down that the card is high."""
+    return connect(
+        fork(), Port("split", count - 1), "dense_1", 0, replacing=True, check_shapes=False
+    )
+
+
+def test_a_new_layer_finds_a_place_below_all_outputs():
+    state = move(many(), {"split": (400.0, -100.0)})
+    high = box_of(state.nodes["split"], sizes_in(state))
+    assert high.height > box_of(state.nodes["split"]).height
+    state = add_layer(state, "ReLU", after="input")
+    placed = box_of(state.nodes["re_lu"])
+    state = move(state, {"split": (placed.x, placed.y - high.height / 2)})
+    state = delete(state, ["re_lu"])
+    state = add_layer(state, "ReLU", after="input")
+    assert not box_of(state.nodes["re_lu"]).overlaps(box_of(state.nodes["split"], sizes_in(state)))
+
+
+def test_what_is_put_on_a_wire_gets_room_for_its_outputs():
+    # Below the source's wire there is a layer that only a low card would leave alone.
+    state = move(many(), {"dense": (240.0 + 8, 0.0), "dense_1": (248.0, 180.0)})
+    wide = make_room(state, ["split"])
+    own = box_of(wide.nodes["split"], sizes_in(wide))
+    assert own.bottom > wide.nodes["dense_1"].y
+    assert not any(own.overlaps(box_of(wide.nodes[i])) for i in ("dense", "dense_1"))
+
+
+def test_straightening_makes_the_wire_of_a_lower_output_level():
+    state = move(many(), {"dense": (480.0, -300.0)})
+    made = straighten(state, ["split", "dense_1"])
+    size_of = sizes_in(made)
+    leaves = output_place(made.nodes["split"], size_of, 11)[1]
+    assert leaves == made.nodes["split"].y + TITLE_HEIGHT / 2 + 11 * PORT_STEP
+    assert input_place(made.nodes["dense_1"], 0, size_of)[1] == leaves
+
+
+def test_a_frame_around_a_layer_with_many_outputs_holds_all_of_it():
+    state = add_frame(many(), ["split"])
+    assert inside_frame(state, "frame") == ("split",)
+
+
+def test_a_row_of_the_map_is_as_high_as_the_card():
+    state = many()
+    found = graph_map(state, validate(state))
+    assert found is not None
+    (mark,) = (mark for mark in found.marks if mark.id == "split")
+    assert mark.box == box_of(state.nodes["split"], sizes_in(state))

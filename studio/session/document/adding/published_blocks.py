@@ -12,7 +12,7 @@ from studio.engine.core.errors import FormatError, GraphError, StudioError
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import open_source
 from studio.session.document.adding.quick_add import NOWHERE, Entry, Offer, Place
-from studio.session.document.cards.geometry import SizeOf, node_size
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.blocks import checked_block
 from studio.session.document.edits.copies import insert_copies
 from studio.session.document.edits.layers import place_for
@@ -127,7 +127,6 @@ def place_block(
     place: Place,
     at: tuple[float, float] | None = None,
     level: str = "",
-    size_of: SizeOf = node_size,
 ) -> Placed:
     """Put a published block on the canvas, under free names.
 
@@ -146,10 +145,11 @@ def place_block(
     root = _root_of(nodes)
     after = place.before
     into = level_of_output(state, after) if after else level
-    x, y = place_for(state, replace(root, parent=into), after, at, size_of)
+    x, y = place_for(state, replace(root, parent=into), after, at, sizes_in(state))
     made = insert_copies(
         state, [root, *(node for node in nodes if node is not root)],
-        offset=(x - root.x, y - root.y), keep_inputs=False, level=into, size_of=size_of,
+        offset=(x - root.x, y - root.y), keep_inputs=False, level=into,
+        exact=at is not None,
     )  # fmt: skip
     block = made.ids[root.id]
     return Placed(_connected(made.state, block, place), block)

@@ -10,7 +10,6 @@ from typing import Literal, TypeAlias
 from studio.session.document.arrange.crossings import reduce_crossings
 from studio.session.document.arrange.places_across import place_across
 from studio.session.document.arrange.ranks import Spot, spots_in_ranks
-from studio.session.document.cards.card import output_count
 from studio.session.document.cards.geometry import (
     COLUMN,
     FRAME_MARGIN,
@@ -24,10 +23,11 @@ from studio.session.document.cards.geometry import (
     node_size,
 )
 from studio.session.document.cards.ports import port_offset
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.blocks import PORT_GAP
 from studio.session.document.edits.comments import TITLE_ROOM, inside_frame, resize
 from studio.session.document.edits.places import move
-from studio.session.document.flow import flow_of, running_order
+from studio.session.document.flow import running_order
 from studio.session.document.level_view import level_state, with_places
 from studio.session.document.levels import TOP, ports_in, ports_out
 from studio.session.document.state import CanvasNode, DocumentState
@@ -79,7 +79,7 @@ def layout(
         return state
     places = _anchored(state, places, flowing & set(pinned), size_of)
     framed = {
-        node.id: inside_frame(state, node.id, size_of=size_of)
+        node.id: inside_frame(state, node.id)
         for node in state.nodes.values()
         if node.kind == "frame"
     }
@@ -103,11 +103,10 @@ def layout_level(
     like layers, and what is in them stays."""
     seen = level_state(state, level)
 
-    outcomes = flow_of(state).outcomes
+    sizes = sizes_in(state)
 
     def size_of(node: CanvasNode) -> Size:
-        known = len(outcomes[node.id].types) if node.id in outcomes else 0
-        return node_size(state.nodes[node.id], output_count(state, node.id, known))
+        return sizes(state.nodes[node.id])
 
     made = layout(seen, node_ids, direction=direction, pinned=pinned, size_of=size_of)
     return _with_ports_in_order(state, with_places(state, seen, made), level)

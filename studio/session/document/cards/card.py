@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from studio.session.document.cards.families import Family, family_of
 from studio.session.document.cards.lines import TIMES, CardLine, card_lines, shape_label
 from studio.session.document.cards.ports import has_output
+from studio.session.document.cards.sizes import output_count
 from studio.session.document.layer_types import input_count
 from studio.session.document.level_view import layers_inside, worst_of
 from studio.session.document.levels import copies_of, ports_in, ports_out
@@ -89,12 +90,6 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         marked=report.outputs_of(node_id),
         uses=len(state.uses_of(node_id)),
     )
-
-
-def output_count(state: DocumentState, node_id: str, known: int) -> int:
-    """How many outputs are drawn: those that are known, and those that wires leave."""
-    wired = max((wire.output for wire in state.wires_from(node_id)), default=0)
-    return max(known, wired + 1)
 
 
 def _block_card(state: DocumentState, report: Report, node: CanvasNode) -> NodeCard:

@@ -135,13 +135,14 @@ def free_place(
 
     Only what stands in the same block as ``node`` counts.
     """
-    width, height = size_of(node)
     beside = state.children.get(node.parent, ())
-    taken = sorted(
-        (box_of(other, size_of) for other in beside if other.kind != "frame"),
-        key=lambda box: box.y,
-    )
-    for box in taken:
-        if box.overlaps(Box(x, y, width, height), GAP / 2):
-            y = box.bottom + GAP
-    return x, y
+    taken = (box_of(other, size_of) for other in beside if other.kind != "frame")
+    return free_corner(taken, Box(x, y, *size_of(node)))
+
+
+def free_corner(taken: Iterable[Box], wanted: Box) -> tuple[float, float]:
+    """The upper left corner of the nearest place below where a rectangle lies on no other."""
+    for box in sorted(taken, key=lambda each: each.y):
+        if box.overlaps(wanted, GAP / 2):
+            wanted = wanted._replace(y=box.bottom + GAP)
+    return wanted.x, wanted.y

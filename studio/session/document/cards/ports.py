@@ -39,7 +39,8 @@ def _port_height(node: CanvasNode, place: int, size_of: SizeOf) -> float:
     if node.collapsed:
         return node.y + port_offset(node)
     lowest = max(port_offset(node), size_of(node)[1] - PORT_STEP / 2)
-    return node.y + min(port_offset(node) + place * PORT_STEP, lowest)
+    step = BLOCK_PORT_STEP if node.type_name == BLOCK_CARD else PORT_STEP
+    return node.y + min(port_offset(node) + place * step, lowest)
 
 
 def has_output(node: CanvasNode) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from studio.session.document.cards.geometry import Box, SizeOf, box_of, node_size
+from studio.session.document.cards.geometry import Box, box_of
 from studio.session.document.cards.ports import input_place, output_place
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.places import move
 from studio.session.document.flow import running_order
 from studio.session.document.state import CanvasNode, DocumentState
@@ -14,9 +15,7 @@ from studio.session.document.state import CanvasNode, DocumentState
 Edge: TypeAlias = Literal["left", "right", "top", "bottom", "centre_x", "centre_y"]
 
 
-def straighten(
-    state: DocumentState, node_ids: Iterable[str], *, size_of: SizeOf = node_size
-) -> DocumentState:
+def straighten(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
     """Make wires between things level, by moving what they lead to up or down.
 
     With one thing chosen, it moves to the height of what feeds it; of several, to the nearest.
@@ -24,7 +23,7 @@ def straighten(
     one can be level.
     """
     chosen = [i for i in dict.fromkeys(node_ids) if i in state.nodes and state.nodes[i].flows]
-    inside = set(chosen)
+    inside, size_of = set(chosen), sizes_in(state)
     for node_id in running_order(state.nodes):
         node = state.nodes[node_id]
         if node_id not in inside:
@@ -32,24 +31,24 @@ def straighten(
         slots = [slot for slot, s in enumerate(node.sources) if s in inside or len(chosen) == 1]
         if slots:
             ways = (
-                output_place(state.nodes[node.sources[slot]], size_of)[1]
+                output_place(state.nodes[port.node], size_of, port.output)[1]
                 - input_place(node, slot, size_of)[1]
-                for slot in slots
+                for slot, port in enumerate(node.inputs)
+                if slot in slots
             )
             dy = min(ways, key=abs)
             made = move(state, {node_id: (node.x, node.y + dy)})
-            if _under(made, node_id, size_of) <= _under(state, node_id, size_of):
+            if _under(made, node_id) <= _under(state, node_id):
                 state = made
     return state
 
 
-def align(
-    state: DocumentState, node_ids: Iterable[str], edge: Edge, *, size_of: SizeOf = node_size
-) -> DocumentState:
+def align(state: DocumentState, node_ids: Iterable[str], edge: Edge) -> DocumentState:
     """Bring things to a common edge or middle: that of the outermost, or of all together."""
     nodes = _chosen(state, node_ids)
     if len(nodes) < 2:
         return state
+    size_of = sizes_in(state)
     boxes = [box_of(node, size_of) for node in nodes]
     places = {}
     for node, box in zip(nodes, boxes, strict=True):
@@ -58,13 +57,12 @@ def align(
     return move(state, places)
 
 
-def distribute(
-    state: DocumentState, node_ids: Iterable[str], *, size_of: SizeOf = node_size
-) -> DocumentState:
+def distribute(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
     """Make the spaces between things equal along the longer side; the outermost stay."""
     nodes = _chosen(state, node_ids)
     if len(nodes) < 3:
         return state
+    size_of = sizes_in(state)
     boxes = {node.id: box_of(node, size_of) for node in nodes}
     width = max(b.right for b in boxes.values()) - min(b.x for b in boxes.values())
     height = max(b.bottom for b in boxes.values()) - min(b.y for b in boxes.values())
@@ -82,8 +80,9 @@ def distribute(
     return move(state, places)
 
 
-def _under(state: DocumentState, node_id: str, size_of: SizeOf) -> set[str]:
+def _under(state: DocumentState, node_id: str) -> set[str]:
     """The layers and dots that one of them overlaps."""
+    size_of = sizes_in(state)
     own = box_of(state.nodes[node_id], size_of)
     others = (node for node in state.nodes.values() if node.flows and node.id != node_id)
     return {node.id for node in others if own.overlaps(box_of(node, size_of))}

@@ -7,7 +7,16 @@ from dataclasses import replace
 
 from studio.engine.core.errors import GraphError
 from studio.engine.layers.graph import Port
-from studio.session.document.cards.geometry import COLUMN, GAP, Box, bounds, box_of, united
+from studio.session.document.cards.geometry import (
+    COLUMN,
+    GAP,
+    Box,
+    bounds,
+    box_of,
+    free_corner,
+    united,
+)
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.blocks import (
     add_port,
     checked_block,
@@ -198,8 +207,13 @@ def _aside(
     or goes below what is in the block.
     """
     chosen = set(ids)
-    there = [box_of(n) for n in contents(state, level) if n.id not in chosen and n.kind != "frame"]
-    own = bounds(state.nodes[i] for i in ids)
+    size_of = sizes_in(state)
+    there = [
+        box_of(n, size_of)
+        for n in contents(state, level)
+        if n.id not in chosen and n.kind != "frame"
+    ]
+    own = bounds((state.nodes[i] for i in ids), size_of)
     around = united(there)
     if own is None or around is None:
         return state
@@ -209,7 +223,5 @@ def _aside(
         x, y = box_of(left).x, box_of(left).bottom + GAP
     elif not own.overlaps(around, NEAR):
         x, y = around.x, around.bottom + GAP
-    for box in sorted(there, key=lambda each: each.y):
-        if box.overlaps(Box(x, y, own.width, own.height), GAP / 2):
-            y = box.bottom + GAP
+    x, y = free_corner(there, Box(x, y, own.width, own.height))
     return move_by(state, ids, x - own.x, y - own.y)

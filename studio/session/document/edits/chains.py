@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from studio.engine.layers.graph import Port
-from studio.session.document.cards.geometry import SizeOf, node_size
 from studio.session.document.edits.insertion import Push, insert_on_wire
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.sharing import next_use, place_again
@@ -48,7 +47,6 @@ def add_chain(
     at: tuple[float, float] | None = None,
     level: str = TOP,
     push: Push = "right",
-    size_of: SizeOf = node_size,
 ) -> Chained:
     """Add layers that feed each other: behind an output, on a wire, or in the block ``level``.
 
@@ -64,10 +62,7 @@ def add_chain(
         place = at if not ids else None
         if layer.shares:
             made = next_use(state, layer.shares)
-            state = place_again(
-                state, layer.shares, made, after=before, at=place, level=level,
-                size_of=size_of
-            )  # fmt: skip
+            state = place_again(state, layer.shares, made, after=before, at=place, level=level)
         else:
             made = new_name(state, layer.type_name)
             state = add_layer(
@@ -77,10 +72,9 @@ def add_chain(
                 at=place,
                 config=layer.config,
                 level=level,
-                size_of=size_of,
             )
         before = made
         ids.append(made)
     if wire is not None and ids:
-        state = insert_on_wire(state, ids, wire, push=push, check_shapes=False, size_of=size_of)
+        state = insert_on_wire(state, ids, wire, push=push, check_shapes=False)
     return Chained(state, tuple(ids))

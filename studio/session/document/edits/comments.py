@@ -11,11 +11,10 @@ from studio.session.document.cards.geometry import (
     FRAME_SIZE,
     NOTE_SIZE,
     Box,
-    SizeOf,
     bounds,
     box_of,
-    node_size,
 )
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.levels import TOP, members
 from studio.session.document.naming import new_id
 from studio.session.document.state import CanvasNode, DocumentState
@@ -46,12 +45,11 @@ def add_frame(
     text: str = "",
     at: tuple[float, float] = (0.0, 0.0),
     level: str = TOP,
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Put a frame around things, where the first of them stands, or an empty one at a place."""
     chosen = [state.nodes[i] for i in node_ids if i in state.nodes]
     level = chosen[0].parent if chosen else level
-    around = bounds((node for node in chosen if node.parent == level), size_of)
+    around = bounds((node for node in chosen if node.parent == level), sizes_in(state))
     box = Box(*at, *FRAME_SIZE) if around is None else around.grown(FRAME_MARGIN)
     if around is not None:
         box = Box(box.x, box.y - TITLE_ROOM, box.width, box.height + TITLE_ROOM)
@@ -75,12 +73,10 @@ def resize(state: DocumentState, node_id: str, width: float, height: float) -> D
     return state.with_nodes([replace(node, width=sides[0], height=sides[1])])
 
 
-def inside_frame(
-    state: DocumentState, frame_id: str, *, size_of: SizeOf = node_size
-) -> tuple[str, ...]:
+def inside_frame(state: DocumentState, frame_id: str) -> tuple[str, ...]:
     """What lies in a frame, and moves with it."""
     frame = _comment(state, frame_id)
-    outer = box_of(frame, size_of)
+    outer, size_of = box_of(frame), sizes_in(state)
     return tuple(
         node.id
         for node in members(state, frame.parent)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from studio.engine.core.errors import GraphError
 from studio.engine.layers.graph import Port, free_name
-from studio.session.document.cards.geometry import Box, SizeOf, box_of, node_size
+from studio.session.document.cards.geometry import Box, bounds, box_of, free_corner
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.block_places import check_recursion
 from studio.session.document.edits.blocks import checked_block, free_block_name
 from studio.session.document.edits.linked_copies import (
@@ -48,12 +49,9 @@ def duplicate(
     *,
     keep_inputs: bool = False,
     linked: bool = False,
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
-    """Copy things, a step right of and below; see `duplicate_mapped`."""
-    return duplicate_mapped(
-        state, node_ids, keep_inputs=keep_inputs, linked=linked, size_of=size_of
-    ).state
+    """Copy things; see `duplicate_mapped`."""
+    return duplicate_mapped(state, node_ids, keep_inputs=keep_inputs, linked=linked).state
 
 
 def duplicate_mapped(
@@ -62,9 +60,8 @@ def duplicate_mapped(
     *,
     keep_inputs: bool = False,
     linked: bool = False,
-    size_of: SizeOf = node_size,
 ) -> Copied:
-    """Copy things, a step right of and below, wires between them included.
+    """Copy things, wires between them included: a step right of and below, blocks on free ground.
 
     With ``keep_inputs`` wires that come from outside lead to the copies too. With ``linked`` blocks
     and their copies follow each other's edits; a copy of a linked block always does.
@@ -73,16 +70,13 @@ def duplicate_mapped(
     if linked:
         for node_id in [i for i in state.nodes if i in chosen and state.nodes[i].is_block]:
             state = with_definition(state, node_id)
-    return insert_copies(
-        state,
-        with_contents(state, chosen),
-        offset=(STEP, STEP),
-        keep_inputs=keep_inputs,
-        size_of=size_of,
-    )
+    originals = with_contents(state, chosen)
+    has_block = any(node.is_block for node in originals)
+    offset = (0.0, 0.0) if has_block else (STEP, STEP)
+    return insert_copies(state, originals, offset=offset, keep_inputs=keep_inputs)
 
 
-def share_block(state: DocumentState, block_id: str, *, size_of: SizeOf = node_size) -> Copied:
+def share_block(state: DocumentState, block_id: str) -> Copied:
     """Use a block again as a whole: a linked copy whose layers are the same, with one set of
     weights.
 
@@ -93,7 +87,7 @@ def share_block(state: DocumentState, block_id: str, *, size_of: SizeOf = node_s
     for node in descendants(state, block_id):
         if is_input(node):
             raise GraphError("an input cannot be used twice", who=node.name)
-    found = duplicate_mapped(state, [block_id], linked=True, size_of=size_of)
+    found = duplicate_mapped(state, [block_id], linked=True)
     made, changed = found.state, []
     for original, copy in found.ids.items():
         node = made.nodes[original]
@@ -123,13 +117,14 @@ def insert_copies(
     offset: tuple[float, float],
     keep_inputs: bool,
     level: str | None = None,
-    size_of: SizeOf = node_size,
+    exact: bool = False,
 ) -> Copied:
     """Copies of nodes, which may be of another document, under new names and ids.
 
-    They go into the block ``level``, by default to where the originals stand. They go further by a
-    step at a time until no copy lies on something that is there. A copy of a linked block is
-    linked too where a copy of its definition is here.
+    They go into the block ``level``, by default to where the originals stand. Blocks go down to
+    free ground, unless their place is ``exact``. Other things go further by a step at a time until
+    no copy hides something that is there. A copy of a linked block is linked too where a copy of
+    its definition is here.
 
     Raises:
         GraphError: a block would stand in a linked copy of itself.
@@ -142,7 +137,7 @@ def insert_copies(
     }
     for root, into in roots.items():
         check_recursion(state, into, [node for node in originals if node.id == root], originals)
-    shift = _clear_offset(state, [n for n in originals if n.id in roots], roots, offset, size_of)
+    shift = _shift(state, [n for n in originals if n.id in roots], roots, offset, exact=exact)
     definitions = _definitions(state, originals)
     owners = owners_among(originals)
     copied = {node.name: ids[node.id] for node in originals if node.id not in owners}
@@ -240,19 +235,48 @@ def _stem(name: str) -> str:
     return stem if stem and number.isdecimal() else name
 
 
-def _clear_offset(
+def _shift(
     state: DocumentState,
     originals: Sequence[CanvasNode],
     levels: Mapping[str, str],
     offset: tuple[float, float],
-    size_of: SizeOf,
+    *,
+    exact: bool,
 ) -> tuple[float, float]:
+    """How far copies lie from their originals: by ``offset``, and further where that is taken."""
+    there = [node for level in set(levels.values()) for node in members(state, level)]
+    if not exact and any(node.is_block for node in originals):
+        return _free_offset(state, originals, there, offset)
+    return _clear_offset(originals, there, offset)
+
+
+def _free_offset(
+    state: DocumentState,
+    originals: Sequence[CanvasNode],
+    there: Sequence[CanvasNode],
+    offset: tuple[float, float],
+) -> tuple[float, float]:
+    """Down to where the copies together lie on nothing."""
+    size_of = sizes_in(state)
+    around = bounds(originals, size_of)
+    if around is None:
+        return offset
+    solid = (node for node in there if node.kind != "frame" and not node.port)
+    taken = [box_of(node, size_of) for node in solid]
+    wanted = Box(around.x + offset[0], around.y + offset[1], around.width, around.height)
+    x, y = free_corner(taken, wanted)
+    return x - around.x, y - around.y
+
+
+def _clear_offset(
+    originals: Sequence[CanvasNode], there: Sequence[CanvasNode], offset: tuple[float, float]
+) -> tuple[float, float]:
+    """Further by steps until no copy hides what is there, or is hidden by it."""
     taken: dict[tuple[int, int], list[Box]] = {}
-    for level in set(levels.values()):
-        for node in members(state, level):
-            box = box_of(node, size_of)
-            taken.setdefault(_cell(box.x, box.y), []).append(box)
-    boxes = [box_of(node, size_of) for node in originals]
+    for node in there:
+        box = box_of(node)
+        taken.setdefault(_cell(box.x, box.y), []).append(box)
+    boxes = [box_of(node) for node in originals]
     dx, dy = offset
     while any(_hides(box.x + dx, box.y + dy, taken) for box in boxes):
         dx, dy = dx + STEP, dy + STEP

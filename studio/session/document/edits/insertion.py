@@ -12,11 +12,10 @@ from studio.session.document.cards.geometry import (
     GAP,
     NODE_WIDTH,
     Box,
-    SizeOf,
     bounds,
     box_of,
-    node_size,
 )
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.wires import connect, disconnect, free_inputs, wire_exists
@@ -42,7 +41,6 @@ def insert_on_wire(
     *,
     push: Push = "right",
     check_shapes: bool = True,
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Put things that lie on the canvas into a wire, and make room for them.
 
@@ -52,7 +50,6 @@ def insert_on_wire(
         wire: where they go.
         push: layers further downstream move right, or layers upstream move left.
         check_shapes: refuse what does not fit.
-        size_of: size of things on the canvas.
 
     Raises:
         GraphError: there is no such wire, or the things have no free input or output.
@@ -61,7 +58,7 @@ def insert_on_wire(
     inside = [i for i in dict.fromkeys(node_ids) if i in state.nodes]
     ends = free_ends(state, inside)
     made = _linked(state, ends, wire, check_shapes)
-    return make_room(made, inside, push=push, size_of=size_of)
+    return make_room(made, inside, push=push)
 
 
 def can_insert(state: DocumentState, node_ids: Iterable[str], wire: Wire) -> str:
@@ -81,7 +78,6 @@ def add_on_wire(
     at: tuple[float, float] | None = None,
     config: Mapping[str, object] | None = None,
     push: Push = "right",
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Add a new layer on a wire, behind its source unless told where; neighbours make room.
 
@@ -94,13 +90,14 @@ def add_on_wire(
     source, target = (state.node(end) for end in ends_of_wire(state, wire))
     if at is None:
         room = COLUMN - NODE_WIDTH
+        size_of = sizes_in(state)
         x = box_of(source, size_of).right + room
         if push == "left":
             x = box_of(target, size_of).x - room - NODE_WIDTH
         at = (x, target.y if source.kind == "dot" else source.y)
     level = level_of_wire(state, wire)
-    state = add_layer(state, type_name, at=at, config=config, level=level, size_of=size_of)
-    return insert_on_wire(state, [name], wire, push=push, check_shapes=False, size_of=size_of)
+    state = add_layer(state, type_name, at=at, config=config, level=level)
+    return insert_on_wire(state, [name], wire, push=push, check_shapes=False)
 
 
 def free_ends(state: DocumentState, node_ids: Iterable[str]) -> Ends:
@@ -126,17 +123,17 @@ def make_room(
     node_ids: Iterable[str],
     *,
     push: Push = "right",
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Shift what lies downstream (or upstream, leftwards) of things when they overlap it.
 
     Where they overlap what lies on the other side, they give way themselves first.
     """
     inside = [i for i in node_ids if i in state.nodes]
-    state = _aside(state, inside, push, size_of)
+    state = _aside(state, inside, push)
+    size_of = sizes_in(state)
     placed = bounds((state.nodes[i] for i in inside), size_of)
     others = _beyond(state, inside, push)
-    hit = _overlapping(state, others, placed, size_of)
+    hit = _overlapping(state, others, placed)
     if placed is None or not hit:
         return state
     step = placed.width + GAP
@@ -149,13 +146,11 @@ def make_room(
     return move_by(state, moved, step, 0.0)
 
 
-def _aside(
-    state: DocumentState, inside: Sequence[str], push: Push, size_of: SizeOf
-) -> DocumentState:
+def _aside(state: DocumentState, inside: Sequence[str], push: Push) -> DocumentState:
     """Things moved off what lies on the side that is not pushed."""
-    placed = bounds((state.nodes[i] for i in inside), size_of)
+    placed = bounds((state.nodes[i] for i in inside), sizes_in(state))
     other: Push = "left" if push == "right" else "right"
-    hit = _overlapping(state, _beyond(state, inside, other), placed, size_of)
+    hit = _overlapping(state, _beyond(state, inside, other), placed)
     if placed is None or not hit:
         return state
     if push == "right":
@@ -171,9 +166,8 @@ def _beyond(state: DocumentState, inside: Sequence[str], side: Push) -> list[str
     return [node.id for node in members(state, level) if node.id in drawn.difference(inside)]
 
 
-def _overlapping(
-    state: DocumentState, among: Sequence[str], placed: Box | None, size_of: SizeOf
-) -> list[Box]:
+def _overlapping(state: DocumentState, among: Sequence[str], placed: Box | None) -> list[Box]:
+    size_of = sizes_in(state)
     boxes = [box_of(state.nodes[i], size_of) for i in among]
     return [] if placed is None else [box for box in boxes if box.overlaps(placed, GAP - 1.0)]
 

@@ -17,8 +17,8 @@ from studio.session.document.cards.geometry import (
     bounds,
     box_of,
     free_place,
-    node_size,
 )
+from studio.session.document.cards.sizes import has_one_output, sizes_in
 from studio.session.document.edits.annotations import with_layer_renamed
 from studio.session.document.edits.outputs import following_marks, following_names
 from studio.session.document.edits.wires import connect, free_inputs
@@ -48,7 +48,6 @@ def add_layer(
     at: tuple[float, float] | None = None,
     config: Mapping[str, object] | None = None,
     level: str = TOP,
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Add a layer with a new name, fed by the output ``after`` where it takes an input.
 
@@ -63,7 +62,7 @@ def add_layer(
     given = {key: value for key, value in (config or {}).items() if key != "name"}
     made = checked_config(type_name, {**starting_config(type_name, given), "name": name})
     node = CanvasNode(name, "layer", type_name, made)
-    return put_after(state, node, after, at, level, size_of)
+    return put_after(state, node, after, at, level)
 
 
 def set_option(state: DocumentState, node_id: str, name: str, value: object) -> DocumentState:
@@ -215,16 +214,17 @@ def put_after(
     after: Port | str,
     at: tuple[float, float] | None,
     level: str = TOP,
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Put a new layer on the canvas, fed by ``after`` and at its level, where that is given."""
     before = as_port(after).node
     node = replace(node, parent=level_of_output(state, before) if before else level)
-    x, y = place_for(state, node, before, at, size_of)
-    state = state.with_nodes([replace(node, x=x, y=y)])
+    fed = state.with_nodes([node])
     if before and state.node(before).flows and free_inputs(node) != 0:
-        state = connect(state, after, node.id, check_shapes=False)
-    return state
+        fed = connect(fed, after, node.id, check_shapes=False)
+    # What feeds it says how many outputs it has, and so how high it is.
+    sized = state if has_one_output(node.type_name) else fed
+    x, y = place_for(state, node, before, at, sizes_in(sized))
+    return fed.with_nodes([replace(fed.nodes[node.id], x=x, y=y)])
 
 
 def place_for(

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from studio.engine.train.project.project import MAX_COORDINATE
 from studio.session.document.cards.geometry import FRAME_MARGIN, GAP, GRID, Box, box_of, united
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.comments import inside_frame, resize
 from studio.session.document.levels import members
 from studio.session.document.state import CanvasNode, DocumentState
@@ -46,15 +47,16 @@ def room_below(before: DocumentState, after: DocumentState) -> DocumentState:
 
     Rows stay rows; what lay over a layer before still may.
     """
+    old, new = sizes_in(before), sizes_in(after)
     for node_id in sorted(_grown(before, after), key=lambda i: before.nodes[i].y):
-        own, was = box_of(after.nodes[node_id]), box_of(before.nodes[node_id])
+        own, was = box_of(after.nodes[node_id], new), box_of(before.nodes[node_id], old)
         hit = [
             node.y
             for node in members(after, after.nodes[node_id].parent)
             if _is_solid(node)
             and node.id in before.nodes
-            and box_of(before.nodes[node.id]).y >= was.bottom
-            and box_of(node).overlaps(own, GAP / 3)
+            and box_of(before.nodes[node.id], old).y >= was.bottom
+            and box_of(node, new).overlaps(own, GAP / 3)
         ]
         if hit:
             top = min(hit)
@@ -76,6 +78,7 @@ def frames_around(
         may_leave: what was moved until its middle is outside is in the frame no longer.
     """
     frames = [node for node in before.nodes.values() if node.kind == "frame"]
+    size_of = sizes_in(after)
     for frame in sorted(frames, key=lambda node: node.width * node.height):
         now = after.nodes.get(frame.id)
         if now is None or box_of(now) != box_of(frame):
@@ -85,7 +88,7 @@ def frames_around(
             node = after.nodes.get(member)
             if node is None or node is before.nodes[member]:
                 continue
-            own = box_of(node)
+            own = box_of(node, size_of)
             if not box.contains(own) and not (may_leave and not _holds_middle(box_of(now), own)):
                 box = united([box, own.grown(FRAME_MARGIN)]) or box
         if box != box_of(now):
@@ -96,6 +99,7 @@ def frames_around(
 
 def _grown(before: DocumentState, after: DocumentState) -> list[str]:
     """Layers that stand where they stood and reach further down."""
+    old, new = sizes_in(before), sizes_in(after)
     return [
         node.id
         for node in after.nodes.values()
@@ -103,7 +107,7 @@ def _grown(before: DocumentState, after: DocumentState) -> list[str]:
         and (was := before.nodes.get(node.id)) is not None
         and was is not node
         and (was.x, was.y) == (node.x, node.y)
-        and box_of(was).height < box_of(node).height
+        and old(was)[1] < new(node)[1]
     ]
 
 

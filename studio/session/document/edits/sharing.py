@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from studio.engine.core.errors import GraphError
 from studio.engine.layers.graph import Port, free_name
-from studio.session.document.cards.geometry import SizeOf, node_size
 from studio.session.document.edits.layers import put_after
 from studio.session.document.edits.outputs import following_names
 from studio.session.document.layer_types import checked_config, is_input, is_known
@@ -24,7 +23,6 @@ def place_again(
     after: Port | str = "",
     at: tuple[float, float] | None = None,
     level: str = TOP,
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Place a layer once more: name, options and weights are the same, its input is another.
 
@@ -35,7 +33,6 @@ def place_again(
         after: what feeds it; nothing by default.
         at: where it stands; right of what feeds it by default.
         level: the block it stands in; that of ``after`` where that is given.
-        size_of: size of things on the canvas.
 
     Raises:
         GraphError: it is no layer, or one where data enters the network.
@@ -48,7 +45,7 @@ def place_again(
         use_id or next_use(state, node_id), "layer", node.type_name, node.config,
         collapsed=node.collapsed, preview=node.preview, shares=node.shares or node.id,
     )  # fmt: skip
-    return put_after(state, use, after, at, level, size_of)
+    return put_after(state, use, after, at, level)
 
 
 def next_use(state: DocumentState, node_id: str) -> str:

@@ -11,7 +11,7 @@ from studio.engine.core.options import Plain
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.train.project.project_text import project_text
-from studio.session.document.cards.geometry import SizeOf, bounds, node_size
+from studio.session.document.cards.geometry import bounds
 from studio.session.document.checks.invariants import misplaced
 from studio.session.document.edits.copies import Copied, insert_copies, with_contents
 from studio.session.document.edits.linked_copies import with_definition
@@ -104,12 +104,9 @@ def paste(
     keep_inputs: bool = False,
     level: str | None = None,
     linked: bool = False,
-    size_of: SizeOf = node_size,
 ) -> DocumentState:
     """Put copied things on the canvas; see `paste_mapped`."""
-    return paste_mapped(
-        state, text, at, keep_inputs=keep_inputs, level=level, linked=linked, size_of=size_of
-    ).state
+    return paste_mapped(state, text, at, keep_inputs=keep_inputs, level=level, linked=linked).state
 
 
 def paste_mapped(
@@ -120,7 +117,6 @@ def paste_mapped(
     keep_inputs: bool = False,
     level: str | None = None,
     linked: bool = False,
-    size_of: SizeOf = node_size,
 ) -> Copied:
     """Put copied things on the canvas, new names and ids given; raises as `pasted_nodes` does.
 
@@ -131,20 +127,17 @@ def paste_mapped(
         keep_inputs: feed them from what fed the originals, where this document has it.
         level: the block they go into; where the originals stand by default.
         linked: blocks become linked copies of their originals, where these are here unchanged.
-        size_of: size of things on the canvas.
     """
     nodes = pasted_nodes(text)
     if linked:
         state, nodes = _linked(state, nodes)
     ids = {node.id for node in nodes}
-    around = bounds((node for node in nodes if node.parent not in ids), size_of)
+    around = bounds(node for node in nodes if node.parent not in ids)
     offset = (0.0, 0.0)
     if at is not None and around is not None:
         middle = around.x + around.width / 2, around.y + around.height / 2
         offset = at[0] - middle[0], at[1] - middle[1]
-    return insert_copies(
-        state, nodes, offset=offset, keep_inputs=keep_inputs, level=level, size_of=size_of
-    )
+    return insert_copies(state, nodes, offset=offset, keep_inputs=keep_inputs, level=level)
 
 
 def _linked(

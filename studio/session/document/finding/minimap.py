@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from studio.session.document.cards.families import Family, family_of
-from studio.session.document.cards.geometry import Box, SizeOf, bounds, box_of, node_size
+from studio.session.document.cards.geometry import Box, bounds, box_of
+from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.level_view import layers_inside, worst_of
 from studio.session.document.levels import TOP, members
 from studio.session.document.report import NodeCondition, Report
@@ -58,11 +59,9 @@ class GraphMap(NamedTuple):
         return seen.contains(self.area.grown(-MARGIN))
 
 
-def graph_map(
-    state: DocumentState, report: Report, level: str = TOP, *, size_of: SizeOf = node_size
-) -> GraphMap | None:
+def graph_map(state: DocumentState, report: Report, level: str = TOP) -> GraphMap | None:
     """The map of what stands at a level; None where that is nothing."""
-    nodes = members(state, level)
+    nodes, size_of = members(state, level), sizes_in(state)
     area = bounds(nodes, size_of)
     if area is None:
         return None
