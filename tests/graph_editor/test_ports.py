@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QAccessible, QHelpEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
 from studio.engine.layers.graph import Port
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_paint import picture_area
 from studio.graph_editor.items.node_text import output_text
+from studio.graph_editor.panes.palette import PalettePane
 from studio.session.document.adding.quick_add import entries
 from studio.session.document.cards.card import wire_card
 from studio.session.document.cards.geometry import PORT_STEP, node_size
@@ -27,6 +29,7 @@ from studio.session.preview.preview import Preview
 from tests.engine.layers.several_outputs import split_layer
 from tests.graph_editor.hands import ALT, CTRL, OUT, RIGHT, Hands
 from tests.session.document.test_ports import fork
+from tests.ui.fixtures import shown
 
 SECOND = PortKey("out", 1)
 
@@ -267,6 +270,36 @@ def test_a_layer_is_added_after_the_second_output_by_keys(hands):
     hands.type("relu")
     hands.key(Qt.Key.Key_Return)
     assert hands.state.nodes["re_lu"].inputs == (Port("split"),)
+
+
+def test_the_palette_adds_after_the_chosen_output(hands):
+    hands.open(cut_off())
+    palette = PalettePane(hands.studio)
+    shown(hands.qtbot, palette, active=False)
+    found = Qt.MatchFlag.MatchExactly | Qt.MatchFlag.MatchRecursive
+
+    def fed(*keys: Qt.Key) -> tuple[Port, ...]:
+        """What feeds a layer that a double click in the palette adds after these keys."""
+        hands.canvas.setFocus()
+        hands.click(hands.body("split"))
+        hands.keys(*keys)
+        item = palette.tree.findItems("ReLU", found)[-1]
+        palette.tree.scrollToItem(item)
+        at, viewport = palette.tree.visualItemRect(item).center(), palette.tree.viewport()
+        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
+        QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=at)
+        (made,) = hands.selected
+        inputs = hands.state.nodes[made].inputs
+        hands.document.undo()
+        return inputs
+
+    try:
+        assert fed(Qt.Key.Key_O) == (Port("split", 1),)
+        assert fed() == (Port("split"),)
+        assert fed(Qt.Key.Key_O, Qt.Key.Key_O) == (Port("split"),)
+    finally:
+        palette.close()
+        palette.deleteLater()
 
 
 def test_a_layer_with_one_output_has_no_next_one(hands):

@@ -120,7 +120,7 @@ class AccessibleLayer(AccessibleThing):
     def name(self) -> str:
         graph = self._context.graph
         said = accessible_text(graph.state, graph.report, self.node_id)
-        chosen = self._context.chosen
+        chosen = self._context.bus.acting_output
         if chosen is not None and chosen.node == self.node_id:
             said = f"Output {chosen.output} chosen, {said}"
         return said

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from PySide6.QtCore import QMimeData
 
-from studio.session.compile.selection import Selection
+from studio.engine.layers.graph import Port
+from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
 from studio.session.document.adding.published_blocks import place_block
 from studio.session.document.adding.quick_add import NOWHERE, Entry, Place, add_at_place, entries
+from studio.session.document.cards.sizes import outputs_of
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.levels import ports_out
-from studio.session.document.state import DocumentState, Wire
+from studio.session.document.state import CanvasNode, DocumentState, Wire
 from studio.session.studio import Studio
 
 MIME = "application/x-glassbox-layer"
 BLOCK_MIME = "application/x-glassbox-block"
 
 
-def place_of(selection: Selection, state: DocumentState) -> Place:
-    """Where a new layer goes: on the selected wire, behind the selected layer, or anywhere."""
-    primary = selection.primary
+def place_of(bus: SelectionBus, state: DocumentState) -> Place:
+    """Where a new layer goes: on the selected wire, behind the selected output, or anywhere."""
+    primary = bus.drawn.primary
     if primary is None:
         return NOWHERE
     if primary.kind == "wire":
@@ -34,7 +36,15 @@ def place_of(selection: Selection, state: DocumentState) -> Place:
         # Behind an output of the open block is outside: the layer goes in front of it.
         wires = state.wires_into(node.id)
         return next((Place(wire=wire) for wire in wires), Place(target=node.id, slot=0))
-    return Place(source=primary.key) if node.flows else NOWHERE
+    return Place(source=_output_of(bus, state, node)) if node.flows else NOWHERE
+
+
+def _output_of(bus: SelectionBus, state: DocumentState, node: CanvasNode) -> Port:
+    """The output that was chosen to act on, where the layer still has it; else the first."""
+    chosen = bus.acting_output
+    if chosen is None or chosen.node != node.id or chosen.output >= outputs_of(state, node):
+        return Port(node.id)
+    return chosen
 
 
 def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
@@ -49,7 +59,7 @@ def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
         StudioError: it cannot go there.
     """
     document = studio.document
-    place = place_of(studio.bus.drawn, document.state)
+    place = place_of(studio.bus, document.state)
     made = add_at_place(document.state, [layer], place, level=document.open_block)
     studio.quick_add.took(document.state, layer.type_name, place)
     document.apply(f"Add {made.ids[-1]}", made.state)
@@ -70,7 +80,7 @@ def add_block_after_selection(studio: Studio, entry: Entry, source: str) -> str:
         StudioError: it cannot go there.
     """
     document = studio.document
-    place = place_of(studio.bus.drawn, document.state)
+    place = place_of(studio.bus, document.state)
     made = place_block(document.state, entry.block, place, level=document.open_block)
     block = made.block
     document.apply(f"Add {made.state.nodes[block].name}", made.state)

@@ -132,7 +132,6 @@ class CanvasContext:
         self.navigation = view.navigation
         self.open_block = OpenBlock(view)
         self._pointer = QPointF()
-        self._chosen: Port | None = None
 
     @property
     def document(self) -> Document:
@@ -161,30 +160,23 @@ class CanvasContext:
 
         The choice ends when something else is selected; previews go on showing that output.
         """
-        several = port is not None and self.outputs_of(port.node) > 1
-        self._chosen = port if several else None
-        self.marks.show_chosen(self._chosen)
-        if self._chosen is not None:
-            self.bus.choose_output(self._chosen)
-
-    @property
-    def chosen(self) -> Port | None:
-        """The one of several outputs of the selected layer that was chosen."""
-        return self._chosen
+        if port is not None and self.outputs_of(port.node) > 1:
+            self.marks.show_chosen(port)
+            self.bus.choose_output(port)
+        else:
+            self.marks.show_chosen(None)
+            self.bus.act_on_first_output()
 
     def output_of(self, node_id: str) -> Port:
         """The chosen output of a layer; its first one where none is chosen."""
-        chosen = self._chosen
+        chosen = self.bus.acting_output
         if chosen is None or chosen.node != node_id or chosen.output >= self.outputs_of(node_id):
             return Port(node_id)
         return chosen
 
     def selection_changed(self) -> None:
         """Forget the chosen output when its layer is not the one that keys act on any more."""
-        primary = self.bus.drawn.primary
-        if self._chosen is not None and (
-            primary is None or (primary.kind, primary.key) != ("node", self._chosen.node)
-        ):
+        if self.bus.acting_output is None:
             self.choose_output(None)
 
     def apply(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> bool:

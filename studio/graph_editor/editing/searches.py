@@ -35,9 +35,7 @@ class Searches:
     def add_by_keys(self) -> None:
         """Add after the selected layer, on the selected wire, or at the pointer."""
         context = self._context
-        place = place_of(context.bus.drawn, context.document.state)
-        if place.source:
-            place = Place(context.output_of(place.before))
+        place = place_of(context.bus, context.document.state)
         if place == NOWHERE:
             at = context.pointer_or_middle()
             self._open(place, context.navigation.scene_at(at), at)

@@ -47,6 +47,7 @@ class SelectionBus:
         """The primary thing seen as layer, instruction, tensor and kernel."""
         self._provenance: Provenance | None = None
         self._outputs: dict[str, int] = {}
+        self._acting: Port | None = None
 
     @property
     def hover_entity(self) -> Entity | None:
@@ -102,9 +103,26 @@ class SelectionBus:
         self.selected.emit(made, source)
 
     def choose_output(self, port: Port) -> None:
-        """Show this one of the outputs of its layer, in previews and tensor views."""
+        """Act on this one of the outputs of its layer, and show it in previews and tensor views.
+
+        Actions are on the first output again when the layer is not the primary one any more;
+        previews go on showing what was chosen.
+        """
+        self._acting = port
         self._outputs[port.node] = port.output
         self.output_chosen.emit(port.node)
+
+    def act_on_first_output(self) -> None:
+        """Act on the first output of the primary layer."""
+        self._acting = None
+
+    @property
+    def acting_output(self) -> Port | None:
+        """The output of the primary layer that was chosen to act on; None without a choice."""
+        primary, port = self.drawn.primary, self._acting
+        if port is None or primary is None or (primary.kind, primary.key) != ("node", port.node):
+            return None
+        return port
 
     def output_of(self, node_id: str) -> int:
         """Which output of a layer is shown: the one chosen last, the first without a choice."""
@@ -119,6 +137,7 @@ class SelectionBus:
         self.hover(None, "")
         self.clear()
         self._outputs.clear()
+        self._acting = None
 
     def forget(self, gone: Iterable[Entity]) -> None:
         """Drop things that no longer exist from selection and hover."""

@@ -19,9 +19,14 @@ def sizes_in(state: DocumentState) -> SizeOf:
             return node.width, node.height
         if not node.is_layer or node.collapsed:
             return node_size(node)
-        return node_size(node, output_count(state, node.id, _known_outputs(state, node)))
+        return node_size(node, outputs_of(state, node))
 
     return size_of
+
+
+def outputs_of(state: DocumentState, node: CanvasNode) -> int:
+    """How many outputs of a layer are drawn."""
+    return output_count(state, node.id, _known_outputs(state, node))
 
 
 def output_count(state: DocumentState, node_id: str, known: int) -> int:
