@@ -135,6 +135,7 @@ def lower(
     metrics: Metrics = (),
     loss_weights: LossWeights = (),
     data: DataSpec | None = None,
+    masks: bool = False,
 ) -> Program:
     """The program of a graph in one mode, without backward and update sections.
 
@@ -148,6 +149,7 @@ def lower(
             with a list by output name.
         loss_weights: factor of each output's loss, 1 each by default.
         data: what the program is fed with; by default the caller feeds float32 batches.
+        masks: give the masks of the outputs that have one, in place of the outputs; for ``infer``.
 
     Raises:
         GraphError, ShapeError, ParameterError: something about a layer, which is named.
@@ -162,7 +164,7 @@ def lower(
     _require_lengths(graph)
     names = graph.output_names()
     objective = None if mode == "infer" else objective_of(names, loss, metrics, loss_weights)
-    return _Lowering(graph, mode, objective, data).run()
+    return _Lowering(graph, mode, objective, data).run(masks=masks)
 
 
 def _require_lengths(graph: LayerGraph) -> None:
@@ -198,8 +200,8 @@ class _Lowering:
         self.labels: list[str] = []
         self.counted: list[dict[str, object]] = []
 
-    def run(self) -> Program:
-        """The finished program."""
+    def run(self, *, masks: bool = False) -> Program:
+        """The finished program; its outputs are the network's, or their masks."""
         self._make_inputs()
         with self.builder.owned_by(DATA):
             for index, node in enumerate(self.graph.inputs):
@@ -211,6 +213,8 @@ class _Lowering:
                 self._lower_node(context, node)
         predictions = [self.values[port] for port in self.graph.outputs]
         outputs = list(predictions)
+        if masks:
+            outputs = [self.masks[port] for port in self.graph.outputs if port in self.masks]
         if self.objective is not None:
             outputs.append(self._emit_objective(context, self.objective, predictions))
         meta = {**self.spec.meta, **self._stated_names()}

@@ -15,6 +15,7 @@ from studio.engine.train.network.sample_losses import sample_losses
 Array: TypeAlias = npt.NDArray[np.generic]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Classes: TypeAlias = npt.NDArray[np.int64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
 
 LEAST_SHARE = 1e-7
 """Shares below this count as this in a logarithm, as in Keras."""
@@ -31,6 +32,7 @@ class Classification:
         confidence: its share.
         truth: index of the right class of each sample.
         losses: cross-entropy of each sample.
+        counts: which samples count, [samples]: a sample that is masked, or weighs 0, does not.
     """
 
     names: tuple[str, ...]
@@ -39,55 +41,64 @@ class Classification:
     confidence: Floats
     truth: Classes
     losses: Floats
+    counts: Flags
 
     @property
-    def wrong(self) -> npt.NDArray[np.bool_]:
+    def missed(self) -> Flags:
+        """What counts and is taken for another class, in the shape of ``truth``."""
+        return np.asarray((self.predicted != self.truth) & self.counts)
+
+    @property
+    def wrong(self) -> Flags:
         """Which samples are taken for another class."""
-        return np.asarray(self.predicted != self.truth)
+        return self.missed
 
     @property
     def accuracy(self) -> float:
-        """Share of samples that are taken for what they are."""
-        return float(1.0 - self.wrong.mean()) if len(self.truth) else float("nan")
+        """Share of what counts that is taken for what it is."""
+        counted = int(self.counts.sum())
+        return 1.0 - int(self.missed.sum()) / counted if counted else float("nan")
 
-    def in_cell(self, truth: int, predicted: int) -> npt.NDArray[np.bool_]:
+    @property
+    def mean_loss(self) -> float:
+        """Mean over all that counts."""
+        return _mean_loss(self.losses, self.counts)
+
+    def in_cell(self, truth: int, predicted: int) -> Flags:
         """Which samples are of a class and taken for a class; -1 stands for all."""
         found = np.ones(self.truth.shape, bool)
         if truth >= 0:
-            found &= self.truth == truth
+            found &= (self.truth == truth) & self.counts
         if predicted >= 0:
-            found &= self.predicted == predicted
+            found &= (self.predicted == predicted) & self.counts
         return found
 
     def confusion(self) -> Classes:
         """Counts [truth, predicted]."""
-        return _pairs(self.truth, self.predicted, len(self.names))
+        return _pairs(self.truth[self.counts], self.predicted[self.counts], len(self.names))
 
 
 @dataclass(frozen=True, eq=False)
 class PositionClassification(Classification):
     """Outputs of a network that tells classes apart at every position, such as a pixel.
 
-    ``predicted`` and ``truth`` are [samples, positions]; shares, confidence and losses are means
-    over the positions of each sample.
+    ``predicted``, ``truth`` and ``counts`` are [samples, positions]; shares, confidence and losses
+    are means over the positions of each sample that count, 0 where none does.
     """
 
     @property
-    def wrong(self) -> npt.NDArray[np.bool_]:
+    def wrong(self) -> Flags:
         """Which samples have a position that is taken for another class."""
-        return np.asarray((self.predicted != self.truth).any(axis=1))
+        return np.asarray(self.missed.any(axis=1))
 
     @property
     def right(self) -> Floats:
-        """For each sample the share of positions taken for what they are."""
-        return np.asarray((self.predicted == self.truth).mean(axis=1))
+        """For each sample the share of positions taken for what they are; NaN where none counts."""
+        counted = self.counts.sum(axis=1)
+        shares = 1.0 - self.missed.sum(axis=1) / np.maximum(counted, 1)
+        return np.where(counted > 0, shares, np.nan)
 
-    @property
-    def accuracy(self) -> float:
-        """Share of positions that are taken for what they are."""
-        return float(self.right.mean()) if len(self.truth) else float("nan")
-
-    def in_cell(self, truth: int, predicted: int) -> npt.NDArray[np.bool_]:
+    def in_cell(self, truth: int, predicted: int) -> Flags:
         """Which samples have a position of a class that is taken for a class; -1 is all."""
         return np.asarray(super().in_cell(truth, predicted).any(axis=1))
 
@@ -95,8 +106,8 @@ class PositionClassification(Classification):
         """Counts of positions [truth, predicted]."""
         size = len(self.names)
         counts = np.zeros((size, size), np.int64)
-        for truth, predicted in zip(self.truth, self.predicted, strict=True):
-            counts += _pairs(truth, predicted, size)
+        for truth, predicted, own in zip(self.truth, self.predicted, self.counts, strict=True):
+            counts += _pairs(truth[own], predicted[own], size)
         return counts
 
 
@@ -108,16 +119,27 @@ class Regression:
         predicted: [samples, numbers].
         truth: [samples, numbers].
         losses: loss of each sample; the squared error where a loss for classes is used.
+        counts: which numbers count, [samples, numbers]: those that are masked, or weigh 0, do not.
     """
 
     predicted: Floats
     truth: Floats
     losses: Floats
+    counts: Flags
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean over all that counts."""
+        return _mean_loss(self.losses, self.counts)
 
     def measures(self) -> dict[str, float]:
-        """Errors over all samples and numbers."""
-        error = self.predicted - self.truth
-        spread = np.square(self.truth - self.truth.mean(axis=0)).sum()
+        """Errors over all samples and numbers that count."""
+        own = self.counts
+        error = (self.predicted - self.truth)[own]
+        if not error.size:
+            error = np.array([np.nan])
+        means = np.where(own, self.truth, 0.0).sum(axis=0) / np.maximum(own.sum(axis=0), 1)
+        spread = np.square((self.truth - means)[own]).sum()
         explained = 1.0 - np.square(error).sum() / spread if spread > 0 else float("nan")
         return {
             "mean absolute error": float(np.abs(error).mean()),
@@ -128,6 +150,38 @@ class Regression:
 
 
 Outcome: TypeAlias = "Classification | Regression"
+
+
+def _mean_loss(losses: Floats, counts: Flags) -> float:
+    """The mean of losses of samples, each by how much of the sample counts."""
+    shares = counts.reshape(len(counts), -1).sum(axis=1)
+    return float((losses * shares).sum() / shares.sum()) if shares.any() else float("nan")
+
+
+def counting(mask: Array | None, weights: Array | None) -> Flags | None:
+    """Which samples or positions are not masked and weigh more than 0; None where all count.
+
+    Args:
+        mask: bool [samples, …].
+        weights: [samples, …], for more or fewer of the same positions.
+    """
+    given = [np.asarray(each != 0) for each in (mask, weights) if each is not None]
+    if not given:
+        return None
+    rank = max(each.ndim for each in given)
+    wide = [each.reshape(each.shape + (1,) * (rank - each.ndim)) for each in given]
+    found = np.stack(np.broadcast_arrays(*wide)).all(axis=0)
+    return None if found.all() else np.asarray(found)
+
+
+def _counts_at(counts: Flags | None, shape: tuple[int, ...]) -> Flags:
+    """Which entries of an array count, [samples, entries]."""
+    if counts is None:
+        return np.ones((shape[0], int(np.prod(shape[1:]))), bool)
+    if counts.ndim > len(shape):
+        counts = np.asarray(counts.reshape(*counts.shape[: len(shape)], -1).any(axis=-1))
+    wide = counts.reshape(counts.shape + (1,) * (len(shape) - counts.ndim))
+    return np.broadcast_to(wide, shape).reshape(shape[0], -1)
 
 
 def _pairs(truth: Classes, predicted: Classes, size: int) -> Classes:
@@ -172,11 +226,20 @@ def has_logits(losses: Sequence[Loss]) -> bool:
 
 
 def classify(
-    outputs: Array, truth: Array, names: tuple[str, ...], *, logits: bool
+    outputs: Array,
+    truth: Array,
+    names: tuple[str, ...],
+    *,
+    logits: bool,
+    counts: Flags | None = None,
 ) -> Classification:
-    """Measure a network that tells classes apart, of samples or of their positions."""
+    """Measure a network that tells classes apart, of samples or of their positions.
+
+    ``counts`` are those of `counting`.
+    """
     if outputs.ndim > 2 and truth.ndim > 1:
-        return _classify_positions(outputs, truth, names, logits=logits)
+        own = _counts_at(counts, outputs.shape[:-1])
+        return _classify_positions(outputs, truth, names, own, logits=logits)
     outputs = outputs.reshape(len(outputs), -1)
     shares = class_shares(outputs, len(names), logits=logits)
     names = names_of(names, shares.shape[1])
@@ -186,33 +249,45 @@ def classify(
     found = np.where(np.isnan(shares), -1.0, shares)
     predicted = found.argmax(axis=1)
     losses = -np.log(np.maximum(shares[rows, right], LEAST_SHARE))
-    return Classification(names, shares, predicted, shares[rows, predicted], right, losses)
+    own = _counts_at(counts, (len(right), 1))[:, 0]
+    return Classification(names, shares, predicted, shares[rows, predicted], right, losses, own)
 
 
 def _classify_positions(
-    outputs: Array, truth: Array, names: tuple[str, ...], *, logits: bool
+    outputs: Array, truth: Array, names: tuple[str, ...], counts: Flags, *, logits: bool
 ) -> PositionClassification:
     """One sample after the other: shares of every position of all would need too much memory."""
     right = truth.reshape(len(truth), -1).astype(np.int64)
     predicted = np.empty_like(right)
-    means, confidence, losses = [], np.empty(len(right)), np.empty(len(right))
+    means, confidence, losses = [], np.zeros(len(right)), np.zeros(len(right))
     for sample, row in enumerate(outputs):
         shares = class_shares(row, len(names), logits=logits)
         shares = shares.reshape(-1, shares.shape[-1])
-        rows = np.arange(len(shares))
-        found = np.where(np.isnan(shares), -1.0, shares).argmax(axis=1)
-        predicted[sample] = found
-        confidence[sample] = shares[rows, found].mean()
-        losses[sample] = -np.log(np.maximum(shares[rows, right[sample]], LEAST_SHARE)).mean()
-        means.append(shares.mean(axis=0))
+        predicted[sample] = np.where(np.isnan(shares), -1.0, shares).argmax(axis=1)
+        (own,) = np.nonzero(counts[sample])
+        if len(own):
+            confidence[sample] = shares[own, predicted[sample][own]].mean()
+            of_truth = shares[own, right[sample][own]]
+            losses[sample] = -np.log(np.maximum(of_truth, LEAST_SHARE)).mean()
+        means.append(shares[own].mean(axis=0) if len(own) else np.zeros(shares.shape[1]))
     return PositionClassification(
         names_of(names, means[0].size if means else 0),
-        np.array(means), predicted, confidence, right, losses,
+        np.array(means), predicted, confidence, right, losses, counts,
     )  # fmt: skip
 
 
-def regress(outputs: Array, truth: Array, losses: Sequence[Loss]) -> Regression:
-    """Measure a network that predicts numbers."""
+def regress(
+    outputs: Array, truth: Array, losses: Sequence[Loss], counts: Flags | None = None
+) -> Regression:
+    """Measure a network that predicts numbers; ``counts`` are those of `counting`."""
     predicted = outputs.reshape(len(outputs), -1).astype(np.float64)
     right = truth.reshape(len(truth), -1).astype(np.float64)
-    return Regression(predicted, right, sample_losses(losses[0], predicted, right))
+    own = _counts_at(counts, outputs.shape)
+    found = np.zeros(len(right))
+    # A loss takes as many numbers of every sample: those of which equally many count go together.
+    lengths = own.sum(axis=1)
+    for length in np.unique(lengths[lengths > 0]):
+        rows = np.flatnonzero(lengths == length)
+        taken = (each[rows][own[rows]].reshape(-1, length) for each in (predicted, right))
+        found[rows] = sample_losses(losses[0], *taken)
+    return Regression(predicted, right, found, own)

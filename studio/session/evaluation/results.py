@@ -19,8 +19,10 @@ from studio.session.core.held_out import is_shared_in
 from studio.session.evaluation.measures import (
     Array,
     Classification,
+    Flags,
     Outcome,
     classify,
+    counting,
     regress,
 )
 
@@ -126,10 +128,14 @@ def measure(
     if samples is None:
         raise DataError(f"there is no {part} part to measure", who=task.name)
     predicted = trained.predict_all(list(samples.inputs), progress)
+    masks = trained.predict_masks(list(samples.inputs))
+    weights = samples.weights
+    if len(weights) != len(predicted):
+        weights = (weights or (None,)) * len(predicted)
     outcomes = tuple(
-        _outcome(found, np.asarray(targets), facts.class_names, task.losses[place])
-        for place, (found, targets, facts) in enumerate(
-            zip(predicted, samples.targets, task.all_outputs, strict=True)
+        _outcome(found, np.asarray(targets), facts.class_names, loss, counting(mask, own))
+        for found, targets, facts, loss, mask, own in zip(
+            predicted, samples.targets, task.all_outputs, task.losses, masks, weights, strict=True
         )
     )
     names = task.graph.output_names()
@@ -149,17 +155,19 @@ def measure(
     )  # fmt: skip
 
 
-def _outcome(outputs: Array, targets: Array, classes: tuple[str, ...], loss: Loss) -> Outcome:
+def _outcome(
+    outputs: Array, targets: Array, classes: tuple[str, ...], loss: Loss, counts: Flags | None
+) -> Outcome:
     if classes:
-        return classify(outputs, targets, classes, logits=loss.takes_logits)
-    return regress(outputs, targets, (loss,))
+        return classify(outputs, targets, classes, logits=loss.takes_logits, counts=counts)
+    return regress(outputs, targets, (loss,), counts)
 
 
 def _by_samples(
     outcomes: Sequence[Outcome], names: Sequence[str], weights: Sequence[float]
 ) -> dict[str, float]:
     """Loss and accuracies as means of the samples', named as training names them."""
-    losses = [float(outcome.losses.mean()) for outcome in outcomes]
+    losses = [outcome.mean_loss for outcome in outcomes]
     total = sum(
         loss * weight for loss, weight in zip(losses, weights or [1.0] * len(losses), strict=True)
     )

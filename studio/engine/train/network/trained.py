@@ -10,6 +10,8 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.compiler.lower import lower
+from studio.engine.compiler.pipeline import compile_program
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, FormatError
 from studio.engine.formats.checkpoint import Checkpoint
@@ -56,6 +58,7 @@ class Trained:
         self._owned = owned
         self._evaluator: Evaluator | None = None
         self._inference: Inference | None = None
+        self._masks: Inference | None = None
 
     @classmethod
     def of_weights(cls, task: Task, backend: Backend, weights: Mapping[str, Array]) -> Trained:
@@ -137,6 +140,23 @@ class Trained:
             self._inference = Inference(self.network.backend, program, self.network.session)
         return self._inference.run(inputs, progress, most_rows)
 
+    def predict_masks(self, inputs: list[Array]) -> list[Array | None]:
+        """For each output which positions count, bool [rows, …]; None where it has no mask.
+
+        Inputs are those of `predict_all`.
+        """
+        graph = self.task.graph
+        masked = graph.masks()
+        if masked.keys().isdisjoint(graph.outputs):
+            return [None] * len(graph.outputs)
+        network = self.network
+        if self._masks is None:
+            lowered = lower(graph, "infer", data=self.task.spec, masks=True)
+            program = compile_program(lowered, network.backend.target, self.task.settings.level)
+            self._masks = Inference(network.backend, program, network.session)
+        found = iter(self._masks.run(inputs))
+        return [next(found) if port in masked else None for port in graph.outputs]
+
     def input_spec(self, key: str = "", place: int = 0) -> InputSpec:
         """What `read_inputs` needs to turn a user's files into rows for an input.
 
@@ -175,9 +195,10 @@ class Trained:
 
     def close(self) -> None:
         """Give back what this made."""
-        if self._inference is not None:
-            self._inference.close()
-            self._inference = None
+        for made in (self._inference, self._masks):
+            if made is not None:
+                made.close()
+        self._inference = self._masks = None
         self._evaluator = None
         if self._owned:
             self.network.close()

@@ -174,7 +174,8 @@ class AskView(QWidget):
             return "Change a number, or choose a sample"
         if subject is not None and len(subject.inputs) > 1:
             return "Change an input, choose a sample, or drop an .npz file with all inputs"
-        return _HINT
+        has_sheet = subject is None or subject.sheet is not None
+        return _HINT if has_sheet else "Drop a file here, or choose a sample"
 
     def _show_seen(self, answer: Answer) -> None:
         subject = self._subject

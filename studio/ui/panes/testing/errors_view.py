@@ -70,7 +70,7 @@ class ErrorsView(QWidget):
         for n, (name, value) in enumerate(self._measures.items()):
             painter.setPen(theme.colour("text2"))
             line = QRectF(8, 4 + n * high, self.width() - 16, high)
-            painter.drawText(line, Qt.AlignmentFlag.AlignLeft, name.capitalize())
+            painter.drawText(line, Qt.AlignmentFlag.AlignLeft, name[:1].upper() + name[1:])
             painter.setPen(theme.colour("text"))
             painter.drawText(line, Qt.AlignmentFlag.AlignRight, numbers.number(value))
         area = self._area()
@@ -82,7 +82,7 @@ class ErrorsView(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         for column in range(min(_COLUMNS, outcome.truth.shape[1])):
             painter.setBrush(theme.colour(f"series.{column % 8}", 170))
-            for place in self._places(outcome, column):
+            for _number, place in self._places(outcome, column):
                 painter.drawEllipse(place, 2.2, 2.2)
         painter.setPen(theme.colour("text3"))
         bottom = QRectF(area.left(), area.bottom() + 2, area.width(), _MARGIN - 2)
@@ -96,20 +96,24 @@ class ErrorsView(QWidget):
 
     @staticmethod
     def _range(outcome: Regression) -> tuple[float, float]:
-        every = np.concatenate([outcome.truth.ravel(), outcome.predicted.ravel()])
+        own = outcome.counts
+        every = np.concatenate([outcome.truth[own], outcome.predicted[own]])
         every = every[np.isfinite(every)]
         if not len(every) or np.ptp(every) == 0:
             return (0.0, 1.0)
         return float(every.min()), float(every.max())
 
-    def _places(self, outcome: Regression, column: int) -> list[QPointF]:
+    def _places(self, outcome: Regression, column: int) -> list[tuple[int, QPointF]]:
+        """Samples whose number counts, and where their dots are."""
         area, (low, high) = self._area(), self._range(outcome)
-        some = _some(len(outcome.truth))
+        (own,) = np.nonzero(outcome.counts[:, column])
+        some = own[_some(len(own))]
         across = (outcome.truth[some, column] - low) / (high - low)
         up = (outcome.predicted[some, column] - low) / (high - low)
         x = area.left() + across * area.width()
         y = area.bottom() - np.nan_to_num(up) * area.height()
-        return [QPointF(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        places = (QPointF(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True))
+        return list(zip(some.tolist(), places, strict=True))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         outcome = self._outcome
@@ -117,12 +121,10 @@ class ErrorsView(QWidget):
             return
         best, least = -1, _NEAR
         for column in range(min(_COLUMNS, outcome.truth.shape[1])):
-            for number, place in zip(
-                _some(len(outcome.truth)), self._places(outcome, column), strict=True
-            ):
+            for number, place in self._places(outcome, column):
                 away = (place - event.position()).manhattanLength()
                 if away < least:
-                    best, least = int(number), away
+                    best, least = number, away
         if best >= 0:
             self.asked.emit(best)
 

@@ -25,9 +25,16 @@ from studio.ui.panes.testing.errors_view import ErrorsView
 from studio.ui.panes.testing.matrix_view import Cell, MatrixView
 from studio.ui.panes.testing.samples_view import SamplesView
 from studio.widgets import icons, numbers, theme
+from studio.widgets.labels.elided_label import ElidedLabel
 
 _AROUND = 34
 """Pixels of the filter's button that its words do not have."""
+
+
+_LEFT_OUT = (
+    "What is masked or has weight 0 is left out here. As in Keras, metrics leave out what is "
+    "masked only, and weights count in losses only."
+)
 
 
 class MatrixPanel(QWidget):
@@ -59,8 +66,12 @@ class MatrixPanel(QWidget):
         head.setContentsMargins(8, 4, 8, 0)
         self._title = QLabel(self)
         self._title.setFont(theme.font("ui"))
+        self._left_out = ElidedLabel(self)
+        self._left_out.setObjectName("left_out")
+        self._left_out.setFont(theme.font("small"))
+        self._left_out.setProperty("role", "faint")
         head.addWidget(self._title)
-        head.addStretch(1)
+        head.addWidget(self._left_out, 1)
         head.addWidget(self.shares)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -75,6 +86,9 @@ class MatrixPanel(QWidget):
         is_numbers = isinstance(outcome, Regression)
         self.shares.setVisible(not is_numbers)
         self._title.setText("Errors" if is_numbers else "Confusion matrix")
+        left = 0 if outcome is None else int((~outcome.counts).sum())
+        self._left_out.set_text(f"{numbers.count(left)} left out" if left else "")
+        self._left_out.setToolTip(_LEFT_OUT if left else "")
         self._pages.setCurrentWidget(self.errors if is_numbers else self.matrix)
         self.errors.show_outcome(outcome if isinstance(outcome, Regression) else None)
         self.matrix.show_outcome(outcome if isinstance(outcome, Classification) else None)

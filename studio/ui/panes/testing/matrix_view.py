@@ -69,7 +69,7 @@ class MatrixView(QWidget):
         self._caret = (0, 0)
         if outcome is not None:
             wrong = int(outcome.wrong.sum())
-            total = numbers.count(len(outcome.truth))
+            total = numbers.count(int(outcome.counts.reshape(len(outcome.truth), -1).any(1).sum()))
             text = f"{numbers.count(wrong)} of {total} samples misclassified"
             self.setAccessibleDescription(text)
         self.update()

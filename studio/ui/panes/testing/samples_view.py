@@ -191,8 +191,11 @@ class _CardPainter(CellPainter[int]):
             predicted = row_text(outcome.predicted[sample], _NUMBERS)
             truth = row_text(outcome.truth[sample], _NUMBERS)
             first, second, role, wrong = predicted, f"is {truth}", "text", False
+        counts = bool(outcome.counts[sample].any())
+        if not counts:
+            first, second, role = "not counted", "", "text2"
         high = metrics.height()
-        icon = 10 if isinstance(outcome, Classification) else 0
+        icon = 10 if counts and isinstance(outcome, Classification) else 0
         if icon:
             place = QRectF(inside.left(), inside.top() + (high - icon) / 2, icon, icon)
             icons.paint(painter, "close" if wrong else "check", place, theme.colour(role))
@@ -263,6 +266,8 @@ def row_text(row: Array, most: int) -> str:
 def sentence(results: Results, sample: int) -> str:
     """What is said of a sample, in words."""
     outcome = results.outcome
+    if not outcome.counts[sample].any():
+        return f"Sample {sample}: not counted, it is masked or has weight 0"
     loss = numbers.number(float(outcome.losses[sample]), 3)
     if isinstance(outcome, Regression):
         said = ", ".join(numbers.number(float(v)) for v in outcome.predicted[sample][:_SAID])
