@@ -198,7 +198,7 @@ def test_the_losses(backend: str, name: str, weighted: bool, points: Points) -> 
     slopes = slopes * weights[:, None] / ROWS
     assert np.allclose(after[0], w - RATE * x.T @ slopes, atol=1e-6)
     assert np.allclose(after[1], b - RATE * slopes.sum(axis=0), atol=1e-6)
-    measured = regress(x @ w + b, y.astype(float), [made(name)()])
+    measured = regress(x @ w + b, y.astype(float), made(name)())
     assert np.allclose(measured.losses, values, atol=1e-5)
 
 

@@ -151,7 +151,7 @@ class _Answers:
 
 
 def _answers(task: Task, outputs: Sequence[np.ndarray]) -> list[_Answers]:
-    logits = [loss.takes_logits for loss in task.losses] or [False] * len(outputs)
+    logits = [task.gives_logits(place) for place in range(len(outputs))]
     found = zip(task.all_outputs, outputs, logits, strict=True)
     return [_Answers(own.name, values, own.class_names, raw) for own, values, raw in found]
 

@@ -46,14 +46,25 @@ class Objective:
     """What the outputs are compared by.
 
     Attributes:
-        losses: one loss for each output.
+        losses: one loss for each output; None for one that no loss trains.
         metrics: for each output the metrics reported.
         weights: factor of each output's loss in the total; empty for 1 each.
+        weighted: for each output the metrics that count sample and class weights.
     """
 
-    losses: tuple[Loss, ...]
+    losses: tuple[Loss | None, ...]
     metrics: tuple[tuple[Metric, ...], ...]
-    weights: tuple[float, ...] = ()
+    weights: tuple[float, ...]
+    weighted: tuple[tuple[Metric, ...], ...]
+
+    @property
+    def several_losses(self) -> bool:
+        """Whether the total is made of the losses of several outputs."""
+        return len(self.losses) - self.losses.count(None) > 1
+
+    def is_compared(self, index: int) -> bool:
+        """Whether an output is compared with targets at all."""
+        return bool(self.losses[index] or self.metrics[index] or self.weighted[index])
 
 
 def is_by_output(value: object) -> TypeGuard[Mapping[str, object]]:
@@ -76,7 +87,17 @@ def require_outputs(given: Mapping[str, object], outputs: Sequence[str], what: s
             )
 
 
-def _losses_of(outputs: Sequence[str], loss: object) -> tuple[Loss, ...]:
+def require_loss(outputs: Sequence[str], losses: Sequence[Loss | None]) -> None:
+    """CompileError where no output has a loss."""
+    if not any(losses):
+        one = "the output" if len(outputs) == 1 else "at least one of the outputs"
+        raise CompileError(
+            f"loss: {one} {', '.join(outputs)} needs a loss", who="compile",
+            hint="without one nothing is trained",
+        )  # fmt: skip
+
+
+def _losses_of(outputs: Sequence[str], loss: object) -> tuple[Loss | None, ...]:
     if is_by_output(loss):
         require_outputs(loss, outputs, "loss")
         loss = [loss.get(name) for name in outputs]
@@ -85,10 +106,17 @@ def _losses_of(outputs: Sequence[str], loss: object) -> tuple[Loss, ...]:
         raise CompileError(
             f"expected a loss for each of {', '.join(outputs)}, got {len(losses)}", who="compile"
         )
-    if None in losses:
-        missing = outputs[losses.index(None)]
-        raise CompileError(f"loss: the output {quoted(missing)} has none", who="compile")
-    return tuple(Loss.resolve(one) for one in losses)
+    found = tuple(None if one is None else Loss.resolve(one) for one in losses)
+    require_loss(outputs, found)
+    return found
+
+
+def _metrics_of(
+    outputs: Sequence[str], metrics: Metrics, what: str
+) -> tuple[tuple[Metric, ...], ...]:
+    chosen = metrics if isinstance(metrics, Mapping) else dict.fromkeys(outputs, metrics)
+    require_outputs(chosen, outputs, what)
+    return tuple(tuple(Metric.resolve(m) for m in chosen.get(name, ())) for name in outputs)
 
 
 def _weights_of(outputs: Sequence[str], weights: LossWeights) -> tuple[float, ...]:
@@ -103,27 +131,32 @@ def _weights_of(outputs: Sequence[str], weights: LossWeights) -> tuple[float, ..
 
 
 def objective_of(
-    outputs: Sequence[str], loss: object, metrics: Metrics = (), weights: LossWeights = ()
+    outputs: Sequence[str],
+    loss: object,
+    metrics: Metrics = (),
+    weights: LossWeights = (),
+    weighted_metrics: Metrics = (),
 ) -> Objective:
     """An objective from losses and metrics given as instances, names or JSON forms.
 
     Args:
         outputs: names of the outputs, as `LayerGraph.output_names` has them.
-        loss: one for all outputs, a list, or an object by output name.
+        loss: one for all outputs, a list, or an object by output name. An output whose entry is
+            None or left out is trained by no loss.
         metrics: a list for all outputs, or an object with a list by output name.
         weights: factor of each output's loss, in order or by name.
+        weighted_metrics: as ``metrics``; they count sample and class weights.
 
     Raises:
-        CompileError: an output has no loss, or a name is no output's; the name is given.
+        CompileError: no output has a loss, or a name is no output's; the name is given.
         ParameterError: an unknown loss or metric.
     """
     losses = _losses_of(outputs, loss)
-    chosen = metrics if isinstance(metrics, Mapping) else dict.fromkeys(outputs, metrics)
-    require_outputs(chosen, outputs, "metrics")
     return Objective(
         losses,
-        tuple(tuple(Metric.resolve(m) for m in chosen.get(name, ())) for name in outputs),
+        _metrics_of(outputs, metrics, "metrics"),
         _weights_of(outputs, weights),
+        _metrics_of(outputs, weighted_metrics, "weighted_metrics"),
     )
 
 
@@ -134,6 +167,7 @@ def lower(
     loss: object = None,
     metrics: Metrics = (),
     loss_weights: LossWeights = (),
+    weighted_metrics: Metrics = (),
     data: DataSpec | None = None,
     masks: bool = False,
 ) -> Program:
@@ -144,10 +178,11 @@ def lower(
         mode: ``train`` (batch statistics, dropout, augmentation), ``evaluate`` (loss and metrics on
             a trained network) or ``infer`` (from raw input to outputs, self-contained).
         loss: a loss, its name or JSON form; for several outputs also a list, or an object by output
-            name. Not used for ``infer``.
+            name, where None is for an output that no loss trains. Not used for ``infer``.
         metrics: list of metrics for every output, as instances, names or JSON forms, or an object
             with a list by output name.
         loss_weights: factor of each output's loss, 1 each by default.
+        weighted_metrics: as ``metrics``; they count sample and class weights.
         data: what the program is fed with; by default the caller feeds float32 batches.
         masks: give the masks of the outputs that have one, in place of the outputs; for ``infer``.
 
@@ -163,7 +198,9 @@ def lower(
     graph.check()
     _require_lengths(graph)
     names = graph.output_names()
-    objective = None if mode == "infer" else objective_of(names, loss, metrics, loss_weights)
+    objective = None
+    if mode != "infer":
+        objective = objective_of(names, loss, metrics, loss_weights, weighted_metrics)
     return _Lowering(graph, mode, objective, data).run(masks=masks)
 
 
@@ -175,6 +212,30 @@ def _require_lengths(graph: LayerGraph) -> None:
                 f"a program needs numbers in place of None, got the input {shape_text(shape)}",
                 who=name, hint="give the network data, or name the lengths",
             )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What an output is compared with: its predictions, targets, and weights of these."""
+
+    predicted: Ref
+    target: Ref
+    weights: Ref
+
+
+@dataclass(frozen=True)
+class _MetricWeights:
+    """What the entries or positions of a metric weigh; absent where all weigh the same.
+
+    Attributes:
+        plain: the weights.
+        scaled: with a mean of 1, or all 0.
+        mean: of ``plain``: what the value of a batch weighs among those of the epoch.
+    """
+
+    plain: Ref = ABSENT
+    scaled: Ref = ABSENT
+    mean: Ref = ABSENT
 
 
 class _Lowering:
@@ -197,7 +258,9 @@ class _Lowering:
         self.masks: dict[Port, Ref] = {}
         self.mask_weights: dict[int, Ref] = {}
         self.mask_counts: dict[int, Ref] = {}
+        self.mask_shares: dict[int, Ref] = {}
         self.labels: list[str] = []
+        self.weighed_by: dict[str, Ref] = {}
         self.counted: list[dict[str, object]] = []
 
     def run(self, *, masks: bool = False) -> Program:
@@ -220,6 +283,11 @@ class _Lowering:
         meta = {**self.spec.meta, **self._stated_names()}
         if self.labels:
             meta["metrics"] = json.dumps(self.labels)
+        if self.weighed_by:
+            columns = [*dict.fromkeys(self.weighed_by.values())]
+            meta["metric_weights"] = json.dumps(
+                {label: columns.index(ref) for label, ref in self.weighed_by.items()}
+            )
         if self.counted:
             meta["counted"] = json.dumps(self.counted)
         return self.builder.finish(tuple(self.data.fed), tuple(outputs), meta)
@@ -297,33 +365,36 @@ class _Lowering:
             return False
         loss = self.objective.losses[self.graph.outputs.index(Port(node.id))]
         rank = len(self.types[Port(node.id)].shape)
-        return loss.joins_softmax and node.layer.ending(rank) == "softmax"
+        return loss is not None and loss.joins_softmax and node.layer.ending(rank) == "softmax"
 
     def _emit_objective(
         self, context: LayerContext, objective: Objective, predictions: list[Ref]
     ) -> Ref:
-        targets, terms = [], []
+        compared: dict[int, _Compared] = {}
+        terms: dict[int, Ref] = {}
         for index, port in enumerate(self.graph.outputs):
+            if not objective.is_compared(index):
+                continue
             node, loss = self.graph.nodes[port.node], objective.losses[index]
             with self.builder.owned_by(DATA):
-                targets.append(
-                    self.data.feed_target(
-                        index, self.types[port].sample, loss.indices, node.layer.name
-                    )
+                indices = None if loss is None else loss.indices
+                target = self.data.feed_target(
+                    index, self.types[port].sample, indices, node.layer.name
                 )
-                weights = self.data.weights(index, targets[-1])
+                own = self.data.weights(index, target)
             with self.builder.owned_by("loss"):
+                weights = own
                 if port in self.masks:
-                    weights = self._mask_weights(index, self.masks[port], weights)
-                terms.append(
-                    loss.emit(
-                        self.builder, predictions[index], targets[-1],
+                    weights = self._mask_weights(index, self.masks[port], own)
+                if loss is not None:
+                    terms[index] = loss.emit(
+                        self.builder, predictions[index], target,
                         weights=weights, joined=self._is_crossed(node),
                         name=self._loss_name(context, index),
-                    )
-                )  # fmt: skip
+                    )  # fmt: skip
+            compared[index] = _Compared(predictions[index], target, own)
         total = self._emit_total(context, objective, terms)
-        self._emit_metrics(objective, predictions, targets, terms, total)
+        self._emit_metrics(objective, compared, terms, total)
         return total
 
     def _mask_weights(self, index: int, mask: Ref, weights: Ref) -> Ref:
@@ -339,34 +410,44 @@ class _Lowering:
 
         counts = emit(move.Cast, "counts", x=mask, dtype="float32")
         share = emit(reduce.ReduceMean, "share", x=counts)
-        share = emit(arithmetic.AddScalar, "divisor", x=share, beta=_SMALLEST_SHARE)
-        found = emit(arithmetic.Div, "weights", a=counts, b=share)
+        divisor = emit(arithmetic.AddScalar, "divisor", x=share, beta=_SMALLEST_SHARE)
+        found = emit(arithmetic.Div, "weights", a=counts, b=divisor)
         self.mask_weights[index], self.mask_counts[index] = found, counts
-        if not weights.present:
-            return found
-        ranks = [len(self.builder.type_of(ref).shape) for ref in (found, weights)]
+        self.mask_shares[index] = share
+        return self._product("loss", f"{name}/", "mask", found, weights)
+
+    def _product(self, section: str, name: str, port: str, a: Ref, b: Ref) -> Ref:
+        """Weights of entries or positions times others; those that are there where not both are."""
+        if not (a.present and b.present):
+            return a if a.present else b
+        ranks = [len(self.builder.type_of(ref).shape) for ref in (a, b)]
         wide = [
             ref
             if rank == max(ranks)
-            else emit(
-                move.Reshape, "wide", x=ref,
+            else self.builder.emit(
+                section, move.Reshape, name=f"{name}wide", port=port, x=ref,
                 shape=(*self.builder.type_of(ref).shape, *[1] * (max(ranks) - rank)),
-            )
-            for ref, rank in zip((found, weights), ranks, strict=True)
+            )[0]
+            for ref, rank in zip((a, b), ranks, strict=True)
         ]  # fmt: skip
-        return emit(arithmetic.Mul, "product", a=wide[0], b=wide[1])
+        return self.builder.emit(
+            section, arithmetic.Mul, name=f"{name}product", port=port, a=wide[0], b=wide[1]
+        )[0]
 
     def _loss_name(self, context: LayerContext, index: int) -> str:
-        """``loss/total`` where the loss of the only output is all there is."""
-        if len(self.graph.outputs) > 1:
+        """``loss/total`` where the loss of the only output that has one is all there is."""
+        objective = self.objective
+        if objective is None or objective.several_losses:
             return f"loss/{self.names[index]}"
-        weighted = self.objective is not None and self.objective.weights not in ((), (1.0,))
+        weighted = bool(objective.weights) and objective.weights[index] != 1.0
         return "loss/value" if context.penalties or weighted else "loss/total"
 
-    def _emit_total(self, context: LayerContext, objective: Objective, terms: list[Ref]) -> Ref:
+    def _emit_total(
+        self, context: LayerContext, objective: Objective, terms: Mapping[int, Ref]
+    ) -> Ref:
         """The weighted sum of losses and weight penalties; the last line of the section."""
-        factors = list(objective.weights) or [1.0] * len(terms)
-        parts = list(zip(terms, factors, strict=True))
+        weights = objective.weights
+        parts = [(term, weights[index] if weights else 1.0) for index, term in terms.items()]
         for penalty in context.penalties:
             with self.builder.owned_by(penalty.owner, layer=penalty.owner):
                 l1, l2 = penalty.penalty.factors
@@ -392,34 +473,67 @@ class _Lowering:
     def _emit_metrics(
         self,
         objective: Objective,
-        predictions: list[Ref],
-        targets: list[Ref],
-        terms: list[Ref],
+        compared: Mapping[int, _Compared],
+        terms: Mapping[int, Ref],
         total: Ref,
     ) -> None:
-        several = len(self.graph.outputs) > 1
-        names = self.names
         values = [total]
         self.labels = ["loss"]
-        if several:
-            values += terms
-            self.labels += [f"{name}_loss" for name in names]
+        if objective.several_losses:
+            values += terms.values()
+            self.labels += [f"{self.names[index]}_loss" for index in terms]
         with self.builder.owned_by("metrics"):
-            for index, (name, p, t) in enumerate(zip(names, predictions, targets, strict=True)):
-                for metric in objective.metrics[index]:
-                    label = f"{name}_{metric.label}" if several else metric.label
-                    weights = self.mask_weights.get(index)
-                    if isinstance(metric, CountedMetric):
-                        counts = self.mask_counts.get(index, ABSENT)
-                        self.counted.append(self._emit_counts(metric, p, t, counts, label))
-                        continue
-                    values.append(
-                        metric.emit(self.builder, p, t, f"metrics/{label}")
-                        if weights is None
-                        else metric.emit_weighted(self.builder, p, t, weights, f"metrics/{label}")
+            for index, one in compared.items():
+                head = f"{self.names[index]}_" if len(self.names) > 1 else ""
+                plain = _MetricWeights()
+                if index in self.mask_weights:
+                    plain = _MetricWeights(
+                        self.mask_counts[index], self.mask_weights[index], self.mask_shares[index]
                     )
-                    self.labels.append(label)
-            self._emit_record(values)
+                labels = [metric.label for metric in objective.metrics[index]]
+                for metric in objective.metrics[index]:
+                    values += self._emit_metric(metric, f"{head}{metric.label}", one, plain)
+                weights = (
+                    self._metric_weights(index, one, head) if objective.weighted[index] else plain
+                )
+                for metric in objective.weighted[index]:
+                    # The name that Keras gives.
+                    label = f"weighted_{metric.label}" if metric.label in labels else metric.label
+                    labels.append(label)
+                    values += self._emit_metric(metric, f"{head}{label}", one, weights)
+            self._emit_record([*values, *dict.fromkeys(self.weighed_by.values())])
+
+    def _emit_metric(
+        self, metric: Metric, label: str, one: _Compared, weights: _MetricWeights
+    ) -> list[Ref]:
+        """The value of a metric, for the ring; nothing for one that counts."""
+        if isinstance(metric, CountedMetric):
+            self.counted.append(
+                self._emit_counts(metric, one.predicted, one.target, weights.plain, label)
+            )
+            return []
+        name = f"metrics/{label}"
+        self.labels.append(label)
+        if not weights.plain.present:
+            return [metric.emit(self.builder, one.predicted, one.target, name)]
+        self.weighed_by[label] = weights.mean
+        return [metric.emit_weighted(self.builder, one.predicted, one.target, weights.scaled, name)]
+
+    def _metric_weights(self, index: int, one: _Compared, head: str) -> _MetricWeights:
+        """The weights of an output's samples, classes and mask, for metrics that count them."""
+        counts, name = self.mask_counts.get(index, ABSENT), f"metrics/{head}weights/"
+        found = self._product("metrics", name, "weights", counts, one.weights)
+        if not found.present:
+            return _MetricWeights()
+
+        def emit(cls: type[Instruction], part: str, /, **fields: object) -> Ref:
+            return self.builder.emit(
+                "metrics", cls, name=f"{name}{part}", port="weights", **fields
+            )[0]
+
+        mean = emit(reduce.ReduceMean, "mean", x=found)
+        divisor = emit(arithmetic.AddScalar, "divisor", x=mean, beta=_SMALLEST_SHARE)
+        return _MetricWeights(found, emit(arithmetic.Div, "scaled", a=found, b=divisor), mean)
 
     def _emit_counts(
         self, metric: CountedMetric, p: Ref, t: Ref, weights: Ref, label: str
@@ -449,10 +563,11 @@ class _Lowering:
 
     def _plain_spec(self) -> DataSpec:
         """Float32 batches fed by the caller, with targets as the losses take them."""
-        targets = []
+        targets: list[Source | None] = []
         for index, port in enumerate(self.graph.outputs if self.objective else ()):
             shape: Shape = self.types[port].sample
-            indices = self.objective is not None and self.objective.losses[index].indices
+            loss = None if self.objective is None else self.objective.losses[index]
+            indices = loss is not None and loss.indices
             targets.append(Source(shape[:-1], DType.int32) if indices else Source(shape))
         types = (self.types[Port(node.id)] for node in self.graph.inputs)
         inputs = tuple(Source(found.sample, found.dtype) for found in types)

@@ -44,7 +44,7 @@ class DataSpec:
 
     Attributes:
         inputs: one source for each input of the graph.
-        targets: one source for each output of the graph that has a loss.
+        targets: one source for each output of the graph; None for one without targets.
         resident: batches are gathered from ``data/x``, ``data/y`` on the device; otherwise the
             caller feeds each batch.
         augment: changes of the first input, in order; random ones apply in training only.
@@ -57,7 +57,7 @@ class DataSpec:
     """
 
     inputs: tuple[Source, ...]
-    targets: tuple[Source, ...] = ()
+    targets: tuple[Source | None, ...] = ()
     resident: bool = True
     augment: tuple[Augmentation, ...] = ()
     class_weights: tuple[tuple[float, ...], ...] = ()
@@ -132,16 +132,24 @@ class DataSection:
             target = network if position == len(steps) else ABSENT
             raw = self._emit(cls, f"batch/{part}/{name}", target, x=raw, **fields)
 
-    def feed_target(self, index: int, predicted: Shape, indices: bool, who: str) -> Ref:
+    def feed_target(self, index: int, predicted: Shape, indices: bool | None, who: str) -> Ref:
         """Targets of output ``index`` in the form its loss takes; the batch tensor or one after it.
 
         Args:
             index: which output.
             predicted: shape of the predictions without the batch.
-            indices: whether the loss takes class indices instead of rows.
+            indices: whether the loss takes class indices instead of rows; None without a loss,
+                where the targets stay what they are.
             who: the output's layer, for errors.
         """
         source = self._spec.targets[index]
+        if source is None:
+            raise CompileError(
+                "a loss or metrics need targets, and the data has none for this output", who=who,
+                hint="give it targets, or neither loss nor metrics",
+            )  # fmt: skip
+        if indices is None:
+            indices = source.shape == predicted[:-1] and predicted[-1] > 1
         part = f"y{self._suffix(index, len(self._spec.targets))}"
         if source.classes > predicted[-1] > 1:
             raise ShapeError(

@@ -58,9 +58,9 @@ class Metric(Configured, family="metric", package="studio.engine.optim"):
         """
         del builder, p, t, weights, name
         raise ParameterError(
-            f"{self.label} cannot leave masked positions out",
+            f"{self.label} takes no weights and cannot leave masked positions out",
             who="metrics",
-            hint="measure by the loss, or take Masking out of the way to this output",
+            hint="measure by the loss, or without weights and without Masking before this output",
         )
 
 

@@ -56,15 +56,19 @@ def _by_output(
     return made
 
 
-def _read_loss(value: object, who: str) -> Loss | dict[str, Loss]:
+def _read_loss(value: object, who: str) -> Loss | dict[str, Loss | None]:
     if is_by_output(value):
-        return _by_output(value, "loss", who, lambda each, _: Loss.resolve(each))
+        return _by_output(value, "loss", who, _read_loss_or_none)
     return Loss.resolve(value)
 
 
-def _write_loss(value: Loss | Mapping[str, Loss] | None) -> Plain:
+def _read_loss_or_none(value: object, _: str) -> Loss | None:
+    return None if value is None else Loss.resolve(value)
+
+
+def _write_loss(value: Loss | Mapping[str, Loss | None] | None) -> Plain:
     if isinstance(value, Mapping):
-        return {output: _short(loss) for output, loss in value.items()}
+        return {name: None if loss is None else _short(loss) for name, loss in value.items()}
     return None if value is None else _short(value)
 
 
@@ -94,6 +98,12 @@ def _read_optimizer(value: object, _: str) -> Optimizer:
 def _read_metrics(value: object, who: str) -> MetricTuple | dict[str, MetricTuple]:
     if isinstance(value, Mapping):
         return _by_output(value, "metrics", who, _read_metric_list)
+    return _read_metric_list(value, who)
+
+
+def _read_weighted_metrics(value: object, who: str) -> MetricTuple | dict[str, MetricTuple]:
+    if isinstance(value, Mapping):
+        return _by_output(value, "weighted_metrics", who, _read_metric_list)
     return _read_metric_list(value, who)
 
 
@@ -195,7 +205,8 @@ class TrainingSettings(Configured, family="training settings"):
 
     ``loss`` and ``metrics`` that are not given follow the data: cross-entropy and accuracy for
     classes, squared error for numbers. Both may be objects by output name, where an output that is
-    left out follows the data. The learning rate, or its schedule, is the optimiser's.
+    left out follows the data, and one whose loss is None is trained by no loss. The learning rate,
+    or its schedule, is the optimiser's.
     """
 
     epochs = integer(
@@ -227,6 +238,11 @@ class TrainingSettings(Configured, family="training settings"):
     metrics = spec(
         "Metrics; chosen by the data if not set.",
         None, _read_metrics, _write_metrics, optional=True,
+        editor="list", kinds=FamilyKinds(Metric), group="Loss and metrics",
+    )  # fmt: skip
+    weighted_metrics = spec(
+        "Metrics that count sample and class weights.",
+        None, _read_weighted_metrics, _write_metrics, optional=True,
         editor="list", kinds=FamilyKinds(Metric), group="Loss and metrics",
     )  # fmt: skip
     loss_weights = spec(
@@ -291,7 +307,7 @@ class TrainingSettings(Configured, family="training settings"):
     @property
     def is_by_output(self) -> bool:
         """Whether loss, metrics or loss weights are given by output name."""
-        given = (self.loss, self.metrics, self.loss_weights)
+        given = (self.loss, self.metrics, self.weighted_metrics, self.loss_weights)
         return self.has_class_tables or any(isinstance(each, Mapping) for each in given)
 
     @property
@@ -309,16 +325,26 @@ class TrainingSettings(Configured, family="training settings"):
         return cast("ClassWeights | None", table)
 
     def loss_of(self, output: str) -> Loss | None:
-        """The loss of an output; None where the data chooses it."""
+        """The loss of an output; None where the data chooses it, and for none."""
         return self.loss.get(output) if isinstance(self.loss, Mapping) else self.loss
+
+    def has_no_loss(self, output: str) -> bool:
+        """Whether an output is trained by no loss."""
+        return isinstance(self.loss, Mapping) and self.loss.get(output, ...) is None
 
     def metrics_of(self, output: str) -> MetricTuple | None:
         """The metrics of an output; None where the data chooses them."""
         return self.metrics.get(output) if isinstance(self.metrics, Mapping) else self.metrics
 
+    def weighted_metrics_of(self, output: str) -> MetricTuple:
+        """The metrics of an output that count sample and class weights."""
+        given = self.weighted_metrics
+        found = given.get(output) if isinstance(given, Mapping) else given
+        return found or ()
+
     def require_outputs(self, outputs: Sequence[str]) -> None:
         """CompileError where an object by output name has a name that is none of ``outputs``."""
-        for what in ("loss", "metrics", "loss_weights"):
+        for what in ("loss", "metrics", "weighted_metrics", "loss_weights"):
             given = self.option_values[what]
             if isinstance(given, Mapping):
                 require_outputs(given, outputs, what)

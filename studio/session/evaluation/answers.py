@@ -12,7 +12,7 @@ import numpy.typing as npt
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.weights_origin import WeightsOrigin
-from studio.session.evaluation.measures import Array, Floats, has_logits, mean_shares, names_of
+from studio.session.evaluation.measures import Array, Floats, mean_shares, names_of
 
 CELLS = 96
 _MARGIN = 0.08
@@ -66,7 +66,7 @@ def _said(task: Task, outputs: Sequence[Array]) -> Iterator[tuple[tuple[str, ...
     """For each output names of its classes and their shares, or no names and its numbers."""
     for place, (facts, found) in enumerate(zip(task.all_outputs, outputs, strict=True)):
         if facts.class_names:
-            logits = has_logits(task.losses[place : place + 1])
+            logits = task.gives_logits(place)
             shares = mean_shares(found, len(facts.class_names), logits=logits)
             yield names_of(facts.class_names, shares.shape[1]), shares
         else:

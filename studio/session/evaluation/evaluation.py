@@ -325,7 +325,8 @@ class EvaluationModel:
     @property
     def samples(self) -> Indices | None:
         """The samples looked at, in order; None before there is a measurement."""
-        return None if self.results is None else self.choice.indices(self.results.outcome)
+        results = self.results
+        return None if results is None else self.choice.indices(results.outcome, len(results))
 
     # -- questions ------------------------------------------------------------------------------
 

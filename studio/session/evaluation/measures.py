@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -220,11 +219,6 @@ def names_of(classes: tuple[str, ...], outputs: int) -> tuple[str, ...]:
     return (*classes, *(f"output {number}" for number in range(len(classes), outputs)))
 
 
-def has_logits(losses: Sequence[Loss]) -> bool:
-    """Whether the outputs a loss takes are logits."""
-    return any(loss.takes_logits for loss in losses)
-
-
 def classify(
     outputs: Array,
     truth: Array,
@@ -276,9 +270,7 @@ def _classify_positions(
     )  # fmt: skip
 
 
-def regress(
-    outputs: Array, truth: Array, losses: Sequence[Loss], counts: Flags | None = None
-) -> Regression:
+def regress(outputs: Array, truth: Array, loss: Loss, counts: Flags | None = None) -> Regression:
     """Measure a network that predicts numbers; ``counts`` are those of `counting`."""
     predicted = outputs.reshape(len(outputs), -1).astype(np.float64)
     right = truth.reshape(len(truth), -1).astype(np.float64)
@@ -289,5 +281,5 @@ def regress(
     for length in np.unique(lengths[lengths > 0]):
         rows = np.flatnonzero(lengths == length)
         taken = (each[rows][own[rows]].reshape(-1, length) for each in (predicted, right))
-        found[rows] = sample_losses(losses[0], *taken)
+        found[rows] = sample_losses(loss, *taken)
     return Regression(predicted, right, found, own)

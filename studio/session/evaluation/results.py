@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
-from studio.engine.optim.losses import Loss
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.objective import fitting_loss
 from studio.engine.train.project.task import InputFacts, Task
 from studio.engine.train.runs.weights_origin import WeightsOrigin
 from studio.session.core.held_out import is_shared_in
@@ -42,7 +42,7 @@ class Results:
     Attributes:
         part: of the data.
         metrics: loss and metrics, as training reports them.
-        outcomes: for each output what was said about each sample.
+        outcomes: for each output what was said about each sample; None without targets.
         outputs: names of the outputs.
         inputs: for each input the raw samples.
         facts: what each raw input is.
@@ -54,7 +54,7 @@ class Results:
 
     part: PartName
     metrics: Mapping[str, float]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[Outcome | None, ...]
     outputs: tuple[str, ...]
     inputs: tuple[Array, ...]
     facts: tuple[InputFacts, ...]
@@ -67,8 +67,8 @@ class Results:
         return len(self.inputs[0])
 
     @property
-    def outcome(self) -> Outcome:
-        """What the output that is looked at said about each sample."""
+    def outcome(self) -> Outcome | None:
+        """What the output that is looked at said about each sample; None without targets."""
         return self.outcomes[self.output]
 
     @property
@@ -133,17 +133,13 @@ def measure(
     if len(weights) != len(predicted):
         weights = (weights or (None,)) * len(predicted)
     outcomes = tuple(
-        _outcome(found, np.asarray(targets), facts.class_names, loss, counting(mask, own))
-        for found, targets, facts, loss, mask, own in zip(
-            predicted, samples.targets, task.all_outputs, task.losses, masks, weights, strict=True
+        None if targets is None else _outcome(task, place, found, targets, counting(mask, own))
+        for place, (found, targets, mask, own) in enumerate(
+            zip(predicted, samples.targets, masks, weights, strict=True)
         )
     )
     names = task.graph.output_names()
-    metrics = (
-        _by_samples(outcomes, names, task.loss_weights)
-        if beside_training
-        else trained.evaluate(samples)
-    )
+    metrics = _by_samples(task, outcomes) if beside_training else trained.evaluate(samples)
     checkpoint = trained.checkpoint
     steps = 0 if checkpoint is None else checkpoint.position.total_step
     notes = () if trained.origin is None else trained.origin.notes
@@ -156,27 +152,35 @@ def measure(
 
 
 def _outcome(
-    outputs: Array, targets: Array, classes: tuple[str, ...], loss: Loss, counts: Flags | None
+    task: Task, place: int, outputs: Array, targets: Array, counts: Flags | None
 ) -> Outcome:
+    """What an output, by its place, said; samples of one without a loss have that which fits."""
+    classes = task.all_outputs[place].class_names
     if classes:
-        return classify(outputs, targets, classes, logits=loss.takes_logits, counts=counts)
-    return regress(outputs, targets, (loss,), counts)
+        logits = task.gives_logits(place)
+        return classify(outputs, targets, classes, logits=logits, counts=counts)
+    loss, port = task.losses[place], task.graph.outputs[place]
+    if loss is None:
+        layer = task.graph.node(port.node).layer
+        loss = fitting_loss(layer, task.graph.types()[port].sample, classification=False)
+    return regress(outputs, targets, loss, counts)
 
 
-def _by_samples(
-    outcomes: Sequence[Outcome], names: Sequence[str], weights: Sequence[float]
-) -> dict[str, float]:
+def _by_samples(task: Task, outcomes: Sequence[Outcome | None]) -> dict[str, float]:
     """Loss and accuracies as means of the samples', named as training names them."""
-    losses = [outcome.mean_loss for outcome in outcomes]
-    total = sum(
-        loss * weight for loss, weight in zip(losses, weights or [1.0] * len(losses), strict=True)
-    )
-    found = {"loss": total}
-    if len(outcomes) > 1:
-        found |= {f"{name}_loss": loss for name, loss in zip(names, losses, strict=True)}
-    for name, outcome in zip(names, outcomes, strict=True):
-        if isinstance(outcome, Classification):
-            found[f"{name}_accuracy" if len(outcomes) > 1 else "accuracy"] = outcome.accuracy
+    names = task.graph.output_names()
+    weights = task.loss_weights or (1.0,) * len(names)
+    losses = {
+        place: outcome.mean_loss
+        for place, (outcome, loss) in enumerate(zip(outcomes, task.losses, strict=True))
+        if outcome is not None and loss is not None
+    }
+    found = {"loss": sum(loss * weights[place] for place, loss in losses.items())}
+    if len(losses) > 1:
+        found |= {f"{names[place]}_loss": loss for place, loss in losses.items()}
+    for place, (name, outcome) in enumerate(zip(names, outcomes, strict=True)):
+        if isinstance(outcome, Classification) and place in losses:
+            found[f"{name}_accuracy" if len(names) > 1 else "accuracy"] = outcome.accuracy
     return found
 
 
@@ -201,8 +205,10 @@ class Choice:
         """Whether one cell of the confusion matrix is looked at."""
         return self.truth >= 0 and self.predicted >= 0
 
-    def indices(self, outcome: Outcome) -> Indices:
-        """The samples, in order."""
+    def indices(self, outcome: Outcome | None, samples: int) -> Indices:
+        """The samples, in order; that of the data where there is no outcome."""
+        if outcome is None:
+            return np.arange(samples)
         kept = np.ones(len(outcome.losses), bool)
         if isinstance(outcome, Classification):
             if self.wrong_only:

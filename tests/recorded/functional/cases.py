@@ -264,6 +264,45 @@ NETWORKS: dict[str, Functional] = {
         {"loss": SPARSE, "metrics": ["accuracy"]},
         fit={"class_weight": {0: 1.0, 1: 0.25, 2: 3.0}},
     ),
+    "weighted metrics": Functional(
+        classifier, {"x": (4,)}, {"kind": 3},
+        {"loss": SPARSE, "metrics": ["accuracy"], "weighted_metrics": ["accuracy"]},
+        batch=16,
+        fit={"class_weight": {0: 1.0, 1: 0.25, 2: 3.0}},
+    ),
+    "weighted metrics by output": Functional(
+        two_outputs, {"x": (4,)}, {"kind": 3, "place": (2,)},
+        {
+            "loss": HEADS,
+            "metrics": {"kind": ["accuracy"], "place": [MSE]},
+            "weighted_metrics": {"kind": ["accuracy"], "place": [MAE, "r2_score", MSE]},
+        },
+        batch=16,
+        weights=_by_output,
+    ),
+    "weighted metrics of positions": Functional(
+        by_position, {"x": (5, 4)}, {"kind": 3, "place": (5, 2)},
+        {"loss": HEADS, "weighted_metrics": [["accuracy"], [MSE]]},
+        batch=16,
+        weights=lambda rng: {
+            "kind": rng.uniform(0, 2, (SAMPLES, 5)).astype(np.float32),
+            "place": rng.uniform(0, 1, (SAMPLES, 5)).astype(np.float32),
+        },
+        positions=(5,),
+    ),
+    "an output without a loss": Functional(
+        two_outputs, {"x": (4,)}, {"kind": 3, "place": (2,)},
+        {"loss": [SPARSE, None], "metrics": {"kind": ["accuracy"], "place": [MAE]}},
+        batch=16,
+    ),
+    "losses of two outputs of three": Functional(
+        three_outputs, {"x": (6,)}, {"kind": 3, "place": (2,), "there": 2},
+        {
+            "loss": {"kind": SPARSE, "place": None, "there": BCE},
+            "metrics": {"kind": ["accuracy"]},
+        },
+        optimizer=lambda k: k.Adam(0.02),
+    ),
     "siamese": Functional(
         siamese, {"left": (5,), "right": (5,)}, {"same": 2},
         {"loss": BCE, "metrics": ["accuracy"]},

@@ -234,7 +234,7 @@ def test_shares_of_logits_are_those_of_a_softmax_in_float64(rng: np.random.Gener
 
 
 def test_variance_of_constant_targets_explains_nothing() -> None:
-    found = regress(np.ones((4, 1)), np.ones((4, 1)), [MeanSquaredError()])
+    found = regress(np.ones((4, 1)), np.ones((4, 1)), MeanSquaredError())
     assert np.isnan(found.measures()["fraction of variance explained (R²)"])
 
 
@@ -520,7 +520,7 @@ def test_classes_of_positions_are_measured(tmp_path: Path) -> None:
     np.testing.assert_array_equal(outcome.confusion(), counts)
     assert outcome.accuracy == pytest.approx(results.metrics["accuracy"], rel=1e-5)
     assert outcome.losses.mean() == pytest.approx(results.metrics["loss"], rel=1e-4)
-    kept = Choice(truth=0, predicted=1, order="as in the data").indices(outcome)
+    kept = Choice(truth=0, predicted=1, order="as in the data").indices(outcome, len(found))
     wanted = ((part.targets[0] == 0) & (found == 1)).any(axis=(1, 2))
     np.testing.assert_array_equal(kept, np.flatnonzero(wanted))
     assert said.positions == 20

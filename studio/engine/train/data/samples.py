@@ -22,13 +22,14 @@ class Samples:
 
     Attributes:
         inputs: one array [n, …] per input of the network, in storage types.
-        targets: one array [n, …] per output; class indices are int32[n].
+        targets: one array [n, …] per output, None for one without targets; class indices are
+            int32[n].
         weights: float32[n] or float32[n, positions]: one for all outputs, or one for each output,
             None where all samples of an output count the same; empty without any.
     """
 
     inputs: tuple[Array, ...]
-    targets: tuple[Array, ...] = ()
+    targets: tuple[Array | None, ...] = ()
     weights: tuple[npt.NDArray[np.float32] | None, ...] = ()
 
     def __post_init__(self) -> None:
@@ -45,8 +46,8 @@ class Samples:
 
     def arrays(self) -> tuple[Array, ...]:
         """All of them: inputs, targets, weights."""
-        own = (array for array in self.weights if array is not None)
-        return (*self.inputs, *self.targets, *own)
+        own = (array for array in (*self.targets, *self.weights) if array is not None)
+        return (*self.inputs, *own)
 
     @property
     def row_bytes(self) -> int:
@@ -57,7 +58,7 @@ class Samples:
         """The samples at ``indices``, copied in that order."""
         return Samples(
             tuple(array[indices] for array in self.inputs),
-            tuple(array[indices] for array in self.targets),
+            tuple(None if array is None else array[indices] for array in self.targets),
             tuple(None if array is None else array[indices] for array in self.weights),
         )
 

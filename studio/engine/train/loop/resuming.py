@@ -93,7 +93,7 @@ def require_fit(task: Task, found: Checkpoint) -> None:
 
 def require_place(position: Position, loop: EpochLoop) -> None:
     """CheckpointError where a checkpoint stands at a step that an epoch here does not have."""
-    feeder, columns = loop.feeder, len(loop.metrics_reader.labels)
+    feeder, columns = loop.feeder, loop.metrics_reader.columns
     if (
         position.step > feeder.steps
         or position.rows > len(feeder.samples)

@@ -275,6 +275,10 @@ def guessing_loss(task: Task) -> float | None:
     by_sample = samples.weights if len(samples.weights) == count else samples.weights * count
     outputs = zip(task.losses, samples.targets, task.graph.outputs, factors, strict=True)
     for index, (loss, targets, output, factor) in enumerate(outputs):
+        if loss is None:
+            continue
+        if targets is None:
+            return None
         shape = shapes[output.node]
         chosen = _selection(len(targets), math.prod(shape))
         rows = _rows(targets[chosen], shape)
@@ -297,7 +301,7 @@ def largest_share(task: Task) -> float | None:
     if samples is None or len(samples.targets) != 1 or not task.class_names:
         return None
     labels = samples.targets[0]
-    if labels.dtype.kind not in "iu":
+    if labels is None or labels.dtype.kind not in "iu":
         return None
     return float(np.bincount(labels.astype(np.int64).ravel()).max() / labels.size)
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from studio.engine.compiler.lower import LossWeights, Metrics, require_outputs
+from studio.engine.compiler.lower import LossWeights, Metrics, Objective, require_outputs
 from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
-from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
 
 DEFAULT_BATCH = 32
 
 UNSUPPORTED: Mapping[str, Mapping[str, object]] = {
     "compile": {
-        "weighted_metrics": None, "run_eagerly": False, "steps_per_execution": 1,
-        "jit_compile": "auto", "auto_scale_loss": True,
+        "run_eagerly": False, "steps_per_execution": 1, "jit_compile": "auto",
+        "auto_scale_loss": True,
     },
     "fit": {
         "steps_per_epoch": None, "validation_steps": None, "validation_batch_size": None,
@@ -71,7 +70,7 @@ def are_metrics(value: object) -> bool:
     return isinstance(value, str | Metric)
 
 
-def metrics_by_output(given: object, outputs: Sequence[str]) -> Metrics:
+def metrics_by_output(given: object, outputs: Sequence[str], what: str = "metrics") -> Metrics:
     """Metrics in the form `lower` takes.
 
     Args:
@@ -79,6 +78,7 @@ def metrics_by_output(given: object, outputs: Sequence[str]) -> Metrics:
             output name; an entry is a list, a single metric or None. Another list of metrics counts
             for every output.
         outputs: names of the outputs.
+        what: the argument, for errors.
 
     Raises:
         CompileError: a name is no output's.
@@ -87,11 +87,11 @@ def metrics_by_output(given: object, outputs: Sequence[str]) -> Metrics:
     if given is None:
         return ()
     if isinstance(given, Mapping) and "type" not in given:
-        require_outputs(given, outputs, "metrics")
+        require_outputs(given, outputs, what)
         return {name: _metric_list(each) for name, each in given.items()}
     if not isinstance(given, list | tuple):
         raise ParameterError(
-            f"metrics: expected a list or an object by output name, got {quoted(given)}",
+            f"{what}: expected a list or an object by output name, got {quoted(given)}",
             who="compile",
         )
     if len(outputs) == 1:
@@ -100,7 +100,7 @@ def metrics_by_output(given: object, outputs: Sequence[str]) -> Metrics:
         return {name: _metric_list(each) for name, each in zip(outputs, given, strict=True)}
     if any(isinstance(each, list | tuple) for each in given):
         raise ParameterError(
-            f"metrics: expected a list for each of {', '.join(outputs)}, got {len(given)}",
+            f"{what}: expected a list for each of {', '.join(outputs)}, got {len(given)}",
             who="compile",
         )
     return list(given)
@@ -139,18 +139,21 @@ def loss_weights_of(given: object) -> LossWeights:
     return [each for each in listed if isinstance(each, int | float)]
 
 
-def objective_settings(
-    outputs: Sequence[str], losses: Sequence[Loss], metrics: Metrics, weights: Sequence[float]
-) -> dict[str, object]:
+def objective_settings(outputs: Sequence[str], compiled: Objective) -> dict[str, object]:
     """What was compiled as training settings: plain for a single output, else by output name."""
-    by_name = metrics if isinstance(metrics, Mapping) else dict.fromkeys(outputs, metrics)
-    lists = {name: list(by_name.get(name, ())) for name in outputs}
     several = len(outputs) > 1
-    return {
-        "loss": dict(zip(outputs, losses, strict=True)) if several else losses[0],
-        "metrics": lists if several else lists[outputs[0]],
+    metrics = dict(zip(outputs, map(list, compiled.metrics), strict=True))
+    weighted = dict(zip(outputs, map(list, compiled.weighted), strict=True))
+    weights = compiled.weights
+    found: dict[str, object] = {
+        "loss": dict(zip(outputs, compiled.losses, strict=True)) if several else compiled.losses[0],
+        "metrics": metrics if several else metrics[outputs[0]],
         "loss_weights": dict(zip(outputs, weights, strict=True)) if weights else None,
+        "weighted_metrics": None,
     }
+    if any(weighted.values()):
+        found["weighted_metrics"] = weighted if several else weighted[outputs[0]]
+    return found
 
 
 def values_in_order(found: Mapping[str, float], outputs: Sequence[str]) -> list[float]:
@@ -160,17 +163,21 @@ def values_in_order(found: Mapping[str, float], outputs: Sequence[str]) -> list[
     """
     if len(outputs) == 1:
         return list(found.values())
-    first = ["loss", *(f"{name}_loss" for name in outputs)]
+    losses = (f"{name}_loss" for name in outputs)
+    first = ["loss", *(name for name in losses if name in found)]
     return [found[name] for name in [*first, *sorted(set(found) - set(first))]]
 
 
-def arrays_by_name(values: object, names: Sequence[str], what: str) -> list[object]:
+def arrays_by_name(
+    values: object, names: Sequence[str], what: str, optional: Collection[str] = ()
+) -> list[object]:
     """One value for each name, from an object by name, a list in order, or a single value.
 
     Args:
         values: what the user gave.
         names: the inputs or outputs, in order.
         what: the argument, for errors: ``x``, ``y`` or ``sample_weight``.
+        optional: names that an object may leave out; None takes their place.
 
     Raises:
         DataError: a name is unknown or missing, or a list has another length.
@@ -183,7 +190,7 @@ def arrays_by_name(values: object, names: Sequence[str], what: str) -> list[obje
                     f"{what}: the network has no {side} {quoted(name)}", who=what,
                     hint=did_you_mean(name, names, f"known: {', '.join(names)}"),
                 )  # fmt: skip
-        missing = [name for name in names if name not in values]
+        missing = [name for name in names if name not in values and name not in optional]
         if missing and what != "sample_weight":
             raise DataError(f"{what}: nothing was given for {quoted(missing[0])}", who=what)
         return [values.get(name) for name in names]

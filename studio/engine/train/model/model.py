@@ -10,7 +10,7 @@ from typing import Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.compiler.lower import Metrics, objective_of
+from studio.engine.compiler.lower import Objective, objective_of
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core import renamed
 from studio.engine.core.errors import DataError, ParameterError
@@ -23,7 +23,6 @@ from studio.engine.layers.layer import Layer
 from studio.engine.layers.named_parameters import public_weights, weights_from_list
 from studio.engine.layers.summary import summarize
 from studio.engine.layers.symbol import Symbol, graph_of, replay
-from studio.engine.optim.losses import Loss
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
@@ -50,6 +49,7 @@ from studio.engine.train.model.model_data import (
     sources_of,
     tail_split,
     target_arrays,
+    target_sources,
     weight_arrays,
 )
 from studio.engine.train.network.trained import Trained
@@ -99,9 +99,7 @@ class Model:
         self._weights: dict[str, Array] | None = None
         self._state: Checkpoint | None = None
         self._optimizer: Optimizer = Optimizer.resolve("adam")
-        self._losses: tuple[Loss, ...] = ()
-        self._metrics: Metrics = ()
-        self._loss_weights: tuple[float, ...] = ()
+        self._objective: Objective | None = None
         self._sources: tuple[Source, ...] = ()
         self._facts: Mapping[str, str] = {}
         self._task: Task | None = None
@@ -127,15 +125,17 @@ class Model:
         made.project = project
         made.graph.nested = nested_of(project.blocks)
         task = Task.of_project(project)
-        made._optimizer = project.training.optimizer
+        training, names = project.training, project.graph.output_names()
+        made._optimizer = training.optimizer
         if task.has_objective:
-            made._losses, made._metrics = task.losses, task.metrics
+            made._objective = task.objective()
             made._sources, made._facts, made._task = task.spec.inputs, task.facts, task
-        elif all(project.training.loss_of(name) for name in project.graph.output_names()):
-            training = project.training
-            weights = training.loss_weights
-            metrics = {n: training.metrics_of(n) for n in project.graph.output_names()}
-            made.compile(training.optimizer, training.loss, weights, metrics)
+        elif all(training.loss_of(n) or training.has_no_loss(n) for n in names):
+            metrics = {name: training.metrics_of(name) for name in names}
+            weighted = {name: training.weighted_metrics_of(name) for name in names}
+            made.compile(
+                training.optimizer, training.loss, training.loss_weights, metrics, weighted
+            )
         beside = Path(path).with_suffix(WEIGHTS_SUFFIX)
         run = None if beside.is_file() else latest_run(project)
         found = beside if run is None else run.best_result()
@@ -203,18 +203,20 @@ class Model:
         loss: object = None,
         loss_weights: object = None,
         metrics: object = None,
+        weighted_metrics: object = None,
         **others: object,
     ) -> None:
         """Choose how it is trained and measured, with Keras' arguments in Keras' order.
 
         Losses, metrics and optimisers are names, instances or their JSON forms. For several outputs
         ``loss``, ``loss_weights`` and ``metrics`` are lists in the order of the outputs, or objects
-        by output name. Slots of an optimiser before are dropped. Other arguments of Keras, such as
-        ``weighted_metrics``, are refused by name.
+        by output name. An output whose loss is None or left out is trained by none, and needs no
+        targets. ``weighted_metrics`` count sample and class weights. Slots of an optimiser before
+        are dropped. Other arguments of Keras, such as ``run_eagerly``, are refused by name.
 
         Raises:
             ParameterError: an unknown loss, metric, optimiser or argument.
-            CompileError: an output has no loss, or a name is no output's.
+            CompileError: no output has a loss, or a name is no output's.
         """
         refuse_unsupported("compile", others)
         if loss is None:
@@ -225,11 +227,10 @@ class Model:
             chosen, weights = metrics_for_all(loss_weights, names), loss_weights_of(metrics)
         else:
             chosen, weights = metrics_by_output(metrics, names), loss_weights_of(loss_weights)
-        found = objective_of(names, loss, chosen, weights)
+        weighted = metrics_by_output(weighted_metrics, names, "weighted_metrics")
+        objective = objective_of(names, loss, chosen, weights, weighted)
         self._optimizer = Optimizer.resolve(optimizer)
-        self._losses = found.losses
-        self._metrics = dict(zip(names, found.metrics, strict=True))
-        self._loss_weights = found.weights
+        self._objective = objective
         self._state = self._task = None
 
     def fit(
@@ -351,9 +352,8 @@ class Model:
         """
         target = Path(path).with_suffix(".glassbox")
         training = self.project.training if self.project is not None else TrainingSettings()
-        if self._losses and self._task is None:
-            names = self.graph.output_names()
-            chosen = objective_settings(names, self._losses, self._metrics, self._loss_weights)
+        if self._objective is not None and self._task is None:
+            chosen = objective_settings(self.graph.output_names(), self._objective)
             training = training.replace(optimizer=self._optimizer, seed=self.seed, **chosen)
         made = self.project or Project(self.name, self.graph, blocks=blocks_of(self.graph))
         made.training = training
@@ -400,13 +400,17 @@ class Model:
             self._used = None
 
     def _samples(self, x: object, y: object, weights: object) -> Samples:
-        if not self._losses:
-            raise ParameterError("compile the model before training or measuring it", who=self.name)
+        losses = self._compiled().losses
         if y is None:
             raise DataError("targets (y) are missing", who=self.name)
         inputs = input_arrays(x, self.graph, self._sources)
-        targets = target_arrays(y, self.graph, self._losses)
+        targets = target_arrays(y, self.graph, losses)
         return Samples(inputs, targets, weight_arrays(weights, self.graph, len(inputs[0])))
+
+    def _compiled(self) -> Objective:
+        if self._objective is None:
+            raise ParameterError("compile the model before training or measuring it", who=self.name)
+        return self._objective
 
     def _project_task(self) -> Task:
         if self._task is None or self.project is None:
@@ -436,6 +440,7 @@ class Model:
             validation = self._samples(validation_data[0], validation_data[1], own)
         elif validation_split:
             samples, validation = tail_split(samples, validation_split)
+        compiled, names = self._compiled(), self.graph.output_names()
         settings = TrainingSettings(
             epochs=epochs,
             batch_size=batch_size,
@@ -445,23 +450,16 @@ class Model:
         )
         spec = DataSpec(
             self._sources or sources_of(samples.inputs),
-            sources_of(samples.targets),
+            target_sources(samples.targets),
             class_weights=class_factors(class_weight, self.graph, samples),
             sample_weights=weight_shapes(samples, validation),
             meta=dict(self._facts),
         )
         return Task(
-            self.name,
-            self.graph,
-            settings,
-            spec,
-            self._losses,
-            self._metrics,
-            self._loss_weights,
-            samples,
-            validation,
-            facts=self._facts,
-        )
+            self.name, self.graph, settings, spec, compiled.losses,
+            dict(zip(names, compiled.metrics, strict=True)), compiled.weights, samples, validation,
+            facts=self._facts, weighted_metrics=dict(zip(names, compiled.weighted, strict=True)),
+        )  # fmt: skip
 
 
 def _listed(symbols: Symbol | Sequence[Symbol]) -> list[Symbol]:

@@ -18,7 +18,7 @@ from studio.engine.optim.losses import Loss
 from studio.engine.train.data.samples import Array, Samples, stored_array
 from studio.engine.train.data.splitting import tail_split_indices
 from studio.engine.train.model.keras_arguments import arrays_by_name
-from studio.engine.train.project.task import class_table
+from studio.engine.train.project.objective import class_table
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 
@@ -60,26 +60,39 @@ def input_arrays(
     return tuple(found)
 
 
-def target_arrays(values: object, graph: LayerGraph, losses: Sequence[Loss]) -> tuple[Array, ...]:
-    """One array per output: indices [rows, …], or rows in the shape of the output."""
-    listed = arrays_by_name(values, graph.output_names(), "y")
-    if len(listed) != len(graph.outputs):
-        raise DataError(
-            f"expected {len(graph.outputs)} target arrays, got {len(listed)}", who=graph.name
-        )
+def target_arrays(
+    values: object, graph: LayerGraph, losses: Sequence[Loss | None]
+) -> tuple[Array | None, ...]:
+    """One array per output: indices [rows, …], or rows in the shape of the output.
+
+    An output without a loss may have None, or be left out of an object or of the list.
+    """
+    names = graph.output_names()
+    trained = [name for name, loss in zip(names, losses, strict=True) if loss is not None]
+    free = set(names) - set(trained)
+    listed = arrays_by_name(values, names, "y", free)
+    if len(listed) == len(trained) < len(names):
+        by_name = dict(zip(trained, listed, strict=True))
+        listed = [by_name.get(name) for name in names]
+    if len(listed) != len(names):
+        raise DataError(f"expected {len(names)} target arrays, got {len(listed)}", who=graph.name)
     types = graph.types()
-    found: list[Array] = []
-    for value, port, loss in zip(listed, graph.outputs, losses, strict=True):
+    found: list[Array | None] = []
+    for name, value, port, loss in zip(names, listed, graph.outputs, losses, strict=True):
+        if value is None and name in free:
+            found.append(None)
+            continue
         array = stored_array(value, "targets")
         shape = types[port].sample
         if array.ndim == 0:
             raise DataError("targets need one entry per sample", who="targets")
         whole = array.dtype.kind != "f"
-        if loss.indices and array.shape[1:] == (*shape[:-1], 1):
+        indices = loss is not None and loss.indices
+        if indices and array.shape[1:] == (*shape[:-1], 1):
             array = array[..., 0]
-        if loss.indices and not whole and array.shape[1:] == shape[:-1]:
+        if indices and not whole and array.shape[1:] == shape[:-1]:
             array = _converted(array, DType.int32, "targets")
-        if loss.indices and array.dtype.kind != "f":
+        if indices and array.dtype.kind != "f":
             _check_classes(array, shape[-1])
         if not whole and (*array.shape[1:], 1) == shape:
             array = array[..., np.newaxis]
@@ -151,7 +164,16 @@ def tail_split(samples: Samples, fraction: float) -> tuple[Samples, Samples]:
 
 def sources_of(arrays: Sequence[Array]) -> tuple[Source, ...]:
     """What a program sees of some arrays."""
-    return tuple(Source(tuple(a.shape[1:]), DType.of(a.dtype)) for a in arrays)
+    return tuple(map(_source_of, arrays))
+
+
+def target_sources(arrays: Sequence[Array | None]) -> tuple[Source | None, ...]:
+    """What a program sees of targets; None for an output without any."""
+    return tuple(None if array is None else _source_of(array) for array in arrays)
+
+
+def _source_of(array: Array) -> Source:
+    return Source(tuple(array.shape[1:]), DType.of(array.dtype))
 
 
 def class_factors(
@@ -167,7 +189,8 @@ def class_factors(
         )  # fmt: skip
     width = graph.types()[graph.outputs[0]].sample[-1]
     names = tuple(str(index) for index in range(max(width, 2)))
-    labels = np.zeros(0, np.int32) if samples.targets[0].ndim > 1 else samples.targets[0]
+    targets = samples.targets[0]
+    labels = np.zeros(0, np.int32) if targets is None or targets.ndim > 1 else targets
     return (class_table({int(key): weight for key, weight in table.items()}, labels, names),)
 
 

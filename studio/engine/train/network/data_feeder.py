@@ -117,7 +117,8 @@ class DataFeeder:
         for part, arrays in (("x", self.samples.inputs), ("y", self.samples.targets)):
             several = len(spec.inputs if part == "x" else spec.targets) > 1
             for index, array in enumerate(arrays):
-                found[f"{prefix}/{part}/{index}" if several else f"{prefix}/{part}"] = array
+                if array is not None:
+                    found[f"{prefix}/{part}/{index}" if several else f"{prefix}/{part}"] = array
         given = self.samples.weights
         for index, shape in enumerate(spec.sample_weights):
             if shape is None:

@@ -118,6 +118,8 @@ class MetricsReader:
         heard: Callable[[int, Numbers], object] | None = None,
     ) -> None:
         self.labels = metric_labels(program)
+        self._weights = weight_columns(program, self.labels)
+        self.columns = len(self.labels) + len(set(self._weights.values()))
         self._session = session
         self._name = f"{group}/ring"
         self._length = program.tensors.named(self._name).shape[0]
@@ -138,7 +140,7 @@ class MetricsReader:
         self._queued = []
         self._asked = record
         self.rows = rows
-        self._sums = np.zeros(len(self.labels))
+        self._sums = np.zeros(self.columns)
         self._sums[: len(sums)] = sums
         self._counts.begin(fresh=not rows)
 
@@ -177,25 +179,33 @@ class MetricsReader:
         """Means, and what follows from counts, of the rows so far; empty before the first."""
         if not self.rows:
             return {}
-        found = {
-            name: float(total / self.rows)
-            for name, total in zip(self.labels, self._sums, strict=True)
-        }
+        found = {}
+        for place, name in enumerate(self.labels):
+            weight = self._sums[self._weights[place]] if place in self._weights else self.rows
+            found[name] = float(self._sums[place] / weight) if weight else 0.0
         return self._counts.put_between(found)
 
     def _take(self, read: _Read) -> None:
         ring = np.asarray(read.future.result(), np.float32)
         values = ring[np.arange(read.first, read.first + len(read.rows)) % self._length]
         rows = np.array(read.rows, np.float64)
+        terms = values * rows[:, np.newaxis]
+        for place, weight in self._weights.items():
+            terms[:, place] *= values[:, weight]
         # Accumulated, since a sum over an axis may add in another order: means keep their bits.
-        terms = np.concatenate([self._sums[np.newaxis], values * rows[:, np.newaxis]])
-        self._sums = np.add.accumulate(terms, axis=0)[-1]
+        self._sums = np.add.accumulate(np.vstack([self._sums, terms]), axis=0)[-1]
         self.rows += sum(read.rows)
         self._counts.take([np.asarray(future.result()) for future in read.counts])
         if self._heard is not None:
-            self._heard(read.first, values)
+            self._heard(read.first, values[:, : len(self.labels)])
 
 
 def metric_labels(program: Program) -> tuple[str, ...]:
-    """Names of the ring's columns, ``loss`` first."""
+    """Names of the ring's columns, ``loss`` first; behind them may be columns of weights."""
     return tuple(str(name) for name in json.loads(program.meta.get("metrics", "[]")))
+
+
+def weight_columns(program: Program, labels: Sequence[str]) -> dict[int, int]:
+    """For the column of each metric whose batches have weights the column of these."""
+    given = json.loads(program.meta.get("metric_weights", "{}"))
+    return {labels.index(label): len(labels) + place for label, place in given.items()}

@@ -36,6 +36,7 @@ class Programs:
             loss=list(task.losses) if objective else None,
             metrics=task.metrics if objective else (),
             loss_weights=task.loss_weights if objective else (),
+            weighted_metrics=task.weighted_metrics if objective else (),
             data=task.spec,
         )
 

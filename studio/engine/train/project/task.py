@@ -9,17 +9,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from studio.engine.compiler.lower import Metrics
+from studio.engine.compiler.lower import Metrics, Objective, objective_of, require_loss
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
-from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph, Port
-from studio.engine.layers.layer import Layer, shape_text
-from studio.engine.optim.losses import Loss, OutputSpec
-from studio.engine.optim.metrics import Accuracy
-from studio.engine.train.data.batches import class_weights
+from studio.engine.layers.layer import shape_text
+from studio.engine.optim.losses import Loss
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
 from studio.engine.train.data.normalization import Normalization, make_normalization
 from studio.engine.train.data.samples import Samples, weight_shapes
@@ -28,9 +25,10 @@ from studio.engine.train.data.splitting import (
     stratified_split_indices,
     tail_split_indices,
 )
+from studio.engine.train.project.objective import TargetKind, class_tables, objective_fields
 from studio.engine.train.project.plugin_use import check_complete
 from studio.engine.train.project.project import Project
-from studio.engine.train.settings import ClassWeights, TrainingSettings
+from studio.engine.train.settings import TrainingSettings
 
 T = TypeVar("T")
 
@@ -76,9 +74,10 @@ class Task:
         graph: the network, checked.
         settings: how it is trained.
         spec: what its programs are fed with.
-        losses: one loss for each output.
+        losses: one loss for each output; None for one that no loss trains.
         metrics: metrics reported, for every output or by output name.
         loss_weights: factor of each output's loss, empty for 1 each.
+        weighted_metrics: as ``metrics``; they count sample and class weights.
         training: samples to train on; None where there is no data.
         validation: samples measured after each epoch, if any.
         test: samples held out, if any.
@@ -92,7 +91,7 @@ class Task:
     graph: LayerGraph
     settings: TrainingSettings
     spec: DataSpec
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[Loss | None, ...] = ()
     metrics: Metrics = ()
     loss_weights: tuple[float, ...] = ()
     training: Samples | None = None
@@ -104,6 +103,7 @@ class Task:
     facts: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[InputFacts, ...] = ()
     outputs: tuple[OutputFacts, ...] = ()
+    weighted_metrics: Metrics = ()
 
     @classmethod
     def of_project(cls, project: Project, dataset: Dataset | None = None) -> Task:
@@ -127,26 +127,27 @@ class Task:
         given = [each.name for each in dataset.all_inputs()]
         places = _places(_input_names(graph), given, "input", who)
         given = [each.name for each in dataset.all_targets()]
-        ends = _places(names, given, "output", who)
+        ends = _target_places(settings, names, given, who)
         kept, held = dataset.parts(project.data.test_fraction, project.data.split_seed)
         kept, validation = _validation_part(settings, project.data.split_seed, kept, held)
         inputs = [kept.all_inputs()[place] for place in places]
-        targets = [kept.all_targets()[place] for place in ends]
+        own = kept.all_targets()
+        targets = [None if place is None else own[place] for place in ends]
         default = project.data.normalization
         norms = [
             make_normalization(each.normalization or default, each.values, each.value_range)
             for each in inputs
         ]
-        classes = tuple(each.class_names for each in targets)
-        losses, metrics, loss_weights = _objective(graph, settings, [bool(c) for c in classes])
+        outputs = tuple(map(_output_facts, targets))
+        objective = objective_fields(graph, settings, _target_kinds(outputs, targets))
         facts, test = _facts(dataset, inputs, norms, targets), _samples(held, places, ends)
         training = _samples(kept, places, ends)
         _check_weights(graph, training)
         spec = DataSpec(
             tuple(map(_input_source, inputs, norms)),
-            tuple(map(_target_source, targets)),
+            tuple(None if each is None else _target_source(each) for each in targets),
             augment=project.data.augment,
-            class_weights=_class_tables(settings, targets, names),
+            class_weights=class_tables(settings, targets, names),
             sample_weights=weight_shapes(training),
             meta=facts,
         )
@@ -158,18 +159,16 @@ class Task:
             graph,
             settings,
             spec,
-            losses,
-            metrics,
-            loss_weights,
-            training,
-            measured,
-            test,
-            classes[0] if len(classes) == 1 else (),
-            dataset.sha256,
-            InputFacts(inputs[0].kind, inputs[0].value_range, dataset.feature_names),
-            facts,
-            tuple(map(_input_facts, inputs)),
-            tuple(OutputFacts(each.name, each.class_names) for each in targets),
+            training=training,
+            validation=measured,
+            test=test,
+            class_names=outputs[0].class_names if len(outputs) == 1 else (),
+            data_hash=dataset.sha256,
+            input_facts=InputFacts(inputs[0].kind, inputs[0].value_range, dataset.feature_names),
+            facts=facts,
+            inputs=tuple(map(_input_facts, inputs)),
+            outputs=outputs,
+            **objective,
         )
 
     def with_network(self, project: Project) -> Task:
@@ -185,29 +184,31 @@ class Task:
             return replace(self, name=project.name, graph=graph, settings=settings, spec=spec)
         given = [each.name for each in self.inputs] or [""]
         places = _places(_input_names(graph), given, "input", project.name)
-        given = [each.name for each in self.outputs] or [""]
-        ends = _places(graph.output_names(), given, "output", project.name)
-        changed = self._in_order(places, ends)
+        known = [index for index, source in enumerate(self.spec.targets) if source is not None]
+        given = [self.outputs[index].name for index in known] or [""]
+        found = _target_places(settings, graph.output_names(), given, project.name)
+        changed = self._in_order(places, tuple(None if at is None else known[at] for at in found))
         _check_weights(graph, changed.training_samples())
-        classes = [bool(each.class_names) for each in changed.outputs]
-        losses, metrics, factors = _objective(graph, settings, classes)
-        return replace(
-            changed, name=project.name, graph=graph, settings=settings, losses=losses,
-            metrics=metrics, loss_weights=factors,
-        )  # fmt: skip
+        objective = objective_fields(
+            graph, settings, _target_kinds(changed.outputs, changed.spec.targets)
+        )
+        return replace(changed, name=project.name, graph=graph, settings=settings, **objective)
 
-    def _in_order(self, places: tuple[int, ...], ends: tuple[int, ...]) -> Task:
-        """The same data with inputs and targets in another order."""
-        if places == tuple(range(len(places))) and ends == tuple(range(len(ends))):
+    def _in_order(self, places: tuple[int, ...], ends: tuple[int | None, ...]) -> Task:
+        """The same data with inputs and targets in another order; None for no targets."""
+        same = tuple(range(len(self.spec.targets)))
+        if places == tuple(range(len(places))) and ends == same:
             return self
-        spec, weights = self.spec, self.spec.class_weights
+        spec, tables = self.spec, self.spec.class_weights
 
         def ordered(part: Samples | None) -> Samples | None:
             if part is None:
                 return None
             inputs = tuple(part.inputs[i] for i in places)
-            targets = tuple(part.targets[i] for i in ends)
-            return Samples(inputs, targets, _in_order_of(part.weights, ends))
+            targets = _in_order_of(part.targets, ends)
+            weights = part.weights
+            by_output = len(weights) == len(same)
+            return Samples(inputs, targets, _in_order_of(weights, ends) if by_output else weights)
 
         test = ordered(self.test)
         return replace(
@@ -215,16 +216,20 @@ class Task:
             spec=replace(
                 spec,
                 inputs=tuple(spec.inputs[i] for i in places),
-                targets=tuple(spec.targets[i] for i in ends),
-                class_weights=tuple(weights[i] for i in ends) if weights else (),
-                sample_weights=_in_order_of(spec.sample_weights, ends),
+                targets=_in_order_of(spec.targets, ends),
+                class_weights=tuple(each or () for each in _in_order_of(tables, ends))
+                if tables
+                else (),
+                sample_weights=_in_order_of(spec.sample_weights, ends)
+                if len(spec.sample_weights) == len(same)
+                else spec.sample_weights,
             ),
             training=ordered(self.training),
             validation=test if self.validation is self.test else ordered(self.validation),
             test=test,
             input_facts=self.inputs[places[0]],
             inputs=tuple(self.inputs[i] for i in places),
-            outputs=tuple(self.outputs[i] for i in ends),
+            outputs=tuple(OutputFacts() if i is None else self.outputs[i] for i in ends),
         )
 
     def with_settings(self, **changes: object) -> Task:
@@ -290,7 +295,27 @@ class Task:
     @property
     def has_objective(self) -> bool:
         """Whether there is a loss to train or evaluate by."""
-        return bool(self.losses)
+        return any(self.losses)
+
+    def objective(self) -> Objective:
+        """What the outputs are compared by; CompileError where no output has a loss."""
+        return objective_of(
+            self.graph.output_names(), list(self.losses), self.metrics, self.loss_weights,
+            self.weighted_metrics,
+        )  # fmt: skip
+
+    def gives_logits(self, output: int) -> bool:
+        """Whether an output, by its place, gives logits: its loss says so, else its ending."""
+        loss = self.losses[output] if self.losses else None
+        if loss is not None or not self.losses:
+            return loss is not None and loss.takes_logits
+        port = self.graph.outputs[output]
+        rank = len(self.graph.types()[port].shape)
+        return self.graph.node(port.node).layer.ending(rank) not in ("softmax", "sigmoid")
+
+    def has_targets(self, output: int) -> bool:
+        """Whether the data has targets for an output, by its place."""
+        return output < len(self.spec.targets) and self.spec.targets[output] is not None
 
 
 def _plain_sources(graph: LayerGraph) -> tuple[Source, ...]:
@@ -300,21 +325,22 @@ def _plain_sources(graph: LayerGraph) -> tuple[Source, ...]:
     return tuple(Source(each.sample, each.dtype) for each in found)
 
 
-def _samples(dataset: Dataset, places: Sequence[int], ends: Sequence[int]) -> Samples:
+def _samples(dataset: Dataset, places: Sequence[int], ends: Sequence[int | None]) -> Samples:
     """A data set as samples, inputs and targets in the order of the network's."""
-    inputs, targets = dataset.all_inputs(), dataset.all_targets()
+    inputs, every = dataset.all_inputs(), dataset.all_targets()
+    targets = [None if i is None else every[i] for i in ends]
     by_name = {each.name: each.values for each in dataset.weights}
-    weights = tuple(by_name.get(targets[i].name) for i in ends) if by_name else ()
+    weights = tuple(None if t is None else by_name.get(t.name) for t in targets) if by_name else ()
     return Samples(
         tuple(inputs[i].values for i in places),
-        tuple(targets[i].y for i in ends),
+        tuple(None if t is None else t.y for t in targets),
         (by_name[""],) if "" in by_name else weights,
     )
 
 
-def _in_order_of(each: tuple[T, ...], ends: Sequence[int]) -> tuple[T, ...]:
-    """What there is for each output, in another order; what is for all of them stays."""
-    return tuple(each[i] for i in ends) if len(each) == len(ends) else each
+def _in_order_of(each: tuple[T | None, ...], ends: Sequence[int | None]) -> tuple[T | None, ...]:
+    """What there is for each output, in another order; None where it has none."""
+    return tuple(None if i is None else each[i] for i in ends)
 
 
 def _check_weights(graph: LayerGraph, samples: Samples) -> None:
@@ -336,39 +362,33 @@ def _check_weights(graph: LayerGraph, samples: Samples) -> None:
                 )
 
 
-def fitting_loss(layer: Layer, shape: Shape, classification: bool) -> Loss:
-    """The loss for a last layer whose output has a shape: the first that suits.
+def _target_kinds(
+    outputs: Sequence[OutputFacts], targets: Sequence[object]
+) -> tuple[TargetKind, ...]:
+    """Of what kind the targets of each output are."""
+    return tuple(
+        "none" if each is None else "classes" if facts.class_names else "numbers"
+        for facts, each in zip(outputs, targets, strict=True)
+    )
 
-    Squared error for numbers. For classes cross-entropy: binary where there is one output, and on
-    logits where the last layer does not make shares of its own.
+
+def _target_places(
+    settings: TrainingSettings, outputs: Sequence[str], names: Sequence[str], who: str
+) -> tuple[int | None, ...]:
+    """Where the targets of each output stand among those of the data; see `_places`.
+
+    An output without a loss may have none.
     """
-    ending = OutputSpec(shape, layer.ending(len(shape) + 1), classification)
-    suited = (cls.suited(ending) for cls in Loss.members.values() if issubclass(cls, Loss))
-    return next(loss for loss in suited if loss is not None)
-
-
-def _objective(
-    graph: LayerGraph, settings: TrainingSettings, classes: Sequence[bool]
-) -> tuple[tuple[Loss, ...], Metrics, tuple[float, ...]]:
-    """Losses, metrics and loss weights as the settings say, or as they follow from the data.
-
-    Args:
-        graph: the network.
-        settings: what was chosen, for all outputs or by output name.
-        classes: for each output whether its targets are classes.
-    """
-    names, types = graph.output_names(), graph.types()
-    settings.require_outputs(names)
-    losses, metrics = [], {}
-    for name, port, is_classes in zip(names, graph.outputs, classes, strict=True):
-        layer = graph.node(port.node).layer
-        chosen = settings.loss_of(name)
-        losses.append(chosen or fitting_loss(layer, types[port].sample, is_classes))
-        own = settings.metrics_of(name)
-        metrics[name] = ((Accuracy(),) if is_classes else ()) if own is None else own
-    weights = settings.loss_weights or {}
-    factors = tuple(weights.get(name, 1.0) for name in names) if weights else ()
-    return tuple(losses), metrics if len(names) > 1 else metrics[names[0]], factors
+    free = {name for name in outputs if settings.has_no_loss(name)}
+    if tuple(names) == ("",):
+        free &= set(outputs) if len(outputs) > 1 else set()
+    else:
+        free -= set(names)
+    wanted = [name for name in outputs if name not in free]
+    if not wanted:
+        require_loss(outputs, [None] * len(outputs))
+    places = dict(zip(wanted, _places(wanted, names, "output", who), strict=True))
+    return tuple(places.get(name) for name in outputs)
 
 
 def _places(wanted: Sequence[str], names: Sequence[str], side: str, who: str) -> tuple[int, ...]:
@@ -437,61 +457,18 @@ def _input_source(array: InputArray, norm: Normalization) -> Source:
     return Source(shape, dtype, scale, tuple(float(v) for v in norm.shift))
 
 
+def _output_facts(target: TargetArray | None) -> OutputFacts:
+    return OutputFacts() if target is None else OutputFacts(target.name, target.class_names)
+
+
 def _target_source(target: TargetArray) -> Source:
     y = target.y
     return Source(tuple(y.shape[1:]), DType.of(y.dtype), classes=len(target.class_names))
 
 
-def class_table(
-    choice: ClassWeights | None, labels: object, names: tuple[str, ...]
-) -> tuple[float, ...]:
-    """The weight of each class, empty where none are wanted; see `batches.class_weights`."""
-    if choice is None:
-        return ()
-    found = np.asarray(labels, np.int32)
-    if choice != "balanced":
-        every = np.arange(len(names), dtype=np.int32)
-        return tuple(float(w) for w in class_weights(_by_name(choice, names), every, names))
-    weights = class_weights("balanced", found, names)
-    table = np.ones(len(names))
-    table[found] = weights
-    return tuple(float(w) for w in table)
-
-
-def _by_name(choice: ClassWeights, names: tuple[str, ...]) -> Mapping[str | int, float]:
-    """Class names as given; numbers in text, as JSON keys are, stand for indices."""
-    table = choice if isinstance(choice, Mapping) else {}
-    return {
-        int(key) if isinstance(key, str) and key not in names and key.isdecimal() else key: weight
-        for key, weight in table.items()
-    }
-
-
-def _class_tables(
-    settings: TrainingSettings, targets: Sequence[TargetArray], names: Sequence[str]
-) -> tuple[tuple[float, ...], ...]:
-    """For each output the weight of each class; empty where no class weights are wanted."""
-    if settings.class_weights is None:
-        return ()
-    tables = []
-    for target, name in zip(targets, names, strict=True):
-        choice = settings.class_weights_of(name)
-        several = len(targets) > 1
-        if several and isinstance(choice, Mapping) and choice is settings.class_weights:
-            raise DataError("class weights by class need the output they are for",
-                            who="class_weights", hint=f'write {{"{name}": {{…}}}}')  # fmt: skip
-        is_for_all = several and choice is settings.class_weights
-        if choice is not None and not target.class_names and not is_for_all:
-            raise DataError("class weights need classes: the data has numbers as targets",
-                            who="class_weights")  # fmt: skip
-        found = class_table(choice, target.y, target.class_names) if target.class_names else ()
-        tables.append(found)
-    return tuple(tables) if any(tables) else ()
-
-
 def _facts(
     dataset: Dataset, inputs: Sequence[InputArray], norms: Sequence[Normalization],
-    targets: Sequence[TargetArray],
+    targets: Sequence[TargetArray | None],
 ) -> dict[str, str]:  # fmt: skip
     """What travels with exported programs, as text."""
     kinds = {each.name: norm.kind for each, norm in zip(inputs, norms, strict=True)}
@@ -501,10 +478,10 @@ def _facts(
         "input_kind": inputs[0].kind,
         "normalization": norms[0].kind if len(norms) == 1 else json.dumps(kinds, sort_keys=True),
     }
-    classes = {each.name: each.class_names for each in targets}
+    classes = {each.name: each.class_names for each in targets if each is not None}
     if len(targets) > 1:
         facts["output_class_names"] = json.dumps(classes, ensure_ascii=False, sort_keys=True)
-    elif targets[0].class_names:
+    elif targets[0] is not None and targets[0].class_names:
         facts["class_names"] = json.dumps(targets[0].class_names, ensure_ascii=False)
     if dataset.feature_names:
         facts["feature_names"] = json.dumps(dataset.feature_names, ensure_ascii=False)

@@ -11,8 +11,8 @@ from studio.engine.layers.layer import Layer, shape_text
 from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.losses import Loss
 from studio.engine.optim.metrics import Metric
+from studio.engine.train.project.objective import fitting_loss
 from studio.engine.train.project.plugin_use import missing_settings
-from studio.engine.train.project.task import fitting_loss
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.edits.sections import training_of
 from studio.session.document.flow import Flow

@@ -9,7 +9,7 @@ from math import prod
 
 from studio.engine.core.options import Plain
 from studio.engine.optim.losses import Loss
-from studio.engine.train.project.task import fitting_loss
+from studio.engine.train.project.objective import fitting_loss
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.edits.layers import freeze, mark_output, set_options
 from studio.session.document.edits.outputs import (

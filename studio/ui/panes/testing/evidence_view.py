@@ -84,8 +84,10 @@ class MatrixPanel(QWidget):
         results = self._evaluation.results
         outcome = None if results is None else results.outcome
         is_numbers = isinstance(outcome, Regression)
-        self.shares.setVisible(not is_numbers)
+        self.shares.setVisible(not is_numbers and (results is None or outcome is not None))
         self._title.setText("Errors" if is_numbers else "Confusion matrix")
+        if results is not None and outcome is None:
+            self._title.setText("No targets to compare with")
         left = 0 if outcome is None else int((~outcome.counts).sum())
         self._left_out.set_text(f"{numbers.count(left)} left out" if left else "")
         self._left_out.setToolTip(_LEFT_OUT if left else "")

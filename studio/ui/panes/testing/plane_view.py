@@ -97,8 +97,9 @@ class PlaneView(QWidget):
         for n, (x, y) in enumerate(rows.astype(np.float64).tolist()):
             place = _to_area(plane, area, x, y)
             wrong = isinstance(outcome, Classification) and bool(outcome.wrong[n])
-            by_sample = isinstance(outcome, Classification) and outcome.truth.ndim == 1
-            number = int(outcome.truth[n]) if by_sample else 0
+            number = 0
+            if isinstance(outcome, Classification) and outcome.truth.ndim == 1:
+                number = int(outcome.truth[n])
             # Wrong ones are told by their shape as well.
             painter.setPen(QPen(theme.colour("error" if wrong else "dock"), 1.6 if wrong else 0.8))
             painter.setBrush(theme.colour(f"series.{number % 8}"))

@@ -187,11 +187,13 @@ class _CardPainter(CellPainter[int]):
             first = f"{said} {numbers.share(float(outcome.confidence[sample]), 2)}"
             second = f"is {truth}" if wrong else ""
             role = "error" if wrong else "ok"
+        elif outcome is None:
+            first, second, role, wrong = "no targets", "", "text2", False
         else:
             predicted = row_text(outcome.predicted[sample], _NUMBERS)
             truth = row_text(outcome.truth[sample], _NUMBERS)
             first, second, role, wrong = predicted, f"is {truth}", "text", False
-        counts = bool(outcome.counts[sample].any())
+        counts = outcome is None or bool(outcome.counts[sample].any())
         if not counts:
             first, second, role = "not counted", "", "text2"
         high = metrics.height()
@@ -266,6 +268,8 @@ def row_text(row: Array, most: int) -> str:
 def sentence(results: Results, sample: int) -> str:
     """What is said of a sample, in words."""
     outcome = results.outcome
+    if outcome is None:
+        return f"Sample {sample}: the output has no targets"
     if not outcome.counts[sample].any():
         return f"Sample {sample}: not counted, it is masked or has weight 0"
     loss = numbers.number(float(outcome.losses[sample]), 3)

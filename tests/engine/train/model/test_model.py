@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -225,6 +226,56 @@ SIX = np.arange(18, dtype=np.float32).reshape(6, 3) / 18
 TWO_TARGETS = {"which": np.array([0, 1, 1, 0, 1, 0]), "size": SIX.sum(1)}
 
 
+@pytest.mark.parametrize("loss", [{"which": "sparse_categorical_crossentropy"},
+                                  ["sparse_categorical_crossentropy", None]])  # fmt: skip
+def test_an_output_without_a_loss_needs_no_targets(loss: object) -> None:
+    which, found = TWO_TARGETS["which"], []
+    for y in ({"which": which}, [which], [which, None], [which, TWO_TARGETS["size"]]):
+        with two_outputs() as model:
+            model.compile("adam", loss, metrics={"which": ["accuracy"]})
+            before = [w.copy() for w in model.get_weights()]
+            history = model.fit(SIX, y, epochs=3, batch_size=4).history
+            assert set(history) == {"loss", "which_accuracy", "learning_rate"}
+            found.append([history["loss"], model.evaluate(SIX, y)])
+            after = model.get_weights()
+            assert not np.array_equal(before[0], after[0])
+            np.testing.assert_array_equal(before[2], after[2])
+            assert [a.shape for a in model.predict(SIX)] == [(6, 2), (6, 1)]
+    assert all(each == found[0] for each in found)
+
+
+def test_metrics_of_an_output_without_targets_are_refused() -> None:
+    with two_outputs() as model:
+        model.compile("sgd", [*TWO_LOSSES[:1], None], metrics=[["accuracy"], ["mse"]])
+        with pytest.raises(StudioError, match=r"size.*a loss or metrics need targets"):
+            model.fit(SIX, [TWO_TARGETS["which"], None])
+
+
+def test_weights_of_none_leave_no_trace_in_weighted_metrics() -> None:
+    """Batches without any weight count for nothing, and all of them together give 0 (Keras)."""
+    y, weight = [SIX[:, 0], SIX[:, 1]], np.array([0, 0, 1, 2, 0, 0], np.float32)
+    start = Input((3,), name="start")
+    with Model(start, Dense(1, name="size")(start), backend="cpu") as model:
+        model.compile("sgd", "mse", weighted_metrics=["mae", "mse"])
+        measured = model.evaluate(SIX, y[0], 2, sample_weight=weight, return_dict=True)
+        said = np.abs(model.predict(SIX)[:, 0] - y[0])  # type: ignore[call-overload]
+        assert isinstance(measured, dict)
+        wanted = float((said * weight).sum() / weight.sum())
+        assert measured["mean_absolute_error"] == pytest.approx(wanted, rel=1e-5)
+        assert model.evaluate(SIX, y[0], 2, sample_weight=weight * 0) == [0.0, 0.0, 0.0]
+
+
+def test_what_was_compiled_is_saved_and_loaded(tmp_path: Path) -> None:
+    with two_outputs() as model:
+        model.compile("sgd", [*TWO_LOSSES[:1], None], weighted_metrics=[["accuracy"], []])
+        path = model.save(tmp_path / "two")
+    written = json.loads(path.read_text("utf-8"))
+    assert (written["version"], written["training"]["loss"]["size"]) == (2, None)
+    with Model.load(path, backend="cpu") as again:
+        history = again.fit(SIX, {"which": TWO_TARGETS["which"]}).history
+    assert set(history) == {"loss", "which_accuracy", "learning_rate"}
+
+
 def test_the_old_order_of_compile_works_with_a_warning() -> None:
     found = []
     for arguments in ((["accuracy"], [1.0, 0.5]), ([1.0, 0.5], [["accuracy"], ["accuracy"]])):
@@ -245,8 +296,8 @@ def test_the_old_order_of_compile_works_with_a_warning() -> None:
     ("arguments", "words"),
     [
         ({"loss": ["mse"]}, "a loss for each of which, size, got 1"),
-        ({"loss": {"which": "mse"}}, "the output 'size' has none"),
-        ({"loss": ["mse", None]}, "the output 'size' has none"),
+        ({"loss": {}}, "loss: at least one of the outputs which, size needs a loss"),
+        ({"loss": [None, None]}, "loss: at least one of the outputs which, size needs a loss"),
         ({"loss": {"which": "mse", "sizes": "mse"}}, "loss: the network has no output 'sizes'"),
         ({"metrics": {"what": ["mse"]}}, "metrics: the network has no output 'what'"),
         ({"metrics": [["mse"]]}, "metrics: expected a list for each of which, size, got 1"),
@@ -254,7 +305,8 @@ def test_the_old_order_of_compile_works_with_a_warning() -> None:
         ({"loss_weights": {"what": 1.0}}, "loss_weights: the network has no output 'what'"),
         ({"loss_weights": [1.0]}, "a weight for each of which, size, got 1"),
         ({"loss_weights": [1.0, None]}, "loss_weights: expected numbers, got None"),
-        ({"weighted_metrics": ["mse"]}, "weighted_metrics: Keras has this"),
+        ({"weighted_metrics": {"what": ["mse"]}}, "weighted_metrics: the network has no output"),
+        ({"weighted_metrics": [["mse"]]}, "weighted_metrics: expected a list for each of which"),
     ],
 )
 def test_what_does_not_fit_the_outputs_is_named(arguments: dict[str, object], words: str) -> None:

@@ -95,6 +95,7 @@ BY_OUTPUT = {
     "loss": {"dense_1": {"type": "CategoricalCrossentropy", "config": {"from_logits": True}}},
     "metrics": {"dense_1": ["Accuracy"]},
     "loss_weights": {"dense_1": 0.5},
+    "weighted_metrics": {"dense_1": ["Accuracy"]},
 }
 
 
@@ -108,6 +109,15 @@ def test_settings_by_output_come_back_in_version_2(name: str) -> None:
     assert again.training == made.training
     assert again.text() == made.text()
     assert json.loads(project(**FULL).text())["version"] == 1
+
+
+def test_an_output_without_a_loss_and_weighted_metrics_need_version_2() -> None:
+    for training in ({"loss": {"dense_1": None}}, {"weighted_metrics": ["Accuracy"]}):
+        text = project(**training).text()
+        written = json.loads(text)
+        assert written["version"] == 2
+        assert written["training"].items() >= training.items()
+        assert Project.load(text.encode()).text() == text
 
 
 def test_a_layer_may_be_called_type_or_config() -> None:
@@ -124,7 +134,11 @@ def test_a_layer_may_be_called_type_or_config() -> None:
         ("loss", {}, "1 to 64 output names, got 0"),
         ("loss", {f"o{i}": "mse" for i in range(65)}, "1 to 64 output names, got 65"),
         ("loss", {"a": "magic"}, "[loss of the output 'a'] unknown loss 'magic'"),
-        ("loss", {"a": None}, "[loss of the output 'a'] "),
+        (
+            "weighted_metrics",
+            {"a": "mse"},
+            "[weighted_metrics of the output 'a'] metrics: expected",
+        ),
         ("metrics", {"a": "mse"}, "[metrics of the output 'a'] metrics: expected a list"),
         ("metrics", {"a": ["mse", "mse"]}, "is given twice"),
         ("loss_weights", [1.0], "loss_weights: expected an object"),
