@@ -191,7 +191,7 @@ def test_numbers_are_shown_against_the_true_ones(
     assert isinstance(results.outcome, Regression)
     assert errors.measures == results.outcome.measures()
     assert not pane.matrix.matrix.isVisible()
-    place = errors._places(results.outcome, 0)[11]
+    place = errors._places(results.outcome, 0)[11][1]
     qtbot.mouseClick(errors, Qt.MouseButton.LeftButton, pos=place.toPoint())
     qtbot.waitUntil(lambda: studio.evaluation.answer is not None, timeout=30_000)
     pane.close()

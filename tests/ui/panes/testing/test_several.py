@@ -90,7 +90,7 @@ def test_a_sample_shows_every_input_and_every_answer(
     assert picture.seen.isVisible()
     words = [label.text() for label in page.ask.findChildren(QLabel) if label.isVisible()]
     assert {"parity", "total", "picture", "row"} <= set(words)
-    assert any("draw only where a picture is the only input" in text for text in words)
+    assert any("draw only where an image is the only input" in text for text in words)
 
 
 @pytest.mark.slow
