@@ -6,7 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
@@ -467,6 +467,49 @@ def test_what_is_copied_is_pasted_into_the_open_block(inside: Hands):
     assert pasted in drawn(inside)
 
 
+@pytest.mark.parametrize("keys", [((K.Key_C, CTRL), (K.Key_V, CTRL)), ((K.Key_D, CTRL),)])
+def test_a_copied_block_is_selected_as_one_card(
+    stem: Hands, keys: tuple[tuple[K, Qt.KeyboardModifier], ...]
+):
+    stem.click(stem.body("block"))
+    for key, held in keys:
+        stem.key(key, held)
+    (made,) = stem.selected
+    assert stem.canvas.graph.level == ""
+    assert stem.state.nodes[made].is_block
+    assert made in drawn(stem)
+    assert made != "block"
+
+
+def test_a_block_pasted_into_another_project_stays_closed(stem: Hands):
+    stem.click(stem.body("block"))
+    stem.key(K.Key_C, CTRL)
+    stem.open(chain())
+    stem.click(stem.nowhere())
+    stem.key(K.Key_V, CTRL)
+    (made,) = stem.selected
+    assert stem.canvas.graph.level == ""
+    assert stem.state.nodes[made].name == "stem"
+    assert broken_rules(stem.state) == ()
+
+
+def test_all_wires_of_a_block_are_disconnected(stem: Hands, qtbot: QtBot):
+    stem.click(stem.body("block"), button=RIGHT)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None, timeout=60_000)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    entry = next(each for each in menu.actions() if each.text() == "Disconnect all wires")
+    assert entry.isEnabled()
+    qtbot.mouseClick(menu, LEFT, pos=menu.actionGeometry(entry).center())
+    assert wires_seen(stem) == {("input", "add")}
+    stem.double_click(stem.body("block"))
+    assert ("port", "conv2d") in wires_seen(stem)
+    stem.key(K.Key_Escape)
+    stem.click(stem.body("block"))
+    registry = stem.studio.actions
+    assert registry.why_not("graph.drop_wires") == "the selection has no wires"
+
+
 def test_menus_of_blocks_and_ports_hold_what_can_be_done(inside: Hands, qtbot: QtBot):
     def titles(at: QPointF) -> list[str]:
         inside.click(at, button=RIGHT)
@@ -486,6 +529,7 @@ def test_menus_of_blocks_and_ports_hold_what_can_be_done(inside: Hands, qtbot: Q
     assert found[:2] == ["Open the block", "Rename"]
     assert "Unlink the block" in found
     assert "Close the block" not in titles(inside.nowhere())
+    assert titles(inside.port("port_1"))[:2] == ["Rename", "Add an input to the block"]
 
 
 def test_what_follows_a_block_stands_right_of_its_card(hands: Hands):

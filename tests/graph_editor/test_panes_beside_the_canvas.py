@@ -21,10 +21,10 @@ from studio.session.document.adding.palette import load_palette, save_palette
 from studio.session.document.adding.published_blocks import PublishedBlocks
 from studio.session.document.adding.quick_add import Entry, entries
 from studio.session.document.edits.blocks import group, rename_block
-from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.layers import add_layer, mark_output
 from studio.session.document.edits.places import move
 from studio.session.studio import Studio
-from tests.graph_editor.hands import ALT, NONE, Carrier, Hands
+from tests.graph_editor.hands import ALT, CTRL, NONE, Carrier, Hands
 from tests.session.document.networks import chain, net
 from tests.ui.fixtures import shown
 
@@ -317,6 +317,21 @@ def test_outline_follows_edits_and_keeps_what_is_aside_apart(
     assert aside.child(0).text(0) == "dropout"
     hands.document.undo()
     hands.qtbot.waitUntil(lambda: len(texts(outline)) == 6)
+
+
+def test_a_layer_marked_as_output_joins_the_network_in_the_outline(
+    hands: Hands, outline: OutlinePane
+) -> None:
+    state = add_layer(chain(), "Dense", after="flatten")
+    (other,) = set(state.nodes) - set(chain().nodes)
+    hands.open(mark_output(state, "dense"))
+    hands.qtbot.waitUntil(lambda: "Not part of the network" in texts(outline))
+    hands.click(hands.body(other))
+    hands.studio.actions.trigger("graph.mark_output")
+    hands.qtbot.waitUntil(lambda: "Not part of the network" not in texts(outline))
+    assert texts(outline)[-2:] == ["dense", other]
+    hands.key(K.Key_Z, CTRL)
+    hands.qtbot.waitUntil(lambda: "Not part of the network" in texts(outline))
 
 
 def test_selecting_in_the_outline_marks_and_shows_it_on_the_canvas(

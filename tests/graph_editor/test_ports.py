@@ -27,7 +27,7 @@ from studio.session.document.finding.outline import accessible_text, accessible_
 from studio.session.document.state import DocumentState, Wire
 from studio.session.preview.preview import Preview
 from tests.engine.layers.several_outputs import split_layer
-from tests.graph_editor.hands import ALT, CTRL, OUT, RIGHT, Hands
+from tests.graph_editor.hands import ALT, CTRL, OUT, RIGHT, SHIFT, Hands
 from tests.session.document.test_ports import fork
 from tests.ui.fixtures import shown
 
@@ -238,6 +238,27 @@ def test_the_menu_of_a_layer_marks_the_output_that_is_chosen(hands):
     assert hands.canvas.graph.nodes["split"].marks.ports == {}
     pick_in_menu(hands, hands.body("split"), "graph.mark_output")
     assert Port("split") in hands.state.outputs
+
+
+def test_all_selected_layers_are_marked_as_outputs_and_unmarked(hands):
+    hands.open(fork())
+    hands.click(hands.body("dense"))
+    hands.click(hands.body("dense_1"), SHIFT)
+    pick_in_menu(hands, hands.body("dense"), "graph.mark_output")
+    assert set(hands.state.outputs) == {Port("dense"), Port("dense_1")}
+    assert hands.document.history.undo_text == "Mark 2 layers as outputs"
+    pick_in_menu(hands, hands.body("dense"), "graph.mark_output")
+    assert hands.state.outputs == ()
+    assert hands.document.history.undo_text == "Unmark 2 layers as outputs"
+    hands.document.undo()
+    hands.click(hands.body("dense"))
+    pick_in_menu(hands, hands.body("dense"), "graph.mark_output")
+    assert hands.state.outputs == (Port("dense_1"),)
+    assert hands.document.history.undo_text == "Unmark dense as output"
+    # Of several of which some are marked the others join them.
+    hands.click(hands.body("dense_1"), SHIFT)
+    pick_in_menu(hands, hands.body("dense_1"), "graph.mark_output")
+    assert set(hands.state.outputs) == {Port("dense"), Port("dense_1")}
 
 
 def test_an_output_of_the_network_is_seen_at_its_port(hands):

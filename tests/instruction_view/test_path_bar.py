@@ -15,9 +15,9 @@ from studio.instruction_view.path_bar.bar import LEVELS, PathBar
 from studio.session.core import entities
 from studio.session.core.entities import Entity
 from studio.session.document.document import Document
-from studio.session.document.edits.blocks import group
+from studio.session.document.edits.blocks import group, rename_block
 from studio.session.document.edits.layers import add_layer, rename, set_option
-from studio.session.document.levels import all_blocks
+from studio.session.document.levels import all_blocks, ports_in
 from studio.session.studio import Studio
 from tests.ui.fixtures import shown
 
@@ -228,3 +228,7 @@ def test_a_layer_is_named_with_the_blocks_around_it(
     block = next(all_blocks(document.state))
     studio.bus.select([entities.node(block.id)], source="canvas")
     assert bar.texts == ("features", "no instruction", "no tensor", "no kernel")
+    port = ports_in(document.state, block.id)[0]
+    document.apply("Rename", rename_block(document.state, port.id, "image"))
+    studio.bus.select([entities.node(port.id)], source="canvas")
+    assert bar.texts[0] == "features \u203a image"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QMimeData, Qt
@@ -29,6 +30,7 @@ from studio.session.document.files.clipboard import MIME, copy_text, paste_mappe
 from studio.session.document.finding.keyboard_navigation import Direction, first_layer, next_node
 from studio.session.document.flow import downstream
 from studio.session.document.level_view import with_places
+from studio.session.document.levels import wires_of
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 from studio.session.notices.settling import UNDO
 
@@ -169,14 +171,19 @@ class CanvasCommands:
             level=self.context.open_block.id,
         )  # fmt: skip
         self.context.document.apply(f"Paste {len(made.ids)} items", made.state)
-        self._select(made.ids.values())
+        self._select_copies(made.ids.values())
 
     def duplicate(self) -> None:
         """Copy the selection in place."""
         chosen = self.context.selected_ids()
         made = duplicate_mapped(self.context.document.state, chosen)
         self.context.document.apply(self._named("Duplicate", chosen), made.state)
-        self._select(made.ids.values())
+        self._select_copies(made.ids.values())
+
+    def _select_copies(self, node_ids: Iterable[str]) -> None:
+        """Select copies, but not what stands in a copied block: that would open the block."""
+        made, nodes = list(node_ids), self.context.document.state.nodes
+        self._select(i for i in made if nodes[i].parent not in made)
 
     # -- selection ------------------------------------------------------------------------------
 
@@ -243,9 +250,7 @@ class CanvasCommands:
 
     def drop_wires(self) -> None:
         """Remove the selected wires and all those of selected layers."""
-        chosen = set(self.context.selected_ids())
-        state = self.context.document.state
-        wires = [w for w in state.wires() if w.source in chosen or w.target in chosen]
+        wires = wires_of(self.context.document.state, self.context.selected_ids())
         self.context.apply("Disconnect wires", lambda now: cut_wires(now, [*wires, *self._wires()]))
 
     def add_note(self) -> None:
@@ -266,11 +271,21 @@ class CanvasCommands:
             self.canvas.inline_editor.edit(made[0])
 
     def mark_output(self) -> None:
-        """Mark the chosen output of the selected layer as one of the network, or not any more."""
-        port = self.context.output_of(self._layers()[-1])
-        name = self.context.document.state.nodes[port.node].name
-        which = f"output {port.output} of {name}" if port.output else name
-        self.context.apply(f"Mark {which} as output", lambda state: mark_output(state, port))
+        """Mark the outputs of the selected layers as outputs of the network; unmark them where all
+        are marked."""
+        ports = [self.context.output_of(node_id) for node_id in self._layers()]
+        state = self.context.document.state
+        marked = any(port not in state.outputs for port in ports)
+        if len(ports) > 1:
+            which = f"{len(ports)} layers"
+        else:
+            (port,) = ports
+            name = state.nodes[port.node].name
+            which = f"output {port.output} of {name}" if port.output else name
+        self.context.apply(
+            f"{'Mark' if marked else 'Unmark'} {which} as output{'s' * (len(ports) > 1)}",
+            lambda now: reduce(lambda s, port: mark_output(s, port, marked), ports, now),
+        )
 
     def why_no_next_output(self) -> str:
         """A layer with several outputs has to be selected."""

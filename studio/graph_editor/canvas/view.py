@@ -38,7 +38,7 @@ from studio.graph_editor.editing.interactions.interaction import Gestures, Inter
 from studio.graph_editor.editing.interactions.pan import LookAround
 from studio.graph_editor.editing.picking import EMPTY, Target
 from studio.graph_editor.editing.searches import Searches
-from studio.graph_editor.items.block_item import AnchorItem, BlockItem
+from studio.graph_editor.items.block_item import AnchorItem, BlockItem, PortItem
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CommentItem
 from studio.graph_editor.scene.graph_view import GraphView
@@ -206,7 +206,7 @@ class CanvasView(GraphView):
             target,
             is_comment=isinstance(item, CommentItem),
             is_block=isinstance(item, BlockItem),
-            is_port=isinstance(item, AnchorItem),
+            is_port=isinstance(item, AnchorItem | PortItem),
             in_block=bool(self.graph.level),
         )
         place = self.viewport().mapToGlobal(at.view.toPoint())

@@ -31,7 +31,8 @@ _NAME, _TYPE, _SHAPE, _PARAMETERS = range(4)
 _PADDING, _LEAST_TYPE, _READABLE_TYPE = 16, 40, 64
 _MENU = (
     "graph.edit_options", "graph.rename", "graph.duplicate", "graph.place_again",
-    "graph.own_layer", None, "graph.bypass", "graph.freeze",
+    "graph.own_layer", None, "graph.bypass", "graph.freeze", "graph.mark_output",
+    None, "graph.enter_block", "graph.group", "graph.dissolve",
     None, "graph.delete",
 )  # fmt: skip
 
@@ -49,6 +50,7 @@ class OutlinePane(PaneFrame):
         self.setObjectName("outline_pane")
         self._studio = studio
         self._rows: dict[str, QTreeWidgetItem] = {}
+        self._aside: set[str] = set()
         self._following = False
         self._folded: set[str] = set()
         self._heard: list[binding.Delivery] = []
@@ -164,15 +166,16 @@ class OutlinePane(PaneFrame):
         header.resizeSection(_SHAPE, max(shape, shape + room - types))
 
     def _same_groups(self, found: Outline) -> bool:
-        return all(
-            self._id_of(self._rows[r.id].parent()) == r.parent for r in found.running
-        ) and all(self._rows[r.id].parent() is not None for r in found.aside)
+        return {row.id for row in found.aside} == self._aside and all(
+            self._id_of(self._rows[row.id].parent()) == row.parent for row in found.running
+        )
 
     def _rebuild(self, found: Outline) -> None:
         self._following = True
         self.tree.clear()
         self.tree.setRootIsDecorated(any(row.is_block for row in found.running))
         self._rows = {}
+        self._aside = {row.id for row in found.aside}
         for row in found.running:
             item = QTreeWidgetItem(self._rows.get(row.parent, self.tree))
             item.setData(_NAME, _ID, row.id)

@@ -173,12 +173,13 @@ class PathBar(QWidget):
         return self._kernel_text(entity)
 
     def _layer_text(self, node_id: str) -> str:
-        """A layer or block behind the blocks it stands in, the outermost first."""
+        """A layer, block or port behind the blocks it stands in, the outermost first."""
         state, shown = self._studio.document.state, self._compilation.shown
-        name = node_id if shown is None else shown.rows.name_of(node_id)
         node = state.nodes.get(node_id)
-        if node is not None and node.is_block:
+        if node is not None:
             name = node.name
+        else:
+            name = node_id if shown is None else shown.rows.name_of(node_id)
         around = [state.nodes[i].name for i in reversed(blocks_around(state, node_id))]
         return " \u203a ".join((*around, name))
 

@@ -6,7 +6,7 @@ dots are left out of the network.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire
 
@@ -100,6 +100,11 @@ def wires_at(state: DocumentState, level: str = TOP) -> Iterator[Wire]:
 def ends_of_wire(state: DocumentState, wire: Wire) -> tuple[str, str]:
     """What a wire leaves and enters as it is drawn: a layer or dot, or the block of a port."""
     return card_of_output(state, wire.source), card_of_input(state, wire.target)
+
+
+def wires_of(state: DocumentState, chosen: Collection[str]) -> list[Wire]:
+    """The wires of some layers, dots and ports; of a block those that end at its card."""
+    return [w for w in state.wires() if not {*w[:2], *ends_of_wire(state, w)}.isdisjoint(chosen)]
 
 
 def card_of_input(state: DocumentState, node_id: str) -> str:

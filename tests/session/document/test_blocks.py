@@ -117,7 +117,7 @@ def test_what_a_block_holds_follows_it_when_it_is_dissolved():
 
 def test_what_is_refused():
     state = group(chain(), ["conv2d", "re_lu"], "stem")
-    assert "same level" in refusal(group, state, ["conv2d", "dense"]).message
+    assert "different blocks" in refusal(group, state, ["conv2d", "dense"]).message
     assert "at least one layer" in refusal(group, state, ["port"]).message
     assert "taken" in refusal(group, state, ["dense"], "stem").message
     assert "slash" in refusal(group, state, ["dense"], "a/b").message

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from studio.session.document.edits.sharing import why_not_again
 from studio.session.document.layer_types import is_input
+from studio.session.document.levels import wires_of
 from studio.session.document.report import Report
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -98,9 +99,7 @@ def why_not_drop_wires(state: DocumentState, chosen: Sequence[str], wires: int) 
         return ""
     if not chosen:
         return NOTHING
-    ends = set(chosen)
-    wired = any(wire.source in ends or wire.target in ends for wire in state.wires())
-    return "" if wired else "the selection has no wires"
+    return "" if wires_of(state, chosen) else "the selection has no wires"
 
 
 def _layers(state: DocumentState, chosen: Sequence[str]) -> list[CanvasNode]:

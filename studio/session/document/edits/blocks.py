@@ -233,8 +233,8 @@ def movable(state: DocumentState, node_ids: Iterable[str]) -> list[str]:
     chosen = [i for i in known if i not in covered]
     if len({state.nodes[i].parent for i in chosen}) > 1:
         raise GraphError(
-            "they are not at the same level", who="block",
-            hint="choose things that stand in the same block",
+            "the selected layers are in different blocks", who="block",
+            hint="select layers that are in the same block",
         )  # fmt: skip
     return chosen
 
