@@ -229,6 +229,11 @@ class DocumentState:
         node = self.nodes.get(node_id)
         return () if node is None else self.shared.get(node.shares or node_id, ())
 
+    def called(self, node_id: str) -> str:
+        """What a message calls a layer: its name, and which use it is where it has several."""
+        name, uses = self.node(node_id).name, self.uses_of(node_id)
+        return f"{name} (use {uses.index(node_id) + 1})" if uses else name
+
     def counted_at(self, node_id: str) -> str:
         """The use of a layer its parameters are counted at: the first that is not bypassed."""
         uses = self.uses_of(node_id)

@@ -137,6 +137,16 @@ def of_mark(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
     assert resolve(after).outputs == (Port(named(after, found["node"]).id),)
 
 
+def of_mark_all(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
+    ends = resolve(fault.state).ends
+    assert after.outputs == tuple(map(Port, ends))
+    assert after.nodes == fault.state.nodes
+    if "layers" in found["nodes"]:
+        assert found["nodes"].startswith(f"{len(ends)} layers")
+    else:
+        assert found["nodes"] == " and ".join(fault.state.nodes[i].name for i in ends)
+
+
 def of_join(found: re.Match[str], fault: Faulty, after: DocumentState) -> None:
     *flat, node = added(fault, after)
     assert node.type_name == found["type"]
@@ -225,13 +235,14 @@ VERBS = (
     (r"Connect (?P<source>\S+) to (?P<target>\S+)(?: through (?P<what>.+))?", of_connect),
     (r"Add (?P<what>.+?)(?: (?P<where>after|before) (?P<node>\S+))?", of_add),
     (r"Mark (?:only )?(?P<node>\S+) as output", of_mark),
+    (r"Mark (?P<nodes>.+) as outputs", of_mark_all),
     (r"Join (?P<nodes>.+) with (?P<flat>Flatten and )?(?P<type>\w+)", of_join),
     (r"Train (?P<nodes>.+) again", of_train),
     (r"Use the array of (?P<array>\w+) for (?P<name>\w+)", of_map),
     (r"Leave out the arrays? of (?P<names>.+)", of_leaving_out),
     (r"Stop (?P<node>\w+) being an output", of_unmark),
     (r"Use the class weights for (?P<name>\w+)", of_use),
-    (r"Stop sharing parameters of \S+", of_own),
+    (r"Stop sharing parameters of \S+ \(use \d+\)", of_own),
 )  # fmt: skip
 
 
@@ -266,6 +277,9 @@ def test_the_effect_of_a_fix_is_true(fault, fix):
         node = named(after, counted[1])
         expected = layer_at(node).parameters(*(flow.shape(i) for i in node.inputs))
         assert sum(p.size for p in expected) == int(counted[2].replace(",", ""))
+    ends = re.match(r"the network has (\d+) outputs", fix.effect)
+    if ends:
+        assert len(resolve(after).outputs) == int(ends[1])
     total = re.match(r"the network has ([\d,]+) parameters", fix.effect)
     if total:
         assert report.parameters == int(total[1].replace(",", ""))

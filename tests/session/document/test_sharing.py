@@ -18,6 +18,7 @@ from studio.session.document.edits.wires import connect
 from studio.session.document.files.clipboard import copy_text, paste
 from studio.session.document.files.project_file import project_of_state, state_of_project
 from studio.session.document.finding.outline import accessible_text, find_layers, outline
+from studio.session.document.repairs.search import with_fixes
 from studio.session.document.state import DocumentState
 from tests.session.document.networks import chain, net, refusal
 
@@ -139,3 +140,13 @@ def test_the_search_offers_layers_of_the_document_where_their_weights_fit() -> N
     )
     assert made.state.nodes[made.ids[0]].shares == "dense"
     assert made.state.nodes[made.ids[0]].sources == ("re_lu",)
+
+
+def test_messages_and_repairs_tell_the_uses_of_a_layer_apart() -> None:
+    state = delete(pair(), ["concatenate"], heal=False)
+    report = validate(state)
+    (problem,) = report.problems
+    both = "dense (use 1) and dense (use 2)"
+    assert problem.message == f"none of the end layers is marked as output: {both}"
+    texts = [fix.text for fix in with_fixes(report, state, None).problems[0].fixes]
+    assert texts[:2] == [f"Mark {both} as outputs", "Mark dense (use 2) as output"]

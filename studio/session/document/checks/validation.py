@@ -149,11 +149,11 @@ def _network_problems(state: DocumentState, resolved: Resolved) -> Iterator[Prob
             "the network needs an Input layer", "add an Input with the shape of one sample",
         )  # fmt: skip
     elif not resolved.outputs and resolved.ends:
-        names = _listed([state.nodes[i].name for i in resolved.ends])
+        names = _listed([state.called(i) for i in resolved.ends])
         yield Problem(
             "network.several_ends", "error", resolved.ends[-1],
             f"none of the end layers is marked as output: {names}",
-            "mark one as output, or merge them",
+            "mark one or more as outputs, or merge them",
         )  # fmt: skip
     elif not resolved.outputs:
         yield Problem(
@@ -192,7 +192,7 @@ def _left_out_problems(state: DocumentState, resolved: Resolved) -> Iterator[Pro
                 chain.append(at)
                 waiting += followers.get(at, ())
         if len(chain) > 1:
-            names = _listed([state.nodes[i].name for i in chain])
+            names = _listed([state.called(i) for i in chain])
             yield Problem(
                 "link.unfed", "warning", root,
                 f"no data reaches {names}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import partial, reduce
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
@@ -140,9 +140,16 @@ def several_ends_repairs(broken: Broken) -> Iterator[Candidate]:
     """Data ends at several layers."""
     state = broken.state
     ends = resolve(state).ends
+    yield Candidate(
+        f"Mark {_counted([state.called(i) for i in ends])} as outputs",
+        lambda s: reduce(partial(mark_output, marked=True), ends, s),
+        "mark all",
+        OPTION,
+        effect=f"the network has {len(ends)} outputs",
+    )
     for node_id in reversed(ends):
         yield Candidate(
-            f"Mark {state.nodes[node_id].name} as output",
+            f"Mark {state.called(node_id)} as output",
             partial(mark_output, source=node_id, marked=True),
             "mark",
             OPTION,
@@ -153,7 +160,7 @@ def several_ends_repairs(broken: Broken) -> Iterator[Candidate]:
     for node_id in ends:
         gone = _only_for(state, node_id)
         yield Candidate(
-            f"Delete {_counted([state.nodes[i].name for i in gone])}",
+            f"Delete {_counted([state.called(i) for i in gone])}",
             partial(delete, node_ids=gone, heal=False),
             "delete",
             REMOVE,
@@ -204,7 +211,7 @@ def several_outputs_repairs(broken: Broken) -> Iterator[Candidate]:
 def shared_repairs(broken: Broken) -> Iterator[Candidate]:
     """Uses of one layer ask for parameters of different sizes."""
     yield Candidate(
-        f"Stop sharing parameters of {broken.node.name}",
+        f"Stop sharing parameters of {broken.state.called(broken.node.id)}",
         lambda state: give_own_layer(state, broken.node.id),
         "own layer",
         REBUILD,
@@ -335,7 +342,7 @@ def _joined(
 def _joins(broken: Broken, ends: tuple[str, ...]) -> Iterator[Candidate]:
     """Layers that join the ends; Flatten goes in between where their shapes allow nothing else."""
     shapes = [broken.flow.shape(i) for i in ends]
-    names = named(broken.state.nodes[i].name for i in ends)
+    names = named(broken.state.called(i) for i in ends)
     for kind in ["Add"] * (len(set(shapes)) == 1) + ["Concatenate"]:
         join = partial(_joined, ends=ends, kind=kind)
         yield Candidate(f"Join {names} with {kind}", join, kind, INSERT, NEWEST)
