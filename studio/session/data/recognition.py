@@ -18,7 +18,7 @@ from studio.engine.train.data.images.folder import class_folders
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
 from studio.engine.train.data.source_files import open_regular
 from studio.session.data.columns import ColumnPeek, TablePeek, peek_table
-from studio.session.data.mapping import Ends, is_several, mapped_by_name, missing_ends, uses_of
+from studio.session.data.mapping import Ends, is_several, mapped, mapped_by_name, missing_ends
 from studio.session.data.peeking import are_pairs, by_name_source, parts_of_source
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
@@ -28,6 +28,8 @@ _LABEL_WORDS = ("label", "labels", "class", "target", "species", "category", "y"
 _PARTNERS = (("x", "y"), ("X", "y"), ("images", "labels"), ("samples", "labels"),
              ("data", "labels"), ("data", "target"), ("features", "targets"))  # fmt: skip
 _DEPTH = 3
+_NAMED = 6
+"""Names of parts a note holds at most."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,9 @@ def _by_name(found: Recognised, base: Path | None, ends: Ends) -> Recognised:
     made = mapped_by_name(source, parts, ends)
     missing = missing_ends(made, ends)
     notes = [
-        f"{part.key} goes to {' and '.join(name for _, name in uses_of(made, part.key))}"
-        for part in parts
-        if uses_of(made, part.key)
+        f"{end.title}: {', '.join(keys[:_NAMED])}{' …' * (len(keys) > _NAMED)}"
+        for end in ends
+        if (keys := mapped(made, end.side).get(end.name))
     ]
     notes += [f"nothing goes to the {end.title} yet" for end in missing]
     return Recognised(made, found.kind, tuple(notes))
@@ -283,7 +285,9 @@ def _table(path: Path, base: Path | None) -> Recognised:
     texts = [c.name for c in table.columns if c.kind == "text" and c.name != chosen]
     if texts and len(texts) < len(table.columns) - 1:
         reference["drop"] = list(texts)
-        notes.append(f"text columns left out: {', '.join(texts[:6])}{' …' * (len(texts) > 6)}")
+        notes.append(
+            f"text columns left out: {', '.join(texts[:_NAMED])}{' …' * (len(texts) > _NAMED)}"
+        )
     return Recognised(reference, "table", tuple(notes))
 
 

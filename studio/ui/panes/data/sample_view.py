@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from studio.session.data.samples import SampleBrowser
 from studio.session.data.summary import DataSummary
@@ -39,11 +39,13 @@ class SampleView(QWidget):
         self.table = SampleTable(self)
         self.plot = PointPlot(self)
         self._views = (self.grid, self.table, self.plot)
-        top = QHBoxLayout()
-        top.setSpacing(8)
-        top.addWidget(self.parts)
-        top.addWidget(self.inputs)
-        top.addWidget(self._count, 1)
+        self._top = top = QGridLayout()
+        top.setHorizontalSpacing(8)
+        top.setVerticalSpacing(4)
+        top.setColumnStretch(2, 1)
+        top.addWidget(self.parts, 0, 0)
+        top.addWidget(self.inputs, 0, 1)
+        top.addWidget(self._count, 0, 2)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
@@ -70,7 +72,10 @@ class SampleView(QWidget):
         self.inputs.clear()
         self.inputs.addItems(names)
         self.inputs.setCurrentIndex(names.index(chosen) if chosen in names else 0)
-        self.inputs.setVisible(len(names) > 1)
+        several = len(names) > 1
+        self.inputs.setVisible(several)
+        # Beside two boxes the number would make the pane wider than its dock.
+        self._top.addWidget(self._count, *((1, 0, 1, 3) if several else (0, 2)))
 
     def show_class(self, klass: int) -> None:
         """Show only samples of a class; -1 for all."""

@@ -7,7 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLabel,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.session.data.mapping import mapped
@@ -76,6 +84,16 @@ def test_a_dropped_archive_is_mapped_and_changed_by_hand(
     line = one(pane, QLabel, "data_line").text()
     assert line.startswith("60 samples for 2 inputs and 2 outputs")
     assert missing(pane) == ""
+    (told,) = [each.details for each in studio.notices.all if each.text.startswith("Attached")]
+    assert told.splitlines() == [
+        "Input left: left", "Input right: RIGHT", "Output kind: kind", "Output size: size"
+    ]  # fmt: skip
+    # As wide as the dock is by default, everything fits in.
+    pane.resize(240, 700)
+    bar = pane.findChildren(QScrollArea)[0].horizontalScrollBar()
+    qtbot.waitUntil(lambda: not bar.isVisible(), timeout=WAIT)
+    assert bar.maximum() == 0
+    pane.resize(320, 1400)
 
     choose(pane, qtbot, "kind", "Not used")
     qtbot.waitUntil(lambda: "Nothing goes to the output kind." in missing(pane), timeout=WAIT)
