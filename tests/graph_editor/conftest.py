@@ -10,10 +10,12 @@ from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.canvas.view import CanvasView
 from studio.session.core.action_table import AnyAction
+from studio.session.document.edits.blocks import group
 from studio.session.studio import Studio
 from studio.ui.shell.commands.qt_actions import WindowActions
 from studio.widgets import theme
 from tests.graph_editor.hands import Hands
+from tests.session.document.networks import nested_blocks, residual
 from tests.ui.fixtures import (
     dark,
     no_hanging_dialogs,
@@ -27,11 +29,13 @@ from tests.ui.fixtures import (
 __all__ = [
     "dark",
     "hands",
+    "inside",
     "no_hanging_dialogs",
     "nothing_left_behind",
     "qapp_args",
     "refusals",
     "scheduler",
+    "stem",
     "studio",
 ]
 
@@ -71,3 +75,19 @@ def hands(studio: Studio, qtbot: QtBot, refusals: list[str]) -> Iterator[Hands]:
     theme.set_reduced_motion(False)
     window.close()
     window.deleteLater()
+
+
+@pytest.fixture
+def stem(hands: Hands) -> Hands:
+    """A canvas with two nested blocks."""
+    hands.open(nested_blocks())
+    return hands
+
+
+@pytest.fixture
+def inside(hands: Hands) -> Hands:
+    """A canvas with the block of two convolutions open."""
+    hands.open(group(residual(), ["conv2d", "conv2d_1"], "stem"))
+    hands.double_click(hands.body("block"))
+    assert hands.canvas.graph.level == "block"
+    return hands

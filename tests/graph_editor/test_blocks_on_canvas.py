@@ -6,7 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
@@ -15,7 +15,6 @@ from pytestqt.qtbot import QtBot
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.panes.outline import OutlinePane
 from studio.session.core import entities
-from studio.session.document.cards.lines import TIMES
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.blocks import group, ungroup
 from studio.session.document.edits.insertion import add_on_wire
@@ -26,18 +25,12 @@ from studio.session.document.finding.minimap import graph_map
 from studio.session.document.finding.outline import accessible_text
 from studio.session.document.level_view import drawn_at
 from studio.session.document.levels import all_blocks, contents, level_of_wire, ports_in, ports_out
-from studio.session.document.state import DocumentState, Wire
+from studio.session.document.state import Wire
 from tests.graph_editor.hands import ALT, CTRL, LEFT, RIGHT, SHIFT, Hands
 from tests.graph_editor.test_panes_beside_the_canvas import carried
 from tests.graph_editor.text_fields import K
-from tests.session.document.networks import chain, residual
+from tests.session.document.networks import chain, nested_blocks, residual
 from tests.session.document.random_edits import Editor
-
-
-def nested() -> DocumentState:
-    """A residual network with its convolutions in a block, the second in a block of its own."""
-    state = group(residual(), ["conv2d", "conv2d_1"], "stem")
-    return group(state, ["conv2d_1"], "inner")
 
 
 def drawn(hands: Hands) -> set[str]:
@@ -46,13 +39,6 @@ def drawn(hands: Hands) -> set[str]:
 
 def wires_seen(hands: Hands) -> set[tuple[str, str]]:
     return {(wire.source, wire.target) for wire in hands.canvas.graph.wires}
-
-
-@pytest.fixture
-def stem(hands: Hands) -> Hands:
-    """A canvas with two nested blocks."""
-    hands.open(nested())
-    return hands
 
 
 def test_a_block_is_one_card_with_its_ports_at_its_edges(stem: Hands):
@@ -233,15 +219,6 @@ def test_arrow_keys_walk_over_blocks_at_one_level(stem: Hands):
     assert stem.selected == ["input"]
 
 
-@pytest.fixture
-def inside(hands: Hands) -> Hands:
-    """A canvas with the block of two convolutions open."""
-    hands.open(group(residual(), ["conv2d", "conv2d_1"], "stem"))
-    hands.double_click(hands.body("block"))
-    assert hands.canvas.graph.level == "block"
-    return hands
-
-
 def test_layers_are_added_in_the_open_block(inside: Hands):
     inside.double_click(inside.nowhere())
     inside.type("relu")
@@ -396,36 +373,6 @@ def test_blocks_are_spoken_of(stem: Hands):
     assert names[0] == "Input conv2d, carries 8 by 8 by 4, in block stem"
 
 
-def test_a_linked_copy_follows_until_it_is_unlinked(inside: Hands):
-    inside.key(K.Key_Escape)
-    inside.key(K.Key_D, CTRL | SHIFT)
-    (copy,) = inside.selected
-    assert inside.steps == 1
-    graph = inside.canvas.graph
-    assert graph.nodes["block"].card.subtitle == f"2 layers, linked {TIMES}2"
-    assert graph.nodes[copy].card.subtitle == f"2 layers, linked {TIMES}2"
-    inside.key(K.Key_Return)
-    (first, *_rest) = [n.id for n in contents(inside.state, copy) if n.is_layer]
-    inside.document.apply("Filters", set_option(inside.state, first, "filters", 7))
-    assert inside.state.nodes["conv2d"].config["filters"] == 7
-    inside.key(K.Key_Escape)
-    inside.key(K.Key_U, CTRL)
-    assert graph.nodes["block"].card.subtitle == "2 layers"
-    inside.document.apply("Filters", set_option(inside.state, first, "filters", 9))
-    assert inside.state.nodes["conv2d"].config["filters"] == 7
-    assert broken_rules(inside.state) == ()
-
-
-def test_a_block_is_used_again_with_the_same_weights(inside: Hands):
-    inside.key(K.Key_Escape)
-    inside.studio.actions.trigger("graph.share_block")
-    (copy,) = inside.selected
-    layers = [n for n in contents(inside.state, copy) if n.is_layer]
-    assert sorted(n.shares for n in layers) == ["conv2d", "conv2d_1"]
-    assert inside.steps == 1
-    assert broken_rules(inside.state) == ()
-
-
 def test_an_input_is_added_to_a_block_and_taken_away(inside: Hands):
     inside.studio.actions.trigger("graph.add_block_input")
     (port,) = inside.selected
@@ -452,45 +399,6 @@ def test_a_layer_is_moved_out_of_the_open_block(inside: Hands):
     assert inside.state.nodes["conv2d_1"].parent == ""
     assert inside.steps == 1
     assert broken_rules(inside.state) == ()
-
-
-def test_what_is_copied_is_pasted_into_the_open_block(inside: Hands):
-    inside.key(K.Key_Escape)
-    inside.click(inside.body("add"))
-    inside.key(K.Key_C, CTRL)
-    inside.double_click(inside.body("block"))
-    inside.key(K.Key_Escape)
-    inside.canvas.context.open_block.open("block")
-    inside.key(K.Key_V, CTRL)
-    (pasted,) = inside.selected
-    assert inside.state.nodes[pasted].parent == "block"
-    assert pasted in drawn(inside)
-
-
-@pytest.mark.parametrize("keys", [((K.Key_C, CTRL), (K.Key_V, CTRL)), ((K.Key_D, CTRL),)])
-def test_a_copied_block_is_selected_as_one_card(
-    stem: Hands, keys: tuple[tuple[K, Qt.KeyboardModifier], ...]
-):
-    stem.click(stem.body("block"))
-    for key, held in keys:
-        stem.key(key, held)
-    (made,) = stem.selected
-    assert stem.canvas.graph.level == ""
-    assert stem.state.nodes[made].is_block
-    assert made in drawn(stem)
-    assert made != "block"
-
-
-def test_a_block_pasted_into_another_project_stays_closed(stem: Hands):
-    stem.click(stem.body("block"))
-    stem.key(K.Key_C, CTRL)
-    stem.open(chain())
-    stem.click(stem.nowhere())
-    stem.key(K.Key_V, CTRL)
-    (made,) = stem.selected
-    assert stem.canvas.graph.level == ""
-    assert stem.state.nodes[made].name == "stem"
-    assert broken_rules(stem.state) == ()
 
 
 def test_all_wires_of_a_block_are_disconnected(stem: Hands, qtbot: QtBot):
@@ -592,7 +500,7 @@ def test_the_view_before_a_jump_into_a_block_comes_back(stem: Hands):
 def test_the_canvas_shows_the_open_level_after_any_edit(hands: Hands, seed: int):
     """Whatever is changed or undone, things and wires are those of the open level."""
     rng, editor = random.Random(seed), Editor(seed)
-    hands.open(nested())
+    hands.open(nested_blocks())
     graph = hands.canvas.graph
     for _ in range(250):
         hands.document.apply(*editor.step(hands.state))
@@ -619,21 +527,10 @@ def test_a_layer_dragged_onto_a_card_goes_into_the_block(stem: Hands):
     assert broken_rules(stem.state) == ()
     assert not stem.canvas.graph.nodes["block"].marks.caught
     stem.document.undo()
-    assert stem.state == nested()
+    assert stem.state == nested_blocks()
 
 
 def test_with_alt_what_is_dragged_stays_beside_the_card(stem: Hands):
     stem.drag(stem.title("add"), stem.body("block"), end_keys=ALT)
     assert stem.state.nodes["add"].parent == ""
     assert stem.steps == 1
-
-
-def test_a_block_dragged_onto_its_linked_copy_goes_back(inside: Hands):
-    inside.key(K.Key_Escape)
-    inside.key(K.Key_D, CTRL | SHIFT)
-    (copy,) = inside.selected
-    inside.document.apply("Move", move(inside.state, {copy: (700, 500)}))
-    inside.canvas.show_all()
-    before = inside.state
-    inside.drag(inside.title(copy), inside.body("block"))
-    assert inside.state == before

@@ -7,6 +7,7 @@ from dataclasses import replace
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.graph import Port
 from studio.session.document.adding.net_text import parse_net
+from studio.session.document.edits.blocks import group
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.wires import connect
@@ -54,3 +55,9 @@ def refusal(call: object, *args: object, **options: object) -> StudioError:
     except StudioError as error:
         return error
     raise AssertionError("the edit was not refused")
+
+
+def nested_blocks() -> DocumentState:
+    """A residual network with its convolutions in a block, the second in a block of its own."""
+    state = group(residual(), ["conv2d", "conv2d_1"], "stem")
+    return group(state, ["conv2d_1"], "inner")
