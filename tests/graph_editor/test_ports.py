@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QAccessible, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
@@ -20,10 +20,12 @@ from studio.graph_editor.panes.palette import PalettePane
 from studio.session.document.adding.quick_add import entries
 from studio.session.document.cards.card import wire_card
 from studio.session.document.cards.geometry import PORT_STEP, node_size
-from studio.session.document.edits.layers import add_layer, mark_output, set_preview
+from studio.session.document.edits.blocks import group
+from studio.session.document.edits.layers import add_layer, collapse, mark_output, set_preview
 from studio.session.document.edits.removal import delete
-from studio.session.document.edits.wires import connect, disconnect
+from studio.session.document.edits.wires import add_dot, connect, disconnect
 from studio.session.document.finding.outline import accessible_text, accessible_wire_text
+from studio.session.document.levels import ports_in
 from studio.session.document.state import DocumentState, Wire
 from studio.session.preview.preview import Preview
 from tests.engine.layers.several_outputs import split_layer
@@ -197,11 +199,65 @@ def test_the_tip_of_a_port_says_the_type_of_what_passes_it(hands):
     ]  # fmt: skip
     assert tip_at(hands, hands.port("dense_1")).splitlines()[1] == "type unknown"
     assert tip_at(hands, hands.input("dense")).splitlines()[:2] == [
-        "Input 1 of dense", "float32[N,2]"
+        "Input 1 of dense, from output 0 of split", "float32[N,2]"
     ]  # fmt: skip
     assert tip_at(hands, hands.input("dense_1")) == (
         "Input 1 of dense_1\nConnect it by dragging from an output"
     )
+
+
+def test_the_tip_of_an_input_says_what_feeds_it_through_bends_and_blocks(hands):
+    wire = Wire("dense_1", "add", 1)
+    state = add_dot(fork(), wire, 640, 100)
+    hands.open(group(state, ["dense"], "stem"))
+    inputs = [tip_at(hands, hands.input("add", slot)).splitlines()[0] for slot in (0, 1)]
+    assert inputs == [
+        "Input 1 of add, from output dense of stem", "Input 2 of add, from dense_1"
+    ]  # fmt: skip
+    said = accessible_text(hands.state, hands.document.report, "add")
+    assert "input from output dense of stem and dense_1" in said
+    said = accessible_text(hands.state, hands.document.report, "dense_1")
+    assert "input from output 1 of split" in said
+    block = next(i for i, node in hands.state.nodes.items() if node.is_block)
+    assert tip_at(hands, hands.title(block)).splitlines()[1:3] == [
+        "Inputs: dense", "Outputs: dense"
+    ]  # fmt: skip
+    port = ports_in(hands.state, block)[0].id
+    assert tip_at(hands, hands.input(port)).splitlines()[0] == (
+        "Input dense of stem, from output 0 of split"
+    )
+
+
+def test_several_outputs_are_numbered_beside_their_ports(hands):
+    hands.open(fork())
+    hands.click(hands.nowhere())
+    canvas, item = hands.canvas, hands.canvas.graph.nodes["split"]
+
+    def ink(node: str, key: PortKey) -> int:
+        """How many spots have the ink of the number of a port, above its wire."""
+        zoom, at = canvas.navigation.zoom, canvas.view_point(hands.port(node, key))
+        corner = at + QPointF(7, -11) * zoom
+        seen = canvas.viewport().grab().toImage()
+        spots = [corner + QPointF(x, y) * zoom for x in range(7) for y in range(8)]
+        colour = item.colours.text2.lightness()
+        found = [seen.pixelColor(spot.toPoint()).lightness() for spot in spots]
+        return sum(abs(each - colour) < 40 for each in found)
+
+    assert ink("dense", OUT) == 0
+    assert ink("split", OUT) > 3
+    assert ink("split", SECOND) > 3
+    for output in (0, 1):
+        (wire,) = hands.state.wires_from(Port("split", output))
+        chip = canvas.graph.wires[wire].chip
+        assert chip.isVisible()
+        port = hands.port("split", PortKey("out", output))
+        assert not chip.sceneBoundingRect().intersects(QRectF(port + QPointF(6, -12), QSizeF(5, 8)))
+    assert item.room_beside_outputs() > 10
+    canvas.navigation.zoom_to(0.5)
+    assert ink("split", SECOND) == 0
+    canvas.navigation.zoom_to(1.0)
+    hands.document.apply("Collapse", collapse(hands.state, ["split"]))
+    assert item.room_beside_outputs() == 0
 
 
 def pick_in_menu(hands: Hands, at: QPointF, action_id: str) -> None:

@@ -11,6 +11,7 @@ from studio.graph_editor.editing.picking import EMPTY, Target
 from studio.graph_editor.items.marks import PortKey
 from studio.session.document.cards.card import NodeCard, wire_card
 from studio.session.document.cards.lines import shape_label
+from studio.session.document.finding.outline import feeder_text
 from studio.session.document.flow import flow_of
 from studio.session.document.report import Report
 from studio.session.document.state import CanvasNode, DocumentState
@@ -72,7 +73,7 @@ class Hovering:
             return _port_tip(state, report, item.node)
         if target.port is not None:
             return _layer_port_tip(state, card_, target.port)
-        lines = [f"{card_.title}: {card_.subtitle}"]
+        lines = [f"{card_.title}: {card_.subtitle}", *_port_names(card_)]
         if card_.condition != "ok":
             lines.append(card_.message or card_.condition)
         picture = self._graph.picture_of(target.node)
@@ -83,19 +84,27 @@ class Hovering:
         return "\n".join(lines)
 
 
+def _port_names(card: NodeCard) -> list[str]:
+    """The ports of a block by name: on its card there may not be room for all of a name."""
+    sides = (("Inputs", card.ports_in), ("Outputs", card.ports_out))
+    return [f"{side}: {', '.join(name for _, name in ports)}" for side, ports in sides if ports]
+
+
 def _layer_port_tip(state: DocumentState, card: NodeCard, key: PortKey) -> str:
     """A port of a layer: which it is, the type of what passes it, what can be done with it."""
     if key.side == "out":
         which = f"Output {key.slot}" if card.outputs > 1 else "Output"
         found = flow_of(state).type_at(Port(card.node.id, key.slot))
-        hint = "Drag to connect, Ctrl+drag to move all wires"
-    else:
-        which, hint = f"Input {key.slot + 1}", "Connect it by dragging from an output"
-        wired = card.node.inputs[key.slot : key.slot + 1]
-        found = next(iter(flow_of(state).types(wired)), None)
-        if not wired:
-            return f"{which} of {card.title}\n{hint}"
-    return f"{which} of {card.title}\n{'type unknown' if found is None else found}\n{hint}"
+        said = "type unknown" if found is None else str(found)
+        return f"{which} of {card.title}\n{said}\nDrag to connect, Ctrl+drag to move all wires"
+    which = f"Input {key.slot + 1} of {card.title}"
+    hint = "Connect it by dragging from an output"
+    wired = card.node.inputs[key.slot : key.slot + 1]
+    if not wired:
+        return f"{which}\n{hint}"
+    found = flow_of(state).type_at(wired[0])
+    said = "type unknown" if found is None else str(found)
+    return f"{which}, from {feeder_text(state, wired[0])}\n{said}\n{hint}"
 
 
 def _port_tip(state: DocumentState, report: Report, port: CanvasNode) -> str:
@@ -104,4 +113,6 @@ def _port_tip(state: DocumentState, report: Report, port: CanvasNode) -> str:
     block = state.nodes.get(port.parent)
     shape = report.status(port.id).shape
     said = f"{side} {port.name} of {block.name}" if block is not None else f"{side} {port.name}"
+    if port.inputs:
+        said = f"{said}, from {feeder_text(state, port.inputs[0])}"
     return f"{said}\n{'shape unknown' if shape is None else shape_label(shape)}"

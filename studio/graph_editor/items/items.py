@@ -22,7 +22,7 @@ DIMMED = 0.35
 FADED = 0.1
 """Opacity of an item while its ghost is shown elsewhere."""
 
-_MARGIN = 18.0
+_MARGIN = 20.0
 
 
 class CanvasItem(QGraphicsItem):
@@ -100,6 +100,10 @@ class CanvasItem(QGraphicsItem):
     def spots(self) -> dict[PortKey, QPointF]:
         """Positions of the ports in the item's coordinates."""
         return {}
+
+    def room_beside_outputs(self) -> float:
+        """How far what stands beside the outputs reaches from the edge."""
+        return 0.0
 
     def port_place(self, key: PortKey) -> QPointF:
         """Where a port is on the canvas."""

@@ -11,7 +11,14 @@ from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import CanvasItem
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_picture import PictureOf, no_picture
-from studio.graph_editor.items.node_text import card_texts, far_text, output_text, uses_text
+from studio.graph_editor.items.node_text import (
+    card_texts,
+    far_text,
+    number_room,
+    output_text,
+    port_numbers,
+    uses_text,
+)
 from studio.graph_editor.items.text_runs import TextRun, draw_text_runs
 from studio.session.document.cards.card import NodeCard
 from studio.session.document.cards.geometry import Size, node_size
@@ -57,6 +64,10 @@ class NodeItem(CanvasItem):
             self._spots = found
         return self._spots
 
+    def room_beside_outputs(self) -> float:
+        """How far what stands beside the outputs reaches from the edge."""
+        return number_room(self.card, self.colours)
+
     def _size_of(self, node: CanvasNode) -> Size:
         return node_size(node, self.card.outputs)
 
@@ -94,7 +105,8 @@ class NodeItem(CanvasItem):
         """Draw everything."""
         card, colours = self.card, self.colours
         if self._texts is None:
-            self._texts = card_texts(card, colours, self.area.height())
+            numbers = port_numbers(card, self.spots(), colours)
+            self._texts = (*card_texts(card, colours, self.area.height()), *numbers)
         node_paint.paint_body(painter, card, self.area, self.spots(), colours)
         draw_text_runs(painter, self._texts)
         if card.node.preview in ("thumbnail", "full") and not card.node.collapsed:

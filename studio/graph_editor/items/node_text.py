@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFont
 
 from studio.graph_editor.items.colours import CanvasColours
+from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.text_runs import (
     PlacedText,
     TextRun,
@@ -28,6 +31,7 @@ SIDE = 10.0
 
 TEXT_LEFT = 32.0
 FOOTER_HEIGHT = 22.0
+_NUMBER_AWAY = 6.0
 UNKNOWN = "\u2013"
 _FAR_PIXELS = 27
 _BETWEEN = 6.0
@@ -76,6 +80,34 @@ def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Tex
     place = QPointF(left, (height - text_height(font)) / 2)
     colour = colours.text2 if card.node.bypassed else colours.text
     return text_runs([PlacedText(place, text, font, colour)])
+
+
+def port_numbers(
+    card: NodeCard, spots: Mapping[PortKey, QPointF], colours: CanvasColours
+) -> tuple[TextRun, ...]:
+    """The numbers of several outputs, each above its port's wire; none where ports coincide."""
+    if not has_port_numbers(card):
+        return ()
+    font = colours.small_font
+    return text_runs(
+        PlacedText(
+            place + QPointF(_NUMBER_AWAY, -text_height(font)), str(key.slot), font, colours.text2
+        )
+        for key, place in spots.items()
+        if key.side == "out"
+    )
+
+
+def has_port_numbers(card: NodeCard) -> bool:
+    """Whether the ports of a layer are numbered on the canvas."""
+    return card.outputs > 1 and not card.node.collapsed
+
+
+def number_room(card: NodeCard, colours: CanvasColours) -> float:
+    """How far the numbers of its outputs reach beside a layer; 0 without numbers."""
+    if not has_port_numbers(card):
+        return 0.0
+    return _NUMBER_AWAY + text_width(str(card.outputs - 1), colours.small_font)
 
 
 def uses_text(card: NodeCard) -> str:

@@ -23,6 +23,8 @@ CHIP_ZOOM = 0.6
 _CHIP_HEIGHT = 15.0
 _CHIP_SIDE = 5.0
 _LONG = 400.0
+_BESIDE = 10.0
+"""Space between a port and the shape on its wire."""
 
 
 class WireItem(QGraphicsPathItem):
@@ -44,11 +46,11 @@ class WireItem(QGraphicsPathItem):
         self.setZValue(WIRE_LEVEL)
         self.setPen(colours.wire_pen)
 
-    def route(self, path: QPainterPath, start: QPointF, end: QPointF) -> None:
-        """Lead from one port to another along a path."""
+    def route(self, path: QPainterPath, start: QPointF, end: QPointF, beside: float = 0.0) -> None:
+        """Lead from one port to another along a path; the shape stands ``beside`` away at least."""
         self._points = None
         self.setPath(path)
-        self.chip.place(path, abs(end.x() - start.x()))
+        self.chip.place(path, abs(end.x() - start.x()), beside)
 
     def show_state(self, state: str, shape: str) -> None:
         """Show what flows: its shape, or that an end is wrong or waits."""
@@ -122,6 +124,7 @@ class ShapeChip(QGraphicsItem):
         self._path = QPainterPath()
         self._length = 0.0
         self._room = 0.0
+        self._beside = _BESIDE
         self._leads = True
         self._forced = False
         self._near = True
@@ -129,9 +132,10 @@ class ShapeChip(QGraphicsItem):
         self._bounds = QRectF()
         self.setVisible(False)
 
-    def place(self, path: QPainterPath, room: float) -> None:
-        """Stand on a wire with ``room`` between its ends."""
-        self._path, self._length, self._room = path, path.length(), room
+    def place(self, path: QPainterPath, room: float, beside: float) -> None:
+        """Stand on a wire with ``room`` between its ends, ``beside`` of it taken at the start."""
+        self._path, self._length, self._room = path, path.length(), room - beside
+        self._beside = max(_BESIDE, beside)
         self._at = None
         self._show()
 
@@ -192,7 +196,11 @@ class ShapeChip(QGraphicsItem):
         self.setVisible(shown)
         if shown and self._length:
             beside = self._leads and not self._forced
-            along = min(self._width / 2 + 10, self._length / 2) if beside else self._length / 2
+            along = (
+                min(self._width / 2 + self._beside, self._length / 2)
+                if beside
+                else self._length / 2
+            )
             if along != self._at:
                 # Finding the place takes longer than drawing the chip, so it is found once.
                 self._at = along

@@ -199,7 +199,8 @@ class GraphScene(QGraphicsScene):
             return
         for wire in {w for node_id in moved for w in self._by_node.get(node_id, ())}:
             start, end = self._ends(wire)
-            self.wires[wire].route(wire_path(start, end, self._style), start, end)
+            beside = self.nodes[wire.source].room_beside_outputs()
+            self.wires[wire].route(wire_path(start, end, self._style), start, end, beside)
 
     def settle_wires(self) -> None:
         """Lead wires past what was moved while they kept their ways."""
@@ -386,7 +387,8 @@ class GraphScene(QGraphicsScene):
 
     def _route(self, item: WireItem) -> None:
         start, end = self._ends(item.wire)
-        item.route(self._ways.path(item.wire, start, end), start, end)
+        beside = self.nodes[item.wire.source].room_beside_outputs()
+        item.route(self._ways.path(item.wire, start, end), start, end, beside)
 
     def _ends(self, wire: Wire) -> tuple[QPointF, QPointF]:
         source, target = self.nodes[wire.source], self.nodes[wire.target]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Shape
+from studio.engine.layers.graph import Port
 from studio.session.document.cards.card import (
     card_of,
     owned_parameters,
@@ -12,6 +13,7 @@ from studio.session.document.cards.card import (
     wire_card,
 )
 from studio.session.document.cards.families import Family, family_of
+from studio.session.document.cards.sizes import outputs_of
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import words_for
 from studio.session.document.level_view import layers_inside
@@ -139,7 +141,7 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
         parts.append(f"use {uses.index(node_id) + 1} of {len(uses)} of this layer")
     parts += [f"{key.replace('_', ' ')} {_said(value)}" for key, value in node.config.items()
               if key not in ("name", "trainable")]  # fmt: skip
-    sources = [state.nodes[s].name for s in node.sources if s in state.nodes]
+    sources = [feeder_text(state, port) for port in node.inputs if port.node in state.nodes]
     parts.append(f"input from {' and '.join(sources)}" if sources else "no input")
     shapes = [" by ".join(map(str, shape)) or "scalar" for shape in status.all_shapes]
     parts += [f"output{'s' * (len(shapes) > 1)} {' and '.join(shapes)}"] if shapes else []
@@ -184,6 +186,20 @@ def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> st
         parts.append(f"carries {' by '.join(map(str, shape)) or 'scalar'}")
     parts += ["does not fit"] * (card.condition == "error")
     return ", ".join(parts)
+
+
+def feeder_text(state: DocumentState, port: Port) -> str:
+    """What an output is called where it feeds something; bends are passed."""
+    node = state.node(port.node)
+    while node.kind == "dot" and not node.port:
+        if not node.inputs:
+            return "a bend"
+        port = node.inputs[0]
+        node = state.node(port.node)
+    if node.port:
+        side = "input" if node.port == "in" else "output"
+        return f"{side} {node.name} of {state.node(node.parent).name}"
+    return f"output {port.output} of {node.name}" if outputs_of(state, node) > 1 else node.name
 
 
 def _end_text(state: DocumentState, node: CanvasNode) -> str:
