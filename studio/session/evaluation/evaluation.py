@@ -326,7 +326,10 @@ class EvaluationModel:
     def samples(self) -> Indices | None:
         """The samples looked at, in order; None before there is a measurement."""
         results = self.results
-        return None if results is None else self.choice.indices(results.outcome, len(results))
+        if results is None:
+            return None
+        outcome = results.outcome
+        return np.arange(len(results)) if outcome is None else self.choice.indices(outcome)
 
     # -- questions ------------------------------------------------------------------------------
 

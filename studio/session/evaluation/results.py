@@ -205,10 +205,8 @@ class Choice:
         """Whether one cell of the confusion matrix is looked at."""
         return self.truth >= 0 and self.predicted >= 0
 
-    def indices(self, outcome: Outcome | None, samples: int) -> Indices:
-        """The samples, in order; that of the data where there is no outcome."""
-        if outcome is None:
-            return np.arange(samples)
+    def indices(self, outcome: Outcome) -> Indices:
+        """The samples, in order."""
         kept = np.ones(len(outcome.losses), bool)
         if isinstance(outcome, Classification):
             if self.wrong_only:

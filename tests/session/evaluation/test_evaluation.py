@@ -520,7 +520,7 @@ def test_classes_of_positions_are_measured(tmp_path: Path) -> None:
     np.testing.assert_array_equal(outcome.confusion(), counts)
     assert outcome.accuracy == pytest.approx(results.metrics["accuracy"], rel=1e-5)
     assert outcome.losses.mean() == pytest.approx(results.metrics["loss"], rel=1e-4)
-    kept = Choice(truth=0, predicted=1, order="as in the data").indices(outcome, len(found))
+    kept = Choice(truth=0, predicted=1, order="as in the data").indices(outcome)
     wanted = ((part.targets[0] == 0) & (found == 1)).any(axis=(1, 2))
     np.testing.assert_array_equal(kept, np.flatnonzero(wanted))
     assert said.positions == 20

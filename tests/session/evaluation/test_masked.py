@@ -96,7 +96,7 @@ def test_samples_of_weight_0_do_not_count():
     assert found.accuracy == 0.5
     np.testing.assert_array_equal(found.confusion(), [[1, 1], [0, 0]])
     np.testing.assert_array_equal(found.wrong, [False, False, True])
-    rows = regress(np.array([[1.0], [9.0], [2.0]]), np.zeros((3, 1)), [MeanSquaredError()], own)
+    rows = regress(np.array([[1.0], [9.0], [2.0]]), np.zeros((3, 1)), MeanSquaredError(), own)
     assert rows.measures()["largest error"] == 2.0
     assert rows.mean_loss == 2.5
 
@@ -106,7 +106,7 @@ def test_where_nothing_counts_nothing_is_measured():
     found = classify(np.eye(3), np.arange(3), ("a", "b", "c"), logits=False, counts=nothing)
     assert np.isnan(found.accuracy)
     assert found.confusion().sum() == 0
-    rows = regress(np.ones((3, 2)), np.zeros((3, 2)), [MeanSquaredError()], nothing)
+    rows = regress(np.ones((3, 2)), np.zeros((3, 2)), MeanSquaredError(), nothing)
     assert all(np.isnan(value) for value in rows.measures().values())
     assert np.isnan(rows.mean_loss)
 
