@@ -8,6 +8,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Literal, TypeAlias, TypeVar
 
+import numpy as np
+
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.options import AnyOption
