@@ -197,7 +197,7 @@ def test_an_activation_is_recorded_and_kept_where_it_is_absent(
     document = Document.open(path)
     # A layer that leads nowhere is recorded too.
     last = next(n for n in document.state.nodes.values() if n.name == "dense_1")
-    cut = document.state.with_nodes([replace(last, inputs=("",))])
+    cut = document.state.with_nodes([replace(last, inputs=())])
     document.apply("Cut", cut)
     copy = tmp_path / "copy.glassbox"
     document.save(copy)

@@ -200,6 +200,7 @@ class Person:
         # A dialog that was just opened is not the active window yet; keys would go elsewhere.
         self.until(field.window().isActiveWindow)
         QTest.mouseClick(field, LEFT, NONE, field.rect().center())
+        self.until(field.hasFocus)
         self.press("Ctrl+A")
         self.type(text)
         self.press("Return" if field.window() is self.window else "Tab")

@@ -27,8 +27,10 @@ def test_metrics_that_count_are_chosen_trained_and_seen(person: Person, tmp_path
     pane = person.until(lambda: person.sees(InspectorPane), WAIT)
     section = person.reach(QWidget, "section_loss_and_metrics", pane)
     person.click(person.reach(QWidget, "fold", section))
-    for metric in ("F1 score", "Mean IoU", "AUC"):
+    for count, metric in enumerate(("F1 score", "Mean IoU", "AUC")):
         person.pick(person.reach(QComboBox, "add_metrics", pane), metric)
+        # The list is made again with the new metric; the box before it goes.
+        person.reach(QWidget, f"remove_metrics_{count}", pane)
     chosen = ["F1Score", "MeanIoU", "AUC"]
     person.until(lambda: document.state.training["metrics"] == chosen, WAIT)
 

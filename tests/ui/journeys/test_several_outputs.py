@@ -14,7 +14,6 @@ from studio.ui.panes.runs.run_table import RunTable
 from studio.widgets.forms.number_editors import NumberField
 from tests.session.two_outputs import save_two_outputs
 from tests.ui.journeys.person import Person
-from tests.ui.journeys.test_counted_metrics import reach
 
 WAIT = 60_000
 TITLES = ("Loss", "kind: loss", "kind: accuracy", "age: loss", "age: mean squared error",
@@ -31,24 +30,24 @@ def test_two_outputs_are_set_up_trained_and_seen(person: Person, tmp_path: Path)
     person.point_at_canvas()
     person.press("Escape")
     pane = person.until(lambda: person.sees(InspectorPane), WAIT)
-    section = reach(person, pane, QWidget, "section_loss_and_metrics")
-    person.click(reach(person, section, QWidget, "fold"))
-    person.fill(reach(person, section, NumberField, "field_loss_weights"), "1e31")
-    refusal = reach(person, section, QLabel, "refusal_loss_weights")
+    section = person.reach(QWidget, "section_loss_and_metrics", pane)
+    person.click(person.reach(QWidget, "fold", section))
+    person.fill(person.reach(NumberField, "field_loss_weights", section), "1e31")
+    refusal = person.reach(QLabel, "refusal_loss_weights", section)
     person.until(lambda: "from -1e+30 to 1e+30" in refusal.text(), WAIT)
     person.press("Escape")
     assert "loss_weights" not in document.state.training
 
-    age = reach(person, section, QWidget, "group_age")
+    age = person.reach(QWidget, "group_age", section)
     assert age.findChild(QComboBox, "field_loss").accessibleName() == "Loss of output age"
-    kind = reach(person, section, QWidget, "group_kind")
+    kind = person.reach(QWidget, "group_kind", section)
     assert age.findChild(QWidget, "field_class_weights") is None
-    person.pick(reach(person, kind, QComboBox, "field_class_weights"), "by class")
-    person.fill(reach(person, kind, NumberField, "field_high"), "3")
-    age = reach(person, section, QWidget, "group_age")
-    person.pick(reach(person, age, QComboBox, "field_loss"), "Mean absolute error")
-    person.pick(reach(person, age, QComboBox, "add_metrics"), "Mean squared error")
-    person.fill(reach(person, age, NumberField, "field_loss_weights"), "0.5")
+    person.pick(person.reach(QComboBox, "field_class_weights", kind), "by class")
+    person.fill(person.reach(NumberField, "field_high", kind), "3")
+    age = person.reach(QWidget, "group_age", section)
+    person.pick(person.reach(QComboBox, "field_loss", age), "Mean absolute error")
+    person.pick(person.reach(QComboBox, "add_metrics", age), "Mean squared error")
+    person.fill(person.reach(NumberField, "field_loss_weights", age), "0.5")
     training = document.state.training
     assert training["loss"] == {"age": "MeanAbsoluteError"}
     assert training["metrics"] == {"age": ["MeanSquaredError"]}
@@ -91,7 +90,9 @@ def test_a_renamed_output_trains_and_a_deleted_one_leaves_plain_settings(
     settings = pane.graph_view.settings
     kind = person.until(lambda: settings.groups("Loss and metrics").get("kind"), WAIT)
     person.click_layer("age")
-    person.fill(reach(person, pane, QLineEdit, "layer_name"), "years")
+    field = person.reach(QLineEdit, "layer_name", pane)
+    person.until(lambda: field.text() == "age", WAIT)
+    person.fill(field, "years")
     person.until(lambda: document.state.nodes["age"].name == "years", WAIT)
     assert document.state.training["loss"] == {"years": "MeanAbsoluteError"}
     assert document.history.texts[-1] == "Rename"
@@ -115,14 +116,14 @@ def test_a_renamed_output_trains_and_a_deleted_one_leaves_plain_settings(
     person.until(lambda: studio.data.status == "ready", WAIT)
     person.until(lambda: not studio.problems.errors, WAIT)
     person.press("Escape")
-    section = reach(person, pane, QWidget, "section_loss_and_metrics")
-    person.click(reach(person, section, QWidget, "fold"))
+    section = person.reach(QWidget, "section_loss_and_metrics", pane)
+    person.click(person.reach(QWidget, "fold", section))
     assert person.until(lambda: section.findChild(QComboBox, "field_loss"), WAIT)
     assert section.findChild(QWidget, "group_kind") is None
 
     person.press("Ctrl+Z")
     person.until(lambda: "age" in document.state.nodes, WAIT)
     assert document.state.training["loss"] == {"years": "MeanAbsoluteError"}
-    reach(person, pane, QWidget, "group_years")
+    person.reach(QWidget, "group_years", pane)
     groups = settings.groups("Loss and metrics")
     assert list(groups) == ["kind", "years"]

@@ -127,11 +127,11 @@ def _check_moments(journey: Journey, files: RunFiles) -> None:
         briefs.append(figure(moment.step).value * pace / ROWS)
         tips.append(figure(moment.step_tip).value / pace)
         reached.append((moment.clock, steps["wall"][at]))
-        _check_place(seen, number, moment, at)
-        left = _LEFT.search(moment.toolbar)
-        # The words are set now and then; the tip is made when it is read. The end of the first
-        # epoch compiles; until there is another it is all that is known.
+        # The words are set now and then; the tip is made when it is read.
         since = int(np.searchsorted(steps["relative"], elapsed - TEXT_SECONDS))
+        _check_place(seen, number, moment, range(since, at + 1))
+        left = _LEFT.search(moment.toolbar)
+        # The end of the first epoch compiles; until there is another it is all that is known.
         if left is not None and since >= 2 * STEPS:
             possible = [
                 (EPOCHS * STEPS - each - 1) * ROWS / rate
@@ -166,8 +166,9 @@ def _paces(times: Array, at: int) -> list[float]:
     return [float(ROWS * (at - since) / back[since]) for since in np.flatnonzero(near)]
 
 
-def _check_place(seen: ShownNumbers, number: int, moment: Moment, at: int) -> None:
-    """Epoch, batch and rate are those of the step that was recorded then."""
+def _check_place(seen: ShownNumbers, number: int, moment: Moment, steps: range) -> None:
+    """Epoch, batch and rate are those of one of the steps recorded just before."""
+    at = steps[-1]
     epoch, epochs = (round(each.value) for each in figures(moment.toolbar)[:2])
     seen.text("toolbar", f"epochs, {number}", str(epochs), str(EPOCHS))
     shown = figures(moment.progress)
@@ -178,7 +179,7 @@ def _check_place(seen: ShownNumbers, number: int, moment: Moment, at: int) -> No
     nearest = min(truth, key=lambda each: abs(each - epoch))
     seen.text("toolbar", f"epoch, {number}", str(epoch), str(nearest))
     # It is that of the next step, and steps are begun before the numbers of others are there.
-    rates = [_cosine(step) for step in range(at - 3, at + STEPS)]
+    rates = [_cosine(step) for step in range(min(steps[0], at - 3), at + STEPS)]
     rate = figure(moment.rate).value
     seen.number("toolbar", f"rate, {number}", moment.rate, min(rates, key=lambda r: abs(r - rate)))
 

@@ -95,7 +95,7 @@ def chip(person: Person, words: str) -> FixChip | None:
     return next((each for each in person.canvas.fixes.chips if words in each.fix.text), None)
 
 
-def offered_button(person: Person, text: str) -> QAbstractButton | None:
+def named(person: Person, text: str) -> QAbstractButton | None:
     """A button in sight by what it says."""
     found = person.window.findChildren(QAbstractButton)
     return next(
@@ -159,14 +159,18 @@ def attach(build: Builder, drawn: Drawn, file: Path) -> None:
         person.click(person.reach(QAbstractButton, f"goes_to_{part}"))
         build.entry(person.until(person.menu, WAIT), end)
     person.until(lambda: studio.data.status == "ready", WAIT)
-    offered = person.reach(QAbstractButton, "banner_action", person.see(DataPane))
-    assert offered.accessibleName() == "Set the inputs to their data"
-    person.click(offered)
+    # Another offer may be there until the data are read.
+    offer = "Set the inputs to their data"
+    pane = person.see(DataPane)
+    person.until(
+        lambda: person.reach(QAbstractButton, "banner_action", pane).accessibleName() == offer, WAIT
+    )
+    person.click(person.reach(QAbstractButton, "banner_action", pane))
     words = f"Set units of {size} to 1"
     person.click_chip(person.until(lambda: chip(person, words), WAIT))
     person.until(lambda: not studio.problems.errors, WAIT)
     hands.click(hands.body(kind))
-    fix = person.until(lambda: offered_button(person, f"Set units of {kind} to 3"), WAIT)
+    fix = person.until(lambda: named(person, f"Set units of {kind} to 3"), WAIT)
     person.click(fix)
     person.until(lambda: not studio.problems.items, WAIT)
 
