@@ -54,6 +54,8 @@ class DataSpec:
             all targets (``data/w``), or one for each (``data/w/0`` …), None where a target has
             none; empty for no sample weights.
         meta: text facts that travel with the program, such as class names.
+        variant: tells the data of samples of one length from that of others on the same device; it
+            stands in the names of data and order (``data-12/x``). Empty where there is only one.
     """
 
     inputs: tuple[Source, ...]
@@ -63,6 +65,12 @@ class DataSpec:
     class_weights: tuple[tuple[float, ...], ...] = ()
     sample_weights: tuple[Shape | None, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
+    variant: str = ""
+
+
+def data_group(group: str, spec: DataSpec) -> str:
+    """What the names of data or order of a mode begin with."""
+    return f"{group}-{spec.variant}" if spec.variant else group
 
 
 class DataSection:
@@ -80,7 +88,7 @@ class DataSection:
         self._builder = builder
         self._mode = mode
         self._spec = spec
-        self._arrays = "data" if mode == "train" else "eval"
+        self._arrays = data_group("data" if mode == "train" else "eval", spec)
         self._control = "train" if mode == "train" else "eval"
         self._made: dict[str, Ref] = {}
 
@@ -95,7 +103,8 @@ class DataSection:
 
     def order(self) -> Ref:
         """The order of the samples of this mode."""
-        return self._once(f"{self._control}/order", (ROWS,), DType.int32, Role.DATA)
+        name = f"{data_group(self._control, self._spec)}/order"
+        return self._once(name, (ROWS,), DType.int32, Role.DATA)
 
     def is_fed_directly(self, index: int, wanted: DType) -> bool:
         """Whether the caller feeds the input of dtype ``wanted`` itself."""

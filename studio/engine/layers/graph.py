@@ -174,6 +174,11 @@ class LayerGraph:
         layers = (node.layer for node in self.inputs)
         return {each.name: each.shape for each in layers if isinstance(each, Input)}
 
+    def fixed_shapes(self) -> tuple[Shape, ...]:
+        """Shape of each input, in order; of a network without unknown lengths."""
+        layers = (node.layer for node in self.inputs)
+        return tuple(layer.output_shape() for layer in layers)
+
     @property
     def has_unknown_lengths(self) -> bool:
         """Whether a dimension of an input is None; such a network is lowered with `bound`."""

@@ -58,6 +58,13 @@ class BackendSession(Protocol):
         """
         ...
 
+    def drop(self, names: Iterable[str]) -> None:
+        """Give tensors back; names that are not held are skipped.
+
+        Executables that use one are void.
+        """
+        ...
+
     def has(self, name: str) -> bool:
         """Whether a tensor of that name is held."""
         ...

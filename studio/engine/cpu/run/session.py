@@ -90,6 +90,17 @@ class CpuSession:
                 offset += room
             self._count.persistent(0, 1)
 
+    def drop(self, names: Iterable[str]) -> None:
+        """Give tensors back; see ``BackendSession.drop``."""
+        with self._lock:
+            before = {id(held.arena) for held in self._held.values()}
+            for name in names:
+                held = self._held.pop(name, None)
+                if held is not None:
+                    self._count.persistent(-held.flat.nbytes, 0)
+            after = {id(held.arena) for held in self._held.values()}
+            self._count.persistent(0, len(after) - len(before))
+
     def _nbytes(self, tensor: Tensor, rows: int) -> int:
         check_ensured(tensor, rows)
         layout = tensor.descriptor(1, rows)

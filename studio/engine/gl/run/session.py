@@ -79,6 +79,10 @@ class GlSession:
         """
         self._engine.call(self._ensure, tuple(tensors), rows)
 
+    def drop(self, names: Iterable[str]) -> None:
+        """Give tensors back; see ``BackendSession.drop``."""
+        self._engine.call(self._drop, frozenset(names))
+
     def has(self, name: str) -> bool:
         """Whether a tensor of that name is held."""
         return name in self._held
@@ -202,6 +206,14 @@ class GlSession:
         self._pool.release(held.where.buffer)
         self.generation += 1
         return False
+
+    def _drop(self, names: frozenset[str]) -> None:
+        gone = {self._held.pop(name).where.buffer for name in names & self._held.keys()}
+        # A buffer that others share stays until the last of them goes.
+        for buffer in gone - {held.where.buffer for held in self._held.values()}:
+            if buffer in self._shared:
+                self._shared.remove(buffer)
+            self._pool.release(buffer)
 
     def _place(self, group: BufferGroup, nbytes: int) -> None:
         names = group[0][0].name if len(group) == 1 else f"{len(group)} persistent tensors"

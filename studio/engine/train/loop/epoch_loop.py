@@ -111,13 +111,13 @@ class EpochLoop:
         step_range = next(self.feeder.step_ranges(0, shuffle))
         self.feeder.position(step_range, step=self.total_step, epoch=0, record=self.total_step)
         self.rates.prepare(self.total_step, 1)
-        executable = self._network.executable("train", step_range.batch)
+        executable = self._network.executable("train", step_range.batch, step_range.lengths)
         executable.run(1)
         executable.finish()
         return executable.profile(steps)
 
     def _run_steps(self, step_range: StepRange, epoch: int) -> bool:
-        self._network.executable("train", step_range.batch)
+        self._network.executable("train", step_range.batch, step_range.lengths)
         self.feeder.position(step_range, step=self.total_step, epoch=epoch, record=self.total_step)
         self._lap("data")
         left = step_range.steps
@@ -129,7 +129,7 @@ class EpochLoop:
             if not allowed or self.bad_step is not None:
                 return False
             # Asked for again, since another program may have taken its place between two steps.
-            executable = self._network.executable("train", step_range.batch)
+            executable = self._network.executable("train", step_range.batch, step_range.lengths)
             left -= self._queue(executable, step_range.batch, left, counted=allowed < UNLIMITED)
         return True
 

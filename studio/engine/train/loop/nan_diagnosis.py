@@ -71,7 +71,7 @@ class NanDiagnosis:
             if done >= end:
                 return
             self._position(epoch, step_range, done)
-            executable = self._network.executable("train", step_range.batch)
+            executable = self._network.executable("train", step_range.batch, step_range.lengths)
             for _ in range(min(step_range.steps, end - done)):
                 self._rates.prepare(self._total + done - self._first, 1)
                 executable.run(1)
@@ -81,7 +81,7 @@ class NanDiagnosis:
         step_range = next(self._feeder.step_ranges(epoch, shuffle, step))
         self._position(epoch, step_range, step)
         self._rates.prepare(self._total + step - self._first, 1)
-        self._network.executable("train", step_range.batch).check()
+        self._network.executable("train", step_range.batch, step_range.lengths).check()
 
     def _position(self, epoch: int, step_range: StepRange, step: int) -> None:
         total = self._total + step - self._first

@@ -236,7 +236,7 @@ def _gradients(network: Network, loop: EpochLoop) -> tuple[list[bool], bool]:
         try:
             loop.feeder.position(step_range, step=loop.total_step, epoch=0, record=loop.total_step)
             loop.rates.prepare(loop.total_step, 1)
-            executable = network.executable("train", step_range.batch)
+            executable = network.executable("train", step_range.batch, step_range.lengths)
             found = executable.check({Ref(t.id, grad=True) for t in trained})
         finally:
             network.write(state, roles)

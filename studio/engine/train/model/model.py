@@ -28,9 +28,9 @@ from studio.engine.runtime.backend import Backend
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.epoch_lines import EpochLines
 from studio.engine.train.callbacks.history import History
-from studio.engine.train.data.samples import Samples, weight_shapes
 from studio.engine.train.devices import Opened, open_backend
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.model.array_tasks import ArrayTasks
 from studio.engine.train.model.keras_arguments import (
     Verbose,
     are_metrics,
@@ -44,18 +44,14 @@ from studio.engine.train.model.keras_arguments import (
     values_in_order,
 )
 from studio.engine.train.model.model_data import (
-    class_factors,
+    are_alike,
     input_arrays,
     sources_of,
-    tail_split,
-    target_arrays,
-    target_sources,
-    weight_arrays,
 )
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.blocks import blocks_of, nested_of
 from studio.engine.train.project.project import Project
-from studio.engine.train.project.task import Task
+from studio.engine.train.project.task import Task, bound_to, open_graph_of
 from studio.engine.train.runs.run_folder import latest_run
 from studio.engine.train.settings import TrainingSettings
 from studio.engine.train.weights import initial_weights
@@ -265,8 +261,9 @@ class Model:
         if x is None:
             task = self._project_task()
         else:
-            task = self._array_task(
-                self._samples(x, y, sample_weight), batch_rows(batch_size), epochs,
+            arrays = self._arrays()
+            task = arrays.training(
+                arrays.samples(x, y, sample_weight), batch_rows(batch_size), epochs,
                 validation_split, validation_data, class_weight, shuffle,
             )  # fmt: skip
         self._drop_use()
@@ -304,8 +301,9 @@ class Model:
             if samples is None:
                 raise DataError("there is no test part to measure", who=self.name)
         else:
-            samples = self._samples(x, y, sample_weight)
-            task = self._array_task(samples, batch_rows(batch_size), 1, 0.0, None, None, False)
+            arrays = self._arrays()
+            samples = arrays.samples(x, y, sample_weight)
+            task = arrays.task(samples, batch_rows(batch_size))
         with Trained.of_weights(task, self._device(), self._stored()) as trained:
             found = trained.evaluate(samples)
         if is_told(verbose):
@@ -324,19 +322,24 @@ class Model:
     ) -> Array | list[Array]:
         """Outputs for any number of rows; a list where the network has several outputs.
 
-        Rows run in batches of at most ``batch_size``, chosen by Glassbox unless given. ``verbose``
+        Where a length of the network is unknown, arrays may have another one at every call. Rows
+        run in batches of at most ``batch_size``, chosen by Glassbox unless given. ``verbose``
         writes a line to standard error.
         """
         refuse_unsupported("predict", others)
         most = None if batch_size is None else batch_rows(batch_size)
         arrays = input_arrays(x, self.graph, self._sources)
         sources = self._sources or sources_of(arrays)
-        if self._used is None or self._used[0] != sources:
+        if self._used is None or not are_alike(self._used[0], sources, self.graph):
             self._drop_use()
             spec = DataSpec(sources, meta=dict(self._facts))
+            graph = bound_to(self.graph, [source.shape for source in sources])
             if self._task is not None:
                 spec = self._task.spec
-            task = Task(self.name, self.graph, TrainingSettings(), spec, facts=self._facts)
+            task = Task(
+                self.name, graph, TrainingSettings(), spec, facts=self._facts,
+                open_graph=open_graph_of(self.graph),
+            )  # fmt: skip
             self._used = (sources, Trained.of_weights(task, self._device(), self._stored()))
         outputs = self._used[1].predict_all(list(arrays), most_rows=most)
         if is_told(verbose):
@@ -399,13 +402,11 @@ class Model:
             self._used[1].close()
             self._used = None
 
-    def _samples(self, x: object, y: object, weights: object) -> Samples:
-        losses = self._compiled().losses
-        if y is None:
-            raise DataError("targets (y) are missing", who=self.name)
-        inputs = input_arrays(x, self.graph, self._sources)
-        targets = target_arrays(y, self.graph, losses)
-        return Samples(inputs, targets, weight_arrays(weights, self.graph, len(inputs[0])))
+    def _arrays(self) -> ArrayTasks:
+        return ArrayTasks(
+            self.name, self.graph, self._optimizer, self._compiled(), self.seed, self._sources,
+            self._facts,
+        )  # fmt: skip
 
     def _compiled(self) -> Objective:
         if self._objective is None:
@@ -419,47 +420,6 @@ class Model:
                 hint="only a model loaded from a project with data has its own",
             )  # fmt: skip
         return self._task
-
-    def _array_task(
-        self,
-        samples: Samples,
-        batch_size: int,
-        epochs: int,
-        validation_split: float,
-        validation_data: Sequence[object] | None,
-        class_weight: Mapping[int, float] | None,
-        shuffle: bool,
-    ) -> Task:
-        """The task of fitting or measuring on arrays."""
-        validation: Samples | None = None
-        if validation_data is not None:
-            if not isinstance(validation_data, list | tuple) or len(validation_data) not in (2, 3):
-                raise DataError("validation_data: expected (x, y) or (x, y, weights)",
-                                who=self.name)  # fmt: skip
-            own = validation_data[2] if len(validation_data) == 3 else None
-            validation = self._samples(validation_data[0], validation_data[1], own)
-        elif validation_split:
-            samples, validation = tail_split(samples, validation_split)
-        compiled, names = self._compiled(), self.graph.output_names()
-        settings = TrainingSettings(
-            epochs=epochs,
-            batch_size=batch_size,
-            seed=self.seed,
-            shuffle=shuffle,
-            optimizer=self._optimizer,
-        )
-        spec = DataSpec(
-            self._sources or sources_of(samples.inputs),
-            target_sources(samples.targets),
-            class_weights=class_factors(class_weight, self.graph, samples),
-            sample_weights=weight_shapes(samples, validation),
-            meta=dict(self._facts),
-        )
-        return Task(
-            self.name, self.graph, settings, spec, compiled.losses,
-            dict(zip(names, compiled.metrics, strict=True)), compiled.weights, samples, validation,
-            facts=self._facts, weighted_metrics=dict(zip(names, compiled.weighted, strict=True)),
-        )  # fmt: skip
 
 
 def _listed(symbols: Symbol | Sequence[Symbol]) -> list[Symbol]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy.typing as npt
 
 from studio.engine.compiler.lower_data import Source
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import DataError, ParameterError, ShapeError
+from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph, Port
-from studio.engine.layers.layer import shape_text
+from studio.engine.layers.lengths import lengths_in
 from studio.engine.optim.losses import Loss
 from studio.engine.train.data.samples import Array, Samples, stored_array
 from studio.engine.train.data.splitting import tail_split_indices
@@ -38,20 +39,14 @@ def input_arrays(
         ShapeError: a sample has another shape than its input.
     """
     listed = arrays_by_name(values, [node.layer.name for node in graph.inputs], "x")
-    nodes, types = graph.inputs, graph.types()
+    nodes, types, shapes = graph.inputs, graph.types(), graph.input_shapes
     if len(listed) != len(nodes):
         raise DataError(f"expected {len(nodes)} input arrays, got {len(listed)}", who=graph.name)
     found: list[Array] = []
     for index, (value, node) in enumerate(zip(listed, nodes, strict=True)):
         array = stored_array(value, node.layer.name)
         wanted = types[Port(node.id)]
-        if array.shape[1:] != wanted.sample:
-            raise ShapeError(
-                f"expected samples {shape_text(wanted.sample)}, got "
-                f"{shape_text(tuple(array.shape[1:]))}",
-                who=node.layer.name,
-                hint="the first dimension of an array counts the samples",
-            )
+        lengths_in(shapes[node.layer.name], tuple(array.shape[1:]), node.layer.name)
         if wanted.dtype is DType.int32 and array.dtype.kind == "f":
             array = _converted(array, DType.int32, node.layer.name)
         if sources and array.dtype != sources[index].dtype.np:
@@ -174,6 +169,13 @@ def target_sources(arrays: Sequence[Array | None]) -> tuple[Source | None, ...]:
 
 def _source_of(array: Array) -> Source:
     return Source(tuple(array.shape[1:]), DType.of(array.dtype))
+
+
+def are_alike(first: Sequence[Source], second: Sequence[Source], graph: LayerGraph) -> bool:
+    """Whether arrays differ in nothing but the unknown lengths of a network, if at all."""
+    if not graph.has_unknown_lengths:
+        return first == second
+    return [replace(each, shape=()) for each in first] == [replace(e, shape=()) for e in second]
 
 
 def class_factors(

@@ -9,9 +9,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.compiler.lower_data import data_group
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.tensor import ROWS, Role
 from studio.engine.isa.ops.data import STEP_WORDS, StepWord
+from studio.engine.layers.lengths import Lengths
 from studio.engine.train.data.batches import batch_count, epoch_order
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.data.shards.plan import ShardPlan, plan_shards
@@ -34,6 +36,7 @@ class StepRange:
         batch: rows of each step.
         steps: how many there are.
         offset: what an index out of the order lacks to the number of its sample in the whole set.
+        lengths: the network's unknown lengths in these steps; empty for those of the task.
     """
 
     cursor: int
@@ -41,6 +44,7 @@ class StepRange:
     batch: int
     steps: int
     offset: int = 0
+    lengths: Lengths = ()
 
 
 class DataFeeder:
@@ -66,13 +70,22 @@ class DataFeeder:
         self.samples = samples
         self.batch_size = min(batch_size, len(samples))
         self.seed = seed
+        shapes = [tuple(array.shape[1:]) for array in samples.inputs]
+        self.lengths = network.task.lengths_of(shapes)
+        network.use(self.lengths)
+        self._spec = network.programs.task(self.lengths).spec
         self.plan: ShardPlan = plan_shards(len(samples), samples.row_bytes, budget, self.batch_size)
         self._group = "train" if mode == "train" else "eval"
+        self._order = f"{data_group(self._group, self._spec)}/order"
         self._arrays = self._named_arrays("data" if mode == "train" else "eval")
+        self._place()
+
+    def _place(self) -> None:
+        """Make room on the device, and bring everything there that stays."""
         self._make_room()
         if self.plan.is_resident:
             for name, array in self._arrays.items():
-                network.session.write(name, np.ascontiguousarray(array))
+                self.network.session.write(name, np.ascontiguousarray(array))
 
     @property
     def steps(self) -> int:
@@ -89,9 +102,13 @@ class DataFeeder:
 
         Writes order and, where data streams, the shard; the caller positions the step block.
         """
+        self.network.use(self.lengths)
+        if not self.network.session.has(self._order):
+            # Other lengths have taken its place meanwhile.
+            self._place()
         if self.plan.is_resident:
             order = epoch_order(self.seed, epoch, len(self.samples), shuffle)
-            self.network.session.write(f"{self._group}/order", order)
+            self.network.session.write(self._order, order)
             yield from self._cut(0, 0, len(self.samples), first_step)
             return
         yield from self._stream(epoch, shuffle, first_step)
@@ -113,7 +130,8 @@ class DataFeeder:
     def _named_arrays(self, prefix: str) -> dict[str, Array]:
         """Arrays by the name of their tensor in the program."""
         found: dict[str, Array] = {}
-        spec = self.network.task.spec
+        spec = self._spec
+        prefix = data_group(prefix, spec)
         for part, arrays in (("x", self.samples.inputs), ("y", self.samples.targets)):
             several = len(spec.inputs if part == "x" else spec.targets) > 1
             for index, array in enumerate(arrays):
@@ -132,7 +150,7 @@ class DataFeeder:
     def _make_room(self) -> None:
         tensors = [
             t
-            for t in self.network.program(self.mode).of_role(Role.DATA, Role.STEP)
+            for t in self.network.program(self.mode, self.lengths).of_role(Role.DATA, Role.STEP)
             if t.shape[:1] == (ROWS,) or t.role is Role.STEP
         ]
         resident = {t.name: t for t in tensors if t.role is Role.DATA}
@@ -150,7 +168,7 @@ class DataFeeder:
                 )
         self._arrays = {name: a for name, a in self._arrays.items() if name in resident}
         rows = len(self.samples) if self.plan.is_resident else 2 * self.plan.shard_samples
-        self.network.forget(self.mode)
+        self.network.forget(self.mode, self.lengths)
         self.network.session.ensure(tensors, rows)
 
     def _stream(self, epoch: int, shuffle: bool, first_step: int) -> Iterator[StepRange]:
@@ -169,7 +187,7 @@ class DataFeeder:
                 base = (shard.visit.position % 2) * size
                 for name, array in zip(self._arrays, shard.arrays, strict=True):
                     session.write(name, array, row=base)
-                session.write(f"{self._group}/order", shard.order + np.int32(base), row=base)
+                session.write(self._order, shard.order + np.int32(base), row=base)
                 # Augmentation is keyed by the sample, not by where its shard lies on the device.
                 visit, offset = shard.visit, shard.visit.start - base
                 yield from self._cut(base, visit.first_step, visit.count, first_step, offset)
@@ -182,6 +200,8 @@ class DataFeeder:
         skip = min(max(0, wanted - first), whole)
         if whole > skip:
             cursor = base + skip * self.batch_size
-            yield StepRange(cursor, first + skip, self.batch_size, whole - skip, offset)
+            steps = whole - skip
+            yield StepRange(cursor, first + skip, self.batch_size, steps, offset, self.lengths)
         if rest and first + whole >= wanted:
-            yield StepRange(base + whole * self.batch_size, first + whole, rest, 1, offset)
+            cursor = base + whole * self.batch_size
+            yield StepRange(cursor, first + whole, rest, 1, offset, self.lengths)

@@ -28,12 +28,11 @@ class Evaluator:
             budget = settings.data_budget * _MIB
             feeder = DataFeeder(self._network, "evaluate", samples, size, settings.seed, budget)
             self._feeder, self._samples = feeder, samples
-        metrics_reader = MetricsReader(
-            self._network.session, self._network.program("evaluate"), "eval"
-        )
+        program = self._network.program("evaluate", feeder.lengths)
+        metrics_reader = MetricsReader(self._network.session, program, "eval")
         done = 0
         for step_range in feeder.step_ranges(0, shuffle=False):
-            executable = self._network.executable("evaluate", step_range.batch)
+            executable = self._network.executable("evaluate", step_range.batch, step_range.lengths)
             feeder.position(step_range, step=done, epoch=0, record=done)
             left = step_range.steps
             while left:

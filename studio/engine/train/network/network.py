@@ -12,15 +12,18 @@ import numpy.typing as npt
 
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.core.errors import CheckpointError, MemoryShortageError, quoted
+from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Ref, Role, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.layers.initializers import initial_values, starts_at_zero
+from studio.engine.layers.lengths import Lengths
 from studio.engine.runtime.backend import Backend, BackendSession, Executable
 from studio.engine.runtime.free_memory import free_memory, reserve_of, shortage_text
 from studio.engine.runtime.peaks import is_gpu
 from studio.engine.train.listing.debug_output import told_steps
 from studio.engine.train.network.live import LiveTaps, Replacement
 from studio.engine.train.network.programs import Programs
+from studio.engine.train.network.recent_lengths import RecentLengths
 from studio.engine.train.project.task import Task
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -40,6 +43,9 @@ _NAMED = 2
 class Network:
     """Owns the session of one network and everything compiled for it; a context manager.
 
+    ``recent_lengths`` says which unknown lengths stay ready beside those of the task;
+    ``lengths_dropped`` is emitted before what was made for others is given up.
+
     Args:
         task: what it is for.
         backend: where it lives; stays the caller's.
@@ -54,7 +60,9 @@ class Network:
         self.programs = Programs(task)
         self.session: BackendSession = backend.open_session()
         self._progress = progress
-        self._executables: dict[tuple[str, int], Executable] = {}
+        self._executables: dict[tuple[str, int, Lengths], Executable] = {}
+        self.lengths_dropped: Signal[[Lengths]] = Signal()
+        self.recent_lengths = RecentLengths()
         self.live = LiveTaps(self)
 
     def __enter__(self) -> Self:
@@ -68,18 +76,37 @@ class Network:
     ) -> None:
         self.close()
 
-    def program(self, mode: str) -> Program:
-        """The program of a mode, as it runs on this backend."""
-        return self.programs.program(mode, self.task.settings.level, self.backend.target)
+    def program(self, mode: str, lengths: Lengths = ()) -> Program:
+        """The program of a mode, as it runs on this backend, for lengths of the task or others."""
+        level = self.task.settings.level
+        return self.programs.program(mode, level, self.backend.target, lengths)
 
-    def executable(self, mode: str, batch: int) -> Executable:
-        """The program of a mode for batches of ``batch`` rows; compiled on first use."""
-        key = (mode, batch)
+    def executable(self, mode: str, batch: int, lengths: Lengths = ()) -> Executable:
+        """The program of a mode for batches of ``batch`` rows; compiled on first use.
+
+        Executables of all lengths use the same weights. At most `MOST_LENGTHS` lengths beside those
+        of the task are kept.
+        """
+        self.use(lengths)
+        key = (mode, batch, lengths)
         if key not in self._executables:
-            made = self.backend.compile(self.program(mode), self.session, batch, self._progress)
+            program = self.program(mode, lengths)
+            made = self.backend.compile(program, self.session, batch, self._progress)
             self._executables[key] = told_steps(made, self.backend)
             self.live.made(mode, self._executables[key])
         return self._executables[key]
+
+    def use(self, lengths: Lengths) -> None:
+        """Note that lengths are in use; those used longest ago are given up where too many are."""
+        old = self.recent_lengths.use(lengths)
+        if old is None:
+            return
+        self.lengths_dropped.emit(old)
+        names = self.programs.own_tensors(old)
+        for key in [key for key in self._executables if key[2] == old]:
+            self._close(key)
+        self.programs.forget(old)
+        self.session.drop(names)
 
     def compile_keeping(self, mode: str, names: frozenset[str]) -> Program:
         """The program of a mode, compiled again so that tensors of these names stay stored."""
@@ -94,14 +121,21 @@ class Network:
         )
         self.forget(mode)
         for executable in replacement.executables:
-            self._executables[mode, executable.batch] = executable
+            self._executables[mode, executable.batch, ()] = executable
             self.live.made(mode, executable)
 
-    def forget(self, mode: str) -> None:
-        """Give up the executables of a mode, whose resident data is about to change its length."""
-        for key in [key for key in self._executables if key[0] == mode]:
-            self.live.gone(self._executables[key])
-            self._executables.pop(key).close()
+    def forget(self, mode: str, lengths: Lengths | None = None) -> None:
+        """Give up the executables of a mode, whose resident data is about to change its length.
+
+        Of all lengths, or of some.
+        """
+        for key in list(self._executables):
+            if key[0] == mode and lengths in (None, key[2]):
+                self._close(key)
+
+    def _close(self, key: tuple[str, int, Lengths]) -> None:
+        self.live.gone(self._executables[key])
+        self._executables.pop(key).close()
 
     def tensors(self, mode: str, roles: tuple[Role, ...] = WEIGHT_ROLES) -> tuple[Tensor, ...]:
         """Persistent tensors of a mode's program in id order, views left out."""

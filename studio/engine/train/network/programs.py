@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from studio.engine.compiler.lower import lower
 from studio.engine.compiler.pipeline import Folding, Observer, compile_program
 from studio.engine.compiler.target import CPU, Target
+from studio.engine.core.tensor import Role
 from studio.engine.isa.program import Program
+from studio.engine.layers.lengths import Lengths
 from studio.engine.optim.emit_updates import emit_updates
 from studio.engine.runtime.live_places import find_ref
 from studio.engine.train.listing.debug_output import told_passes
@@ -22,13 +25,32 @@ class Programs:
     """
 
     def __init__(self, task: Task) -> None:
-        self._task = task
-        self._made: dict[tuple[str, int, Target], Program] = {}
+        self._tasks: dict[Lengths, Task] = {(): task}
+        self._made: dict[tuple[str, int, Target, Lengths], Program] = {}
         self._kept: dict[str, frozenset[str]] = {}
 
-    def lowered(self, mode: str) -> Program:
+    def task(self, lengths: Lengths = ()) -> Task:
+        """The task for unknown lengths; without any that of the task's own."""
+        if lengths not in self._tasks:
+            self._tasks[lengths] = self._tasks[()].for_lengths(lengths)
+        return self._tasks[lengths]
+
+    def forget(self, lengths: Lengths) -> None:
+        """Give up what was made for lengths."""
+        self._tasks.pop(lengths, None)
+        for key in [key for key in self._made if key[3] == lengths]:
+            del self._made[key]
+
+    def own_tensors(self, lengths: Lengths) -> set[str]:
+        """Names of the data, order and constants that only programs for these lengths have."""
+        mine = f"-{self.task(lengths).spec.variant}"
+        found = (t for key, made in self._made.items() if key[3] == lengths for t in
+                 made.of_role(Role.DATA, Role.CONST))  # fmt: skip
+        return {t.name for t in found if mine in t.name}
+
+    def lowered(self, mode: str, lengths: Lengths = ()) -> Program:
         """The program of a mode as lowering makes it; CompileError where a loss is missing."""
-        task = self._task
+        task = self.task(lengths)
         objective = mode != "infer" and task.has_objective
         return lower(
             task.graph,
@@ -40,17 +62,21 @@ class Programs:
             data=task.spec,
         )
 
-    def program(self, mode: str, level: int = 2, target: Target = CPU) -> Program:
+    def program(
+        self, mode: str, level: int = 2, target: Target = CPU, lengths: Lengths = ()
+    ) -> Program:
         """The program a backend runs.
 
         Args:
             mode: ``train``, ``evaluate`` or ``infer``.
             level: how much is optimised, 0 to 2.
             target: the kind of device.
+            lengths: numbers for the network's unknown lengths; the task's own unless given.
         """
-        key = (mode, level, target)
+        key = (mode, level, target, lengths)
         if key not in self._made:
-            self._made[key] = self.compile(mode, level, target)
+            made = self.compile(mode, level, target, lengths=lengths)
+            self._made[key] = with_own_constants(made, self.task(lengths).spec.variant)
         return self._made[key]
 
     def compile(
@@ -64,13 +90,14 @@ class Programs:
         observer: Observer | None = None,
         folding: Folding | None = None,
         keep: Collection[str] = (),
+        lengths: Lengths = (),
     ) -> Program:
         """A program compiled again, with the options of `pipeline.compile_program`.
 
         ``keep`` names tensors that must stay stored; NotThereError for one that does not exist.
         """
-        optimizer = self._task.settings.optimizer
-        lowered = self.lowered(mode)
+        optimizer = self.task().settings.optimizer
+        lowered = self.lowered(mode, lengths)
         return compile_program(
             lowered,
             target,
@@ -91,7 +118,7 @@ class Programs:
         self, mode: str, level: int, target: Target, names: frozenset[str], program: Program
     ) -> None:
         """Take a program that keeps tensors of these names for the one of its mode."""
-        self._made[mode, level, target] = program
+        self._made[mode, level, target, ()] = program
         self._kept[mode] = names
 
     def passes(
@@ -101,3 +128,14 @@ class Programs:
         steps: list[tuple[str, Program, Program]] = []
         self.compile(mode, level, target, observer=lambda *step: steps.append(step), verify=True)
         return steps
+
+
+def with_own_constants(program: Program, variant: str) -> Program:
+    """The program with names of its own for constants, whose values may follow from a length.
+
+    ``variant`` is that of the data (`DataSpec.variant`); without one the program stays as it is.
+    """
+    if not variant:
+        return program
+    own = [t.replace(name=f"{t.name}-{variant}") for t in program.of_role(Role.CONST)]
+    return replace(program, tensors=program.tensors.update(own))

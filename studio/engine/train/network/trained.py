@@ -15,6 +15,7 @@ from studio.engine.compiler.pipeline import compile_program
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, FormatError
 from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.layers.lengths import Lengths
 from studio.engine.runtime.backend import Backend
 from studio.engine.train.data.predict_input import (
     InputSpec,
@@ -26,6 +27,7 @@ from studio.engine.train.data.samples import Samples
 from studio.engine.train.network.evaluation import Evaluator
 from studio.engine.train.network.inference import Inference
 from studio.engine.train.network.network import Network
+from studio.engine.train.network.programs import with_own_constants
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.weights_origin import WeightsOrigin, origin_of_run
@@ -57,8 +59,9 @@ class Trained:
         self.task = network.task
         self._owned = owned
         self._evaluator: Evaluator | None = None
-        self._inference: Inference | None = None
-        self._masks: Inference | None = None
+        self._inferences: dict[Lengths, Inference] = {}
+        self._masks: dict[Lengths, Inference] = {}
+        network.lengths_dropped.connect(self._drop)
 
     @classmethod
     def of_weights(cls, task: Task, backend: Backend, weights: Mapping[str, Array]) -> Trained:
@@ -134,27 +137,34 @@ class Trained:
         progress: Callable[[int, int], None] | None = None,
         most_rows: int | None = None,
     ) -> list[Array]:
-        """Every output of a network, for one array per input; see `Inference.run`."""
-        if self._inference is None:
-            program = self.network.program("infer")
-            self._inference = Inference(self.network.backend, program, self.network.session)
-        return self._inference.run(inputs, progress, most_rows)
+        """Every output of a network, for one array per input; see `Inference.run`.
+
+        Unknown lengths are those of the arrays. ShapeError where arrays do not fit the network.
+        """
+        lengths = self._use_lengths_of(inputs)
+        if lengths not in self._inferences:
+            program = self.network.program("infer", lengths)
+            made = Inference(self.network.backend, program, self.network.session)
+            self._inferences[lengths] = made
+        return self._inferences[lengths].run(inputs, progress, most_rows)
 
     def predict_masks(self, inputs: list[Array]) -> list[Array | None]:
         """For each output which positions count, bool [rows, …]; None where it has no mask.
 
         Inputs are those of `predict_all`.
         """
-        graph = self.task.graph
+        network, lengths = self.network, self._use_lengths_of(inputs)
+        task = network.programs.task(lengths)
+        graph = task.graph
         masked = graph.masks()
         if masked.keys().isdisjoint(graph.outputs):
             return [None] * len(graph.outputs)
-        network = self.network
-        if self._masks is None:
-            lowered = lower(graph, "infer", data=self.task.spec, masks=True)
-            program = compile_program(lowered, network.backend.target, self.task.settings.level)
-            self._masks = Inference(network.backend, program, network.session)
-        found = iter(self._masks.run(inputs))
+        if lengths not in self._masks:
+            lowered = lower(graph, "infer", data=task.spec, masks=True)
+            program = compile_program(lowered, network.backend.target, task.settings.level)
+            program = with_own_constants(program, task.spec.variant)
+            self._masks[lengths] = Inference(network.backend, program, network.session)
+        found = iter(self._masks[lengths].run(inputs))
         return [next(found) if port in masked else None for port in graph.outputs]
 
     def input_spec(self, key: str = "", place: int = 0) -> InputSpec:
@@ -195,10 +205,21 @@ class Trained:
 
     def close(self) -> None:
         """Give back what this made."""
-        for made in (self._inference, self._masks):
-            if made is not None:
-                made.close()
-        self._inference = self._masks = None
+        for lengths in {*self._inferences, *self._masks}:
+            self._drop(lengths)
         self._evaluator = None
         if self._owned:
             self.network.close()
+
+    def _use_lengths_of(self, inputs: list[Array]) -> Lengths:
+        """The unknown lengths of arrays, which now count as used."""
+        lengths = self.task.lengths_of([tuple(each.shape[1:]) for each in inputs])
+        self.network.use(lengths)
+        return lengths
+
+    def _drop(self, lengths: Lengths) -> None:
+        """Give up what runs for lengths."""
+        for made in (self._inferences, self._masks):
+            found = made.pop(lengths, None)
+            if found is not None:
+                found.close()

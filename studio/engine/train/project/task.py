@@ -14,8 +14,10 @@ from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
+from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.layer import shape_text
+from studio.engine.layers.lengths import Lengths
 from studio.engine.optim.losses import Loss
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
 from studio.engine.train.data.normalization import Normalization, make_normalization
@@ -71,7 +73,7 @@ class Task:
 
     Attributes:
         name: the project's or model's name.
-        graph: the network, checked.
+        graph: the network, checked; with the lengths of its data where it has unknown ones.
         settings: how it is trained.
         spec: what its programs are fed with.
         losses: one loss for each output; None for one that no loss trains.
@@ -85,6 +87,7 @@ class Task:
         data_hash: SHA-256 of the data set, empty without.
         inputs: facts of the data of each input, in the network's order; empty without data.
         outputs: facts of the targets of each output, in the network's order; empty without data.
+        open_graph: the network as it is given, where it has unknown lengths; None otherwise.
     """
 
     name: str
@@ -104,6 +107,7 @@ class Task:
     inputs: tuple[InputFacts, ...] = ()
     outputs: tuple[OutputFacts, ...] = ()
     weighted_metrics: Metrics = ()
+    open_graph: LayerGraph | None = None
 
     @classmethod
     def of_project(cls, project: Project, dataset: Dataset | None = None) -> Task:
@@ -120,7 +124,8 @@ class Task:
         check_complete(graph, settings)
         graph.check()
         if project.data is None:
-            return cls(project.name, graph, settings, DataSpec(_plain_sources(graph)))
+            spec = DataSpec(_plain_sources(graph))
+            return cls(project.name, graph, settings, spec, open_graph=open_graph_of(graph))
         if dataset is None:
             dataset = project.data.open(project.folder)
         who, names = project.name, graph.output_names()
@@ -139,6 +144,8 @@ class Task:
             for each in inputs
         ]
         outputs = tuple(map(_output_facts, targets))
+        open_graph = open_graph_of(graph)
+        graph = bound_to(graph, [each.values.shape[1:] for each in inputs])
         objective = objective_fields(graph, settings, _target_kinds(outputs, targets))
         facts, test = _facts(dataset, inputs, norms, targets), _samples(held, places, ends)
         training = _samples(kept, places, ends)
@@ -169,6 +176,7 @@ class Task:
             inputs=tuple(map(_input_facts, inputs)),
             outputs=outputs,
             **objective,
+            open_graph=open_graph,
         )
 
     def with_network(self, project: Project) -> Task:
@@ -180,19 +188,75 @@ class Task:
         check_complete(graph, settings)
         graph.check()
         if self.training is None:
-            spec = DataSpec(_plain_sources(graph))
-            return replace(self, name=project.name, graph=graph, settings=settings, spec=spec)
+            spec, open_graph = DataSpec(_plain_sources(graph)), open_graph_of(graph)
+            return replace(
+                self, name=project.name, graph=graph, settings=settings, spec=spec,
+                open_graph=open_graph,
+            )  # fmt: skip
         given = [each.name for each in self.inputs] or [""]
         places = _places(_input_names(graph), given, "input", project.name)
         known = [index for index, source in enumerate(self.spec.targets) if source is not None]
         given = [self.outputs[index].name for index in known] or [""]
         found = _target_places(settings, graph.output_names(), given, project.name)
         changed = self._in_order(places, tuple(None if at is None else known[at] for at in found))
+        open_graph = open_graph_of(graph)
+        graph = bound_to(graph, [source.shape for source in changed.spec.inputs])
         _check_weights(graph, changed.training_samples())
         objective = objective_fields(
             graph, settings, _target_kinds(changed.outputs, changed.spec.targets)
         )
-        return replace(changed, name=project.name, graph=graph, settings=settings, **objective)
+        return replace(
+            changed, name=project.name, graph=graph, settings=settings, open_graph=open_graph,
+            **objective,
+        )  # fmt: skip
+
+    @property
+    def lengths(self) -> Lengths:
+        """The unknown lengths of the network as the task's programs have them; empty for none."""
+        if self.open_graph is None or self.graph.has_unknown_lengths:
+            return ()
+        return self.open_graph.lengths_of(list(self.graph.fixed_shapes()))
+
+    def lengths_of(self, shapes: Sequence[Shape]) -> Lengths:
+        """The unknown lengths that samples of these shapes have; empty for those of the task.
+
+        ShapeError, naming the input, where a shape does not fit.
+        """
+        if self.open_graph is None or len(shapes) != len(self.open_graph.inputs):
+            return ()
+        found = self.open_graph.lengths_of(shapes)
+        return () if found == self.lengths else found
+
+    def for_lengths(self, lengths: Lengths) -> Task:
+        """The same task for other lengths: network, and what its programs are fed with.
+
+        Raises what `LayerGraph.bound` raises.
+        """
+        if self.open_graph is None or lengths in ((), self.lengths):
+            return self
+        graph = self.open_graph.bound(lengths)
+        spec, old, new = self.spec, self.graph.types(), graph.types()
+        sources = zip(spec.inputs, graph.fixed_shapes(), strict=True)
+        pairs = [(old[port].sample, new[port].sample) for port in graph.outputs]
+        targets = zip(spec.targets, pairs, strict=False)
+        weights = spec.sample_weights
+        return replace(
+            self,
+            graph=graph,
+            spec=replace(
+                spec,
+                inputs=tuple(replace(source, shape=shape) for source, shape in sources),
+                targets=tuple(
+                    None if each is None else replace(each, shape=_resized(each.shape, *pair))
+                    for each, pair in targets
+                ),
+                sample_weights=tuple(
+                    None if shape is None else _resized(shape, *pairs[index])
+                    for index, shape in enumerate(weights)
+                ),
+                variant="x".join(map(str, lengths)),
+            ),
+        )
 
     def _in_order(self, places: tuple[int, ...], ends: tuple[int | None, ...]) -> Task:
         """The same data with inputs and targets in another order; None for no targets."""
@@ -316,6 +380,21 @@ class Task:
     def has_targets(self, output: int) -> bool:
         """Whether the data has targets for an output, by its place."""
         return output < len(self.spec.targets) and self.spec.targets[output] is not None
+
+
+def open_graph_of(graph: LayerGraph) -> LayerGraph | None:
+    """The graph where it has unknown lengths; else None."""
+    return graph if graph.has_unknown_lengths else None
+
+
+def bound_to(graph: LayerGraph, shapes: Sequence[Shape]) -> LayerGraph:
+    """The graph with the lengths of samples of these shapes; itself where all are known."""
+    return graph.bound(graph.lengths_of(shapes)) if graph.has_unknown_lengths else graph
+
+
+def _resized(shape: Shape, old: Shape, new: Shape) -> Shape:
+    """The shape of targets or weights of an output whose own goes from ``old`` to ``new``."""
+    return new[: len(shape)] if shape == old[: len(shape)] else shape
 
 
 def _plain_sources(graph: LayerGraph) -> tuple[Source, ...]:

@@ -1,0 +1,117 @@
+"""Tasks made from a compiled model and the arrays it is fitted to or measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from studio.engine.compiler.lower import Objective
+from studio.engine.compiler.lower_data import DataSpec, Source
+from studio.engine.core.errors import DataError
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.optim.optimizers import Optimizer
+from studio.engine.train.data.samples import Samples, weight_shapes
+from studio.engine.train.model.model_data import (
+    class_factors,
+    input_arrays,
+    sources_of,
+    tail_split,
+    target_arrays,
+    target_sources,
+    weight_arrays,
+)
+from studio.engine.train.project.task import Task, bound_to, open_graph_of
+from studio.engine.train.settings import TrainingSettings
+
+
+@dataclass(frozen=True)
+class ArrayTasks:
+    """Makes tasks from arrays for a network, what it was compiled with, and what its data is like.
+
+    Attributes:
+        name: of the model.
+        graph: the network.
+        optimizer: how it is trained.
+        objective: what its outputs are compared by.
+        seed: of initial weights, order, dropout and augmentation.
+        sources: form and normalisation of inputs where data has settled them, else empty.
+        facts: text that travels with exports.
+    """
+
+    name: str
+    graph: LayerGraph
+    optimizer: Optimizer
+    objective: Objective
+    seed: int
+    sources: tuple[Source, ...]
+    facts: Mapping[str, str]
+
+    def samples(self, x: object, y: object, weights: object = None) -> Samples:
+        """What a user hands over as samples; DataError or ShapeError where that does not fit."""
+        if y is None:
+            raise DataError("targets (y) are missing", who=self.name)
+        inputs = input_arrays(x, self.graph, self.sources)
+        graph = bound_to(self.graph, [tuple(each.shape[1:]) for each in inputs])
+        targets = target_arrays(y, graph, self.objective.losses)
+        return Samples(inputs, targets, weight_arrays(weights, graph, len(inputs[0])))
+
+    def training(
+        self,
+        samples: Samples,
+        batch_size: int,
+        epochs: int,
+        validation_split: float,
+        validation_data: Sequence[object] | None,
+        class_weight: Mapping[int, float] | None,
+        shuffle: bool,
+    ) -> Task:
+        """The task of fitting to samples; the arguments are those of `Model.fit`."""
+        validation: Samples | None = None
+        if validation_data is not None:
+            if not isinstance(validation_data, list | tuple) or len(validation_data) not in (2, 3):
+                raise DataError("validation_data: expected (x, y) or (x, y, weights)",
+                                who=self.name)  # fmt: skip
+            validation = self.samples(*validation_data)
+        elif validation_split:
+            samples, validation = tail_split(samples, validation_split)
+        made = self.task(samples, batch_size, validation, class_weight)
+        return made.with_settings(epochs=epochs, shuffle=shuffle)
+
+    def task(
+        self,
+        samples: Samples,
+        batch_size: int,
+        validation: Samples | None = None,
+        class_weight: Mapping[int, float] | None = None,
+    ) -> Task:
+        """The task of one epoch on samples, in their order."""
+        settings = TrainingSettings(
+            epochs=1, batch_size=batch_size, seed=self.seed, shuffle=False,
+            optimizer=self.optimizer,
+        )  # fmt: skip
+        sources = sources_of(samples.inputs)
+        if self.sources:
+            pairs = zip(self.sources, sources, strict=True)
+            sources = tuple(replace(own, shape=given.shape) for own, given in pairs)
+        spec = DataSpec(
+            sources,
+            target_sources(samples.targets),
+            class_weights=class_factors(class_weight, self.graph, samples),
+            sample_weights=weight_shapes(samples, validation),
+            meta=dict(self.facts),
+        )
+        found, names = self.objective, self.graph.output_names()
+        return Task(
+            self.name,
+            bound_to(self.graph, [source.shape for source in sources]),
+            settings,
+            spec,
+            found.losses,
+            dict(zip(names, found.metrics, strict=True)),
+            found.weights,
+            samples,
+            validation,
+            facts=self.facts,
+            weighted_metrics=dict(zip(names, found.weighted, strict=True)),
+            open_graph=open_graph_of(self.graph),
+        )
