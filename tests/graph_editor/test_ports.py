@@ -12,10 +12,13 @@ from PySide6.QtGui import QAccessible, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QToolTip
 
+from studio.engine.core.tensor import TensorType
 from studio.engine.layers.graph import Port
+from studio.engine.layers.layer import Layer
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_paint import picture_area
 from studio.graph_editor.items.node_text import output_text
+from studio.graph_editor.panes.outline import OutlinePane
 from studio.graph_editor.panes.palette import PalettePane
 from studio.session.document.adding.quick_add import entries
 from studio.session.document.cards.card import wire_card
@@ -443,3 +446,31 @@ def test_the_chosen_output_counts_only_while_the_layer_has_it(hands):
     hands.document.apply("Delete", delete(hands.state, ["split"]))
     hands.document.undo()
     assert hands.canvas.pictures.output_of("split") == Port("split")
+
+
+def test_the_outline_says_the_shapes_of_all_outputs(hands):
+    class Pieces(Layer):
+        """Hands its input on several times."""
+
+        category = "shape"
+
+        def output_types(self, *types: TensorType) -> tuple[TensorType, ...]:
+            return types * 5
+
+    hands.open(add_layer(fork(), "Pieces", after="input"))
+    outline = OutlinePane(hands.studio)
+    shown(hands.qtbot, outline, active=False)
+    try:
+
+        def output_of(name: str) -> tuple[str, str]:
+            (item,) = outline.tree.findItems(name, Qt.MatchFlag.MatchExactly)
+            return item.text(2), item.toolTip(2)
+
+        assert output_of("split") == ("2 · 4", "Output 0: 2\nOutput 1: 4")
+        assert output_of("dense") == ("3", "")
+        text, tip = output_of("pieces")
+        assert text == "6 +4"
+        assert tip.splitlines() == [f"Output {number}: 6" for number in range(5)]
+    finally:
+        outline.close()
+        outline.deleteLater()

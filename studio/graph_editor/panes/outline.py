@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QBrush, QKeyEvent
 from PySide6.QtWidgets import (
@@ -29,6 +31,7 @@ OUTLINE = "outline"
 _ID = Qt.ItemDataRole.UserRole
 _NAME, _TYPE, _SHAPE, _PARAMETERS = range(4)
 _PADDING, _LEAST_TYPE, _READABLE_TYPE = 16, 40, 64
+_MOST_SHAPES = 2
 _MENU = (
     "graph.edit_options", "graph.rename", "graph.duplicate", "graph.place_again",
     "graph.own_layer", None, "graph.bypass", "graph.freeze", "graph.mark_output",
@@ -204,7 +207,10 @@ class OutlinePane(PaneFrame):
         item.setText(_NAME, f"{row.name} {TIMES}{row.uses}" if row.uses else row.name)
         item.setText(_TYPE, row.type_name)
         item.setToolTip(_TYPE, row.type_name)
-        item.setText(_SHAPE, "" if row.shape is None else shape_label(row.shape))
+        shapes = [shape_label(shape) for shape in row.shapes]
+        item.setText(_SHAPE, _shapes_text(shapes))
+        several = [f"Output {number}: {shape}" for number, shape in enumerate(shapes)]
+        item.setToolTip(_SHAPE, "\n".join(several) if len(shapes) > 1 else "")
         item.setText(_PARAMETERS, row.parameters_text)
         item.setTextAlignment(_PARAMETERS, Qt.AlignmentFlag.AlignRight)
         family = f"family.{row.family}"
@@ -280,3 +286,8 @@ class OutlinePane(PaneFrame):
         if self._studio.bus.selection.entities:
             menu = menu_of(self._studio.actions, _MENU, self.tree)
             menu.popup(self.tree.viewport().mapToGlobal(at))
+
+
+def _shapes_text(shapes: Sequence[str]) -> str:
+    """The shapes of a layer's outputs; of many the first, and how many more there are."""
+    return " · ".join(shapes) if len(shapes) <= _MOST_SHAPES else f"{shapes[0]} +{len(shapes) - 1}"

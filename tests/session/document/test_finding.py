@@ -42,8 +42,8 @@ def test_a_row_says_how_the_layer_is():
     state = net("input 4 > conv 4 3x3 > relu")
     rows = {row.id: row for row in outline(state, validate(state)).running}
     assert (rows["conv2d"].condition, rows["re_lu"].message) == ("error", "waiting for conv2d")
-    assert (rows["input"].shape, rows["input"].parameters, rows["input"].family) == (
-        (4,),
+    assert (rows["input"].shapes, rows["input"].parameters, rows["input"].family) == (
+        ((4,),),
         0,
         "data",
     )

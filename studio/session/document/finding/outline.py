@@ -30,7 +30,7 @@ class OutlineRow(NamedTuple):
         name: its name.
         type_name: its type; "Block" of a block.
         family: what it is coloured by.
-        shape: of its output, where known.
+        shapes: of its outputs, as far as they are known.
         parameters: numbers it owns, where known.
         condition: how it is.
         message: what to say about that.
@@ -46,7 +46,7 @@ class OutlineRow(NamedTuple):
     name: str
     type_name: str
     family: Family
-    shape: Shape | None
+    shapes: tuple[Shape, ...]
     parameters: int | None
     condition: NodeCondition
     message: str
@@ -98,7 +98,7 @@ def _block_row(state: DocumentState, report: Report, block_id: str) -> OutlineRo
         name=card.title,
         type_name="Block",
         family=card.family,
-        shape=None,
+        shapes=(),
         parameters=owned_parameters(state, report, layers),
         condition=card.condition,
         message=card.message,
@@ -215,7 +215,7 @@ def _row(state: DocumentState, report: Report, node_id: str) -> OutlineRow:
         node.name,
         node.type_name,
         family_of(node.type_name),
-        status.shape,
+        status.all_shapes,
         status.parameters,
         status.state,
         status.message,
