@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from studio.engine.core.closing import Closing
 from studio.engine.core.errors import BackendError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.cpu.backend import CpuBackend
@@ -22,22 +22,11 @@ CHOICES = ("auto", "gl", "cpu")
 
 
 @dataclass(frozen=True)
-class Opened:
+class Opened(Closing):
     """A backend, and one sentence about why it is this one; a context manager that closes it."""
 
     backend: Backend
     why: str
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Release the device."""

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Role
@@ -105,7 +106,7 @@ class _Place:
     snapshot_total: int = 0
 
 
-class Trainer:
+class Trainer(Closing):
     """Owns a network while it trains; a context manager.
 
     Its signals are emitted on the training thread; those of ``steps`` tell of single steps.
@@ -159,12 +160,6 @@ class Trainer:
         self._sampler: StepSampler | None = None
         self._evaluator = Evaluator(self.network)
         self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # -- for the caller -------------------------------------------------------------------------
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from studio.engine.compiler.lower import Objective, objective_of
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core import renamed
+from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.interop.file_format import Exportable
@@ -60,7 +60,7 @@ Array: TypeAlias = npt.NDArray[np.generic]
 WEIGHTS_SUFFIX = ".weights.safetensors"
 
 
-class Model:
+class Model(Closing):
     """A network between inputs and outputs.
 
     Its weights live on the host between calls; a device is opened on first use and kept until
@@ -138,17 +138,6 @@ class Model:
         if found is not None and found.is_file():
             made._weights = load_weights(found, project.graph)
         return made
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __call__(self, inputs: Symbol | Sequence[Symbol]) -> Symbol | list[Symbol]:
         """The model used as a layer of another one, its layers shared."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.compiler.plan_memory import plan_memory
+from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.tensor import BATCH, Ref, Tensor, shape_text
 from studio.engine.isa.program import Program
@@ -28,7 +28,7 @@ _WORTH_A_PLAN = 32 << 20
 """Bytes of all tensors; with fewer no plan is made only to ask whether there is room."""
 
 
-class Inference:
+class Inference(Closing):
     """A program that is fed rows and gives outputs; a context manager.
 
     Rows run in batches whose lengths are powers of two, the last filled up with zeros that are
@@ -48,17 +48,6 @@ class Inference:
         self._executables: dict[int, Executable] = {}
         if not program.inputs or not program.outputs:
             raise DataError("the program has no input to feed or no output", who=program.name)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def run(
         self,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
+from studio.engine.core.closing import Closing
 from studio.engine.core.errors import CheckpointError, MemoryShortageError, quoted
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Ref, Role, Tensor
@@ -40,7 +40,7 @@ Snapshot: TypeAlias = Mapping[str, npt.NDArray[np.generic]]
 _NAMED = 2
 
 
-class Network:
+class Network(Closing):
     """Owns the session of one network and everything compiled for it; a context manager.
 
     ``recent_lengths`` says which unknown lengths stay ready beside those of the task;
@@ -64,17 +64,6 @@ class Network:
         self.lengths_dropped: Signal[[Lengths]] = Signal()
         self.recent_lengths = RecentLengths()
         self.live = LiveTaps(self)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def program(self, mode: str, lengths: Lengths = ()) -> Program:
         """The program of a mode, as it runs on this backend, for lengths of the task or others."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.compiler.lower import lower
 from studio.engine.compiler.pipeline import compile_program
+from studio.engine.core.closing import Closing
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, FormatError
 from studio.engine.formats.checkpoint import Checkpoint
@@ -35,7 +35,7 @@ from studio.engine.train.runs.weights_origin import WeightsOrigin, origin_of_run
 Array: TypeAlias = npt.NDArray[np.generic]
 
 
-class Trained:
+class Trained(Closing):
     """Evaluates and predicts with the weights a network holds; a context manager.
 
     Args:
@@ -98,17 +98,6 @@ class Trained:
                 continue
             found.origin = origin
             return found
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def weights(self) -> dict[str, Array]:
         """Parameters and running statistics by tensor name, as stored."""
