@@ -80,11 +80,13 @@ class FamilyKinds(Kinds):
     Args:
         family: the base class.
         none: what no value is called; empty where there must be one.
+        off: a further kind without options, whose plain value is its key.
     """
 
-    def __init__(self, family: type[Configured], none: str = "") -> None:
+    def __init__(self, family: type[Configured], none: str = "", off: Kind | None = None) -> None:
         self._family = family
-        self._none = (Kind("", none),) if none else ()
+        self._off = off
+        self._none = (*([Kind("", none)] if none else ()), *([off] if off else ()))
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -95,6 +97,8 @@ class FamilyKinds(Kinds):
         """Class name and options."""
         if value is None:
             return "", {}
+        if self._off is not None and value == self._off.key:
+            return self._off.key, {}
         found = self._family.resolve(value)
         return type(found).__name__, found.config()
 

@@ -33,6 +33,7 @@ MAX_OUTPUTS = 64
 MAX_LOSS_WEIGHT = 1e30
 
 DEFAULT_OPTIMIZER: Optimizer = Adam()
+NO_METRICS: MetricTuple | dict[str, MetricTuple] = ()
 NO_CALLBACKS: tuple[ProjectCallback, ...] = ()
 
 
@@ -240,10 +241,10 @@ class TrainingSettings(Configured, family="training settings"):
         None, _read_metrics, _write_metrics, optional=True,
         editor="list", kinds=FamilyKinds(Metric), group="Loss and metrics",
     )  # fmt: skip
-    weighted_metrics = spec(
+    weighted_metrics: Option[MetricTuple | dict[str, MetricTuple]] = spec(
         "Metrics that count sample and class weights.",
-        None, _read_weighted_metrics, _write_metrics, optional=True,
-        editor="list", kinds=FamilyKinds(Metric), group="Loss and metrics",
+        NO_METRICS, _read_weighted_metrics, _write_metrics, editor="list",
+        kinds=FamilyKinds(Metric), group="Loss and metrics",
     )  # fmt: skip
     loss_weights = spec(
         "Factor of each output's loss in the total, by output name; 1 for those left out.",
@@ -339,8 +340,12 @@ class TrainingSettings(Configured, family="training settings"):
     def weighted_metrics_of(self, output: str) -> MetricTuple:
         """The metrics of an output that count sample and class weights."""
         given = self.weighted_metrics
-        found = given.get(output) if isinstance(given, Mapping) else given
-        return found or ()
+        return given.get(output, ()) if isinstance(given, Mapping) else given
+
+    def measures(self, output: str) -> bool:
+        """Whether metrics are given for an output by its name, which then needs targets."""
+        tables = (self.metrics, self.weighted_metrics)
+        return any(isinstance(each, Mapping) and bool(each.get(output)) for each in tables)
 
     def require_outputs(self, outputs: Sequence[str]) -> None:
         """CompileError where an object by output name has a name that is none of ``outputs``."""

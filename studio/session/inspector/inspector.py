@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
-from studio.engine.core.options import Plain, number
+from studio.engine.core.kinds import FamilyKinds, Kind
+from studio.engine.core.options import Option, Plain, number
 from studio.engine.core.signal import Signal
 from studio.engine.layers.catalog import layer_class
+from studio.engine.optim.losses import Loss
 from studio.engine.train.settings import TrainingSettings
 from studio.session.compile.compilation import Compilation
 from studio.session.compile.selection import Selection, SelectionBus
@@ -17,6 +21,7 @@ from studio.session.document.cards.lines import CardLine, kept_lines
 from studio.session.document.document import Document
 from studio.session.document.edits.layers import bypass, freeze, rename, set_option, set_preview
 from studio.session.document.edits.outputs import (
+    NO_LOSS,
     OUTPUT_OPTIONS,
     OutputOption,
     output_setting,
@@ -211,6 +216,7 @@ class InspectorModel:
                 continue
             if name in _OF_ONE and outputs:
                 value = output_setting(settings, outputs[0], name)
+                value = None if value == NO_LOSS else value
             found.append(row_of(option, value))
         return tuple(found)
 
@@ -233,7 +239,7 @@ class InspectorModel:
             value = output_setting(settings, output, name)
             if name == "class_weights" and value is None and target and not target.classes:
                 continue
-            option = _LOSS_WEIGHT if name == "loss_weights" else TrainingSettings.option(name)
+            option = _OF_OUTPUT.get(name) or TrainingSettings.option(name)
             found.append(row_of(option, value))
         return tuple(found)
 
@@ -286,16 +292,27 @@ class InspectorModel:
         self.document.apply(text, state, merge_key)
 
 
-_OF_ONE: tuple[OutputOption, ...] = ("loss", "metrics", "class_weights")
+_OF_ONE: tuple[OutputOption, ...] = ("loss", "metrics", "weighted_metrics", "class_weights")
 
-_LOSS_WEIGHT = number(
-    "Factor of this output's loss in the total.", 1.0, label="Loss weight",
-    effect="A larger one makes training fit this output better.",
-).named("loss_weights")  # fmt: skip
+_OF_OUTPUT: Mapping[str, Option[Any]] = {
+    "loss": replace(
+        TrainingSettings.option("loss"),
+        doc="Loss of this output; chosen by the data if not set.",
+        kinds=FamilyKinds(
+            Loss, none="by the data",
+            off=Kind(NO_LOSS, "None", "No loss trains this output; it is still predicted."),
+        ),
+    ),
+    "loss_weights": number(
+        "Factor of this output's loss in the total.", 1.0, label="Loss weight",
+        effect="A larger one makes training fit this output better.",
+    ).named("loss_weights"),
+}  # fmt: skip
+"""Settings as they are for one output of several, where that is not as for all."""
 
 
 def _output_label(name: str) -> str:
-    option = _LOSS_WEIGHT if name == "loss_weights" else TrainingSettings.option(name)
+    option = _OF_OUTPUT.get(name) or TrainingSettings.option(name)
     return option.label.lower()
 
 

@@ -53,6 +53,20 @@ OUTPUTS: list[Faulty] = [
         BOTH,
     ),
     Faulty(
+        "a weighted metric of classes for ages",
+        heads(3, 2, training={"weighted_metrics": {"age": ["sparse_categorical_accuracy"]}}),
+        "age",
+        "metrics.form",
+        BOTH,
+    ),
+    Faulty(
+        "no output has a loss",
+        heads(3, 2, training={"loss": {"kind": None, "age": None}}),
+        "kind",
+        "training.no_loss",
+        BOTH,
+    ),
+    Faulty(
         "class weights of ages",
         heads(3, 2, training={"class_weights": {"age": "balanced"}}),
         "age",

@@ -26,7 +26,7 @@ from studio.session.document.edits import (
     wires,
 )
 from studio.session.document.edits.chains import NewLayer, add_chain
-from studio.session.document.edits.outputs import set_output_training
+from studio.session.document.edits.outputs import NO_LOSS, set_output_training
 from studio.session.document.files.clipboard import copy_text, paste
 from studio.session.document.levels import all_blocks, contents
 from studio.session.document.resolve import output_names
@@ -220,7 +220,8 @@ class Editor:
         if not names:
             return state
         changes = self.random.choice((
-            {"loss": self.random.choice(("mse", "mae", None))},
+            {"loss": self.random.choice(("mse", "mae", None, NO_LOSS))},
+            {"weighted_metrics": self.random.choice((["mae"], []))},
             {"metrics": self.random.choice((["mae"], [], None))},
             {"loss_weights": self.random.choice((0.5, 1.0))},
             {"class_weights": self.random.choice(("balanced", None))},

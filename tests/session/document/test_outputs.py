@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from studio.engine.core.errors import ParameterError
 from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
 from studio.session.document.edits.layers import bypass, mark_output, rename
-from studio.session.document.edits.outputs import output_setting, set_output_training
+from studio.session.document.edits.outputs import (
+    NO_LOSS,
+    output_setting,
+    set_output_training,
+)
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_training, training_of
 from studio.session.document.repairs.search import with_fixes
@@ -19,6 +25,7 @@ from tests.session.document.faulty_parts import SPARSE, marked
 SETTINGS = {
     "loss": {"kind": "SparseCategoricalCrossentropy", "age": "MeanAbsoluteError"},
     "metrics": {"kind": ["accuracy"]},
+    "weighted_metrics": {"age": ["MeanAbsoluteError"]},
     "loss_weights": {"age": 0.5},
     "class_weights": {"kind": "balanced"},
 }
@@ -35,6 +42,9 @@ def by_name(state):
         ({"loss": "MeanAbsoluteError"}, {"loss": {"age": "MeanAbsoluteError"}}),
         ({"metrics": ["mae"]}, {"metrics": {"age": ["MeanAbsoluteError"]}}),
         ({"metrics": []}, {"metrics": {"age": []}}),
+        ({"loss": NO_LOSS}, {"loss": {"age": None}}),
+        ({"weighted_metrics": ["mse"]}, {"weighted_metrics": {"age": ["MeanSquaredError"]}}),
+        ({"weighted_metrics": []}, {}),
         ({"loss_weights": 0.25}, {"loss_weights": {"age": 0.25}}),
         ({"class_weights": {"a": 2.0}}, {"class_weights": {"age": {"a": 2.0}}}),
         ({"loss_weights": 1.0}, {}),
@@ -43,6 +53,25 @@ def by_name(state):
 )  # fmt: skip
 def test_a_setting_of_one_output_is_written_by_its_name(changes, expected):
     assert by_name(set_output_training(heads(), "age", changes)) == expected
+
+
+def test_an_output_without_a_loss_needs_no_targets_and_one_keeps_a_loss():
+    data = {"source": "arrays", "path": "a.npz", "inputs": {"x": "x"}, "targets": {"kind": "k"}}
+    facts = replace(BOTH, outputs=BOTH.outputs[:1])
+    assert not validate(heads(data=data), facts).is_valid
+    state = set_output_training(heads(data=data), "age", {"loss": NO_LOSS})
+    assert validate(state, facts).is_valid
+    assert output_setting(training_of(state), "age", "loss") == NO_LOSS
+    with pytest.raises(ParameterError, match="at least one output needs a loss"):
+        set_output_training(state, "kind", {"loss": NO_LOSS})
+    measured = set_output_training(state, "age", {"metrics": ["mse"]})
+    assert [p.id for p in validate(measured, facts).problems] == ["data.no_target_array"]
+    # What is for one target goes to the output that has a loss.
+    assert validate(state, DataFacts((4,), "table", 3)).is_valid
+    alone = delete(state, ["kind"])
+    assert training_of(alone).loss is None
+    renamed = rename(state, "age", "years")
+    assert by_name(renamed)["loss"] == {"years": None}
 
 
 def test_what_is_given_for_all_stays_with_the_others():

@@ -173,6 +173,10 @@ def of_setting(found: re.Match[str], fault: Faulty, after: DocumentState) -> Non
             type(settings.loss_of(output)).__name__ == "MeanAbsoluteError"
         ),
         "Choose the metrics by the data": lambda: settings.metrics_of(output) is None,
+        "Set the loss to MeanSquaredError": lambda: (
+            type(settings.loss_of(output)).__name__ == "MeanSquaredError"
+        ),
+        "Remove the weighted metrics": lambda: settings.weighted_metrics_of(output) == (),
         "Remove the metrics": lambda: settings.metrics_of(output) == (),
         "Choose loss and metrics by the data": lambda: (
             (settings.loss_of(output), settings.metrics_of(output)) == (None, None)

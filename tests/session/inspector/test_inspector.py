@@ -175,7 +175,8 @@ def test_instructions_and_tensors_show_their_layer_and_a_pin_keeps_it(desk: Insp
 def test_training_settings_are_rows_too(desk: InspectorDesk) -> None:
     rows = {row.option.name: row for row in desk.inspector.training_rows()}
     assert set(rows) == {
-        "epochs", "batch_size", "seed", "shuffle", "optimizer", "loss", "metrics", "validation",
+        "epochs", "batch_size", "seed", "shuffle", "optimizer", "loss", "metrics",
+        "weighted_metrics", "validation",
         "validation_fraction", "class_weights", "early_stopping", "callbacks", "checkpoints",
         "level", "data_budget", "stop_on_nan",
     }  # fmt: skip

@@ -149,7 +149,7 @@ def objective_settings(outputs: Sequence[str], compiled: Objective) -> dict[str,
         "loss": dict(zip(outputs, compiled.losses, strict=True)) if several else compiled.losses[0],
         "metrics": metrics if several else metrics[outputs[0]],
         "loss_weights": dict(zip(outputs, weights, strict=True)) if weights else None,
-        "weighted_metrics": None,
+        "weighted_metrics": (),
     }
     if any(weighted.values()):
         found["weighted_metrics"] = weighted if several else weighted[outputs[0]]

@@ -63,11 +63,9 @@ def objective_fields(
         own = settings.metrics_of(name)
         metrics[name] = default if own is None else own
         weighted[name] = settings.weighted_metrics_of(name)
-        if kind == "none":
+        if kind == "none" and not settings.measures(name):
             # Metrics given for all outputs are for those that have targets.
-            metrics[name] = metrics[name] if isinstance(settings.metrics, Mapping) else ()
-            by_name = isinstance(settings.weighted_metrics, Mapping)
-            weighted[name] = weighted[name] if by_name else ()
+            metrics[name] = weighted[name] = ()
     require_loss(names, losses)
     weights = settings.loss_weights or {}
     one = names[0] if len(names) == 1 else ""

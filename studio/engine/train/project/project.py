@@ -166,7 +166,7 @@ class Project:
         if self.graph.has_unknown_lengths:
             return 3
         by_name = self.data is not None and self.data.is_by_name
-        weighted = self.training.weighted_metrics is not None
+        weighted = bool(self.training.weighted_metrics)
         return 2 if by_name or self.training.is_by_output or weighted or self.blocks else 1
 
     def text(self) -> str:

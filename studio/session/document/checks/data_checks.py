@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from studio.engine.core.errors import CompileError
 from studio.engine.core.tensor import Shape
+from studio.engine.layers.graph import Port
 from studio.engine.layers.layer import Layer, shape_text
 from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.losses import Loss
@@ -31,7 +32,7 @@ class _TrainedOutput:
     shape: Shape
     loss: Loss
     chosen: bool
-    metrics: tuple[Metric, ...] | None
+    metrics: tuple[Metric, ...]
     target: TargetFacts
     wanted: Shape
 
@@ -58,7 +59,7 @@ def input_problems(
     if facts.outputs:
         yield from _named_outputs(state, resolved, facts)
     else:
-        for node_id in (port.node for port in resolved.outputs[1:]):
+        for node_id in [port.node for port, _ in _compared(state, resolved)][1:]:
             yield Problem(
                 "data.several_outputs", "error", node_id,
                 f"the data has one target, the network has {len(resolved.outputs)} outputs",
@@ -106,10 +107,23 @@ def _input_shape(node_id: str, flow: Flow, given: Shape | None) -> Iterator[Prob
         )  # fmt: skip
 
 
+def _compared(state: DocumentState, resolved: Resolved) -> list[tuple[Port, str]]:
+    """Outputs, with their names, that need targets: those with a loss or metrics of their own."""
+    settings, names = training_of(state), output_names(state)
+    named = zip(resolved.outputs, names, strict=True)
+    if len(names) == 1:
+        return list(named)
+    return [
+        (port, name)
+        for port, name in named
+        if not settings.has_no_loss(name) or settings.measures(name)
+    ]
+
+
 def _named_outputs(state: DocumentState, resolved: Resolved, facts: DataFacts) -> Iterator[Problem]:
-    named = [(p.node, name) for p, name in zip(resolved.outputs, output_names(state), strict=True)]
-    missing = [(i, name) for i, name in named if facts.target_of(name) is None]
-    names = [name for _, name in named]
+    needed = _compared(state, resolved)
+    missing = [(port.node, name) for port, name in needed if facts.target_of(name) is None]
+    names = output_names(state)
     yield from _by_name("output", names, missing, [each.name for each in facts.outputs])
 
 
@@ -153,15 +167,25 @@ def output_problems(
             error.hint or "name an output of the network",
         )  # fmt: skip
         return
-    if missing_settings(settings) or (len(names) > 1 and not facts.outputs):
+    if names and all(settings.has_no_loss(name) for name in names):
+        yield Problem(
+            "training.no_loss", "error", resolved.outputs[0].node,
+            f"{'no output' if len(names) > 1 else f'the output {names[0]}'} has a loss",
+            "choose a loss for one output in the inspector",
+        )  # fmt: skip
+    compared = _compared(state, resolved)
+    if missing_settings(settings) or (len(compared) > 1 and not facts.outputs):
         return
-    for port, name in zip(resolved.outputs, names, strict=True):
+    for port, name in compared:
         node_id, target, shape = port.node, facts.target_of(name), flow.shape(port)
         if target is None or target.shape is None or shape is None:
             continue
         layer, chosen = layer_at(state.nodes[node_id]), settings.loss_of(name)
         loss = chosen or fitting_loss(layer, shape, target.classes > 0)
         metrics = settings.metrics_of(name)
+        if metrics is None:
+            metrics = () if settings.has_no_loss(name) else _default_metrics(target)
+        metrics = (*metrics, *settings.weighted_metrics_of(name))
         end = _TrainedOutput(
             node_id, layer, shape, loss, chosen is not None, metrics, target, target.shape
         )
@@ -307,7 +331,7 @@ def _logits(end: _TrainedOutput, function: str) -> Iterator[Problem]:
 def _metric_problems(end: _TrainedOutput) -> Iterator[Problem]:
     """Metrics compare predictions with targets in the form the loss takes them."""
     indices = end.loss.indices
-    for metric in _default_metrics(end) if end.metrics is None else end.metrics:
+    for metric in end.metrics:
         predictions = (1, *end.shape)
         targets = predictions[:-1] if indices else predictions
         if isinstance(metric, CountedMetric):
@@ -329,5 +353,5 @@ def _counting_problems(
         yield Problem("metrics.form", "error", end.node, f"{metric.label} {reason}", metric.hint)
 
 
-def _default_metrics(end: _TrainedOutput) -> tuple[Metric, ...]:
-    return (Metric.resolve("accuracy"),) if end.target.classes else ()
+def _default_metrics(target: TargetFacts) -> tuple[Metric, ...]:
+    return (Metric.resolve("accuracy"),) if target.classes else ()

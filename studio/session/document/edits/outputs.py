@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
+from studio.engine.core.errors import ParameterError
 from studio.engine.core.options import Plain
 from studio.engine.train.project.data_settings import BY_NAME
 from studio.engine.train.runs.step_log import RATE
@@ -18,10 +19,15 @@ from studio.session.document.resolve import output_names, resolve
 from studio.session.document.state import DocumentState
 
 Side: TypeAlias = Literal["inputs", "targets", "weights"]
-OutputOption: TypeAlias = Literal["loss", "metrics", "loss_weights", "class_weights"]
+OutputOption: TypeAlias = Literal[
+    "loss", "metrics", "weighted_metrics", "loss_weights", "class_weights"
+]
 
-OUTPUT_OPTIONS: tuple[OutputOption, ...] = ("loss", "metrics", "loss_weights", "class_weights")
+OUTPUT_OPTIONS: tuple[OutputOption, ...] = get_args(OutputOption)
 """Training settings that may be given by output name."""
+
+NO_LOSS = "none"
+"""What `output_setting` calls the loss of an output that no loss trains."""
 
 _SIDES: tuple[Side, ...] = get_args(Side)
 _WATCHING = ("early_stopping", "checkpoints", "callbacks")
@@ -32,6 +38,10 @@ def output_setting(settings: TrainingSettings, output: str, option: OutputOption
     """What a training setting is for one output, as plain data; a loss weight is 1 unless set."""
     if option == "loss_weights":
         return (settings.loss_weights or {}).get(output, 1.0)
+    if option == "loss" and settings.has_no_loss(output):
+        return NO_LOSS
+    if option == "weighted_metrics":
+        return TrainingSettings.option(option).plain(settings.weighted_metrics_of(output))
     written = TrainingSettings.option(option).plain(settings.option_values[option])
     if isinstance(written, dict) and _is_by_output(settings, option):
         return written.get(output)
@@ -48,11 +58,12 @@ def set_output_training(
 
     Args:
         output: its name.
-        changes: settings of `OUTPUT_OPTIONS` by name; None where the data chooses, or for none.
+        changes: settings of `OUTPUT_OPTIONS` by name; None where the data chooses, or for none;
+            `NO_LOSS` where no loss trains it.
         classified: outputs whose targets are classes; all where that is not known.
 
     Raises:
-        ParameterError: a value is not allowed.
+        ParameterError: a value is not allowed, or no output would have a loss.
     """
     settings, names = training_of(state), output_names(state)
     if len(names) == 1:
@@ -67,11 +78,28 @@ def set_output_training(
         among = names if option != "class_weights" or classified is None else classified
         values = {n: output_setting(settings, n, option) for n in names if n in among}
         table: Mapping[str, object] = {**values, output: changes[option]}
-        made[option] = (
-            _weights(table) if option == "loss_weights" else
-            {name: value for name, value in table.items() if value is not None} or None
-        )  # fmt: skip
+        if option == "loss_weights":
+            made[option] = _weights(table)
+        elif option == "weighted_metrics":
+            made[option] = {name: value for name, value in table.items() if value} or []
+        elif option == "loss":
+            made[option] = _losses(table)
+        else:
+            made[option] = {n: value for n, value in table.items() if value is not None} or None
     return set_training(state, made)
+
+
+def _losses(table: Mapping[str, object]) -> dict[str, object] | None:
+    """Losses by output as settings have them; ParameterError where no output has one."""
+    if all(value == NO_LOSS for value in table.values()):
+        raise ParameterError(
+            "at least one output needs a loss", hint="without one nothing is trained"
+        )
+    return {
+        name: None if value == NO_LOSS else value
+        for name, value in table.items()
+        if value is not None
+    } or None
 
 
 def _weights(table: Mapping[str, object]) -> dict[str, object] | None:
@@ -118,13 +146,14 @@ def _plain_or_by_name(
     """Settings of the only output stay its own when there are more, and plain when it is alone."""
     settings, changes = training_of(state), dict[str, object]()
     for option in OUTPUT_OPTIONS:
-        if option == "loss_weights" or settings.option_values[option] is None:
+        if option == "loss_weights" or not settings.option_values[option]:
             continue
         by_name = _is_by_output(settings, option)
         if len(old) == 1 and len(new) > 1 and not by_name and old[0] in new:
             changes[option] = {old[0]: output_setting(settings, old[0], option)}
         elif len(old) > 1 and len(new) == 1 and by_name:
-            changes[option] = output_setting(settings, new[0], option)
+            value = output_setting(settings, new[0], option)
+            changes[option] = None if value == NO_LOSS else value
     return set_training(state, changes) if changes else state
 
 
@@ -199,9 +228,10 @@ def _with_settings_named(state: DocumentState, names: Mapping[str, str]) -> Docu
     settings = training_of(state)
     changes: dict[str, object] = {}
     for option in OUTPUT_OPTIONS:
-        given = TrainingSettings.option(option).plain(settings.option_values[option])
+        declared = TrainingSettings.option(option)
+        given, default = declared.plain(settings.option_values[option]), declared.plain_default
         if isinstance(given, dict) and _is_by_output(settings, option):
-            changes[option] = _renamed(given, names) or None
+            changes[option] = _renamed(given, names) or default
     return set_training(state, changes) if changes else state
 
 

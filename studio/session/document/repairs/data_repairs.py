@@ -173,6 +173,8 @@ def metrics_repairs(broken: Broken) -> Iterator[Candidate]:
     )
     effect = "training reports the loss"
     yield _training(broken, {"metrics": []}, f"Remove the metrics{of}", effect, "remove")
+    text = f"Remove the weighted metrics{of}"
+    yield _training(broken, {"weighted_metrics": []}, text, "", "unweighted")
     yield _training(
         broken,
         {"metrics": None, "loss": None},

@@ -78,6 +78,7 @@ GENERATORS: Mapping[str, Generator] = {
     "training.class_weights": data_repairs.class_weights_repairs,
     "training.class_weights_for": data_repairs.class_weights_for_repairs,
     "training.outputs": data_repairs.outputs_repairs,
+    "training.no_loss": data_repairs.loss_repairs,
     "training.nothing_to_train": data_repairs.train_again_repairs,
 }
 """What may repair each problem, by its id."""
