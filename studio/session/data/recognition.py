@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,15 @@ from studio.engine.train.data.images.folder import class_folders
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
 from studio.engine.train.data.source_files import open_regular
 from studio.session.data.columns import ColumnPeek, TablePeek, peek_table
-from studio.session.data.mapping import Ends, is_several, mapped, mapped_by_name, missing_ends
+from studio.session.data.mapping import (
+    SIDES,
+    Ends,
+    SourcePart,
+    is_several,
+    mapped,
+    mapped_by_name,
+    missing_ends,
+)
 from studio.session.data.peeking import are_pairs, by_name_source, parts_of_source
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".data")
@@ -53,8 +61,8 @@ def recognise(path: Path, base: Path | None = None, ends: Ends = ()) -> Recognis
     Args:
         path: the file or folder.
         base: the project's folder; what lies inside is referred to relative to it.
-        ends: inputs and outputs of the network; where there are several of either, the parts of a
-            file go to them by name.
+        ends: inputs and outputs of the network; the parts of a file go to them by name where there
+            are several of either, or arrays that have their names.
 
     Raises:
         DataError: it is nothing a network can be trained on, and what would be.
@@ -68,12 +76,17 @@ def recognise(path: Path, base: Path | None = None, ends: Ends = ()) -> Recognis
 def _by_name(found: Recognised, base: Path | None, ends: Ends) -> Recognised:
     """What was recognised, with a mapping by name where the network has several ends."""
     source = by_name_source(found.reference)
-    if source is None or not (is_several(ends) or found.reference["source"] == "folders"):
+    if source is None:
+        return found
+    several = is_several(ends) or source["source"] == "folders"
+    if not several and (source["source"] != "arrays" or len(ends) != len(SIDES)):
         return found
     try:
         parts = parts_of_source(source, base or Path())
     except StudioError:
         # The loader says what is wrong, where the problems are listed.
+        return found
+    if not (several or _are_named(parts, ends)):
         return found
     made = mapped_by_name(source, parts, ends)
     missing = missing_ends(made, ends)
@@ -84,6 +97,14 @@ def _by_name(found: Recognised, base: Path | None, ends: Ends) -> Recognised:
     ]
     notes += [f"nothing goes to the {end.title} yet" for end in missing]
     return Recognised(made, found.kind, tuple(notes))
+
+
+def _are_named(parts: Sequence[SourcePart], ends: Ends) -> bool:
+    """Whether arrays have the names of inputs and outputs, and not the usual ones."""
+    keys = {part.key for part in parts}
+    usual = any(keys.issuperset(pair) for pair in _PARTNERS)
+    named = {key.casefold() for key in keys}.issuperset(end.name.casefold() for end in ends)
+    return named and not usual
 
 
 def recognise_pair(first: Path, second: Path, base: Path | None = None) -> Recognised:

@@ -442,3 +442,25 @@ def test_an_input_of_whole_numbers_gets_them_as_they_are(
     np.testing.assert_array_equal(left.values, words)
     assert right.normalization == "standard"
     assert not left.normalization or left.normalization == "none"
+
+
+def test_arrays_named_as_the_only_input_and_output_go_to_them(
+    desk: DataDesk, tmp_path: Path
+) -> None:
+    rows = np.random.default_rng(0).normal(size=(ROWS, 6)).astype(np.float32)
+    coder = graph(
+        ("rows", "Input", "", {"shape": [6]}), ("restored", "Dense", "rows", {"units": 6})
+    )
+    desk.document.apply("coder", coder)
+    np.savez(tmp_path / "rows.npz", rows=rows, restored=rows)
+    desk.data.attach_path(tmp_path / "rows.npz")
+    desk.settle()
+    assert mapped(desk.data.data, "inputs") == {"rows": ("rows",)}
+    assert mapped(desk.data.data, "targets") == {"restored": ("restored",)}
+    assert desk.data.status == "ready"
+    assert problems(desk) == set()
+    # Names that samples and labels usually have are read as such.
+    np.savez(tmp_path / "usual.npz", x=rows, y=np.arange(ROWS) % 3, rows=rows, restored=rows)
+    desk.data.attach_path(tmp_path / "usual.npz")
+    desk.settle()
+    assert desk.data.data["source"] == "npz"

@@ -131,10 +131,12 @@ def _choose_keys(keys: Sequence[str], options: ArrayOptions, who: str) -> tuple[
             who=who,
             hint="save samples as x and labels as y",
         )
-    wanted = " or ".join(f"{x_key} and {y_key}" for x_key, y_key in pairs)
-    shown = ", ".join(quoted(key) for key in keys[:12]) or "nothing"
+    x_key, y_key = pairs[0]
+    shown = ", ".join(quoted(key) for key in keys[:12])
     raise DataError(
-        f"expected arrays {wanted}, got {shown}",
+        f"expected arrays {x_key} and {y_key}, or others of the usual names, got {shown}"
+        if len(pairs) > 1
+        else f"expected arrays {x_key} and {y_key}, got {shown}",
         who=who,
         hint="say which array holds the samples (x_key) and which the labels (y_key)",
     )

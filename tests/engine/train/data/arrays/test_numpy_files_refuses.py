@@ -144,7 +144,7 @@ X_OK, Y_OK = saved(np.ones((2, 2), np.float32)), saved(np.array([0, 1]))
     [
         ([], "holds no arrays"),
         ([("x.npy", X_OK)], "holds one array"),
-        ([("x.npy", X_OK), ("z.npy", Y_OK)], "expected arrays x and y.*'x'"),
+        ([("x.npy", X_OK), ("z.npy", Y_OK)], "expected arrays x and y, or.*'x'"),
         ([("x.npy", X_OK), ("y.npy", saved(np.zeros(2, int)))], "at least two classes"),
         ([("x.npy", X_OK), ("y.npy", b"junk")], "not a npy file"),
         ([("x.npy", X_OK[:-1]), ("y.npy", Y_OK)], "does not match"),
