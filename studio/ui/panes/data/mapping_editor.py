@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QMenu, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
@@ -25,10 +25,14 @@ from studio.widgets.labels.elided_label import ElidedLabel
 _HEADINGS = {"arrays": ("array", "shape"), "columns": ("column", "holds"),
              "folders": ("folder", "holds")}  # fmt: skip
 _UNUSED = "not used"
+_BESIDE = 48
+"""Letters that name, contents and menu beside each other need."""
 
 
 class MappingEditor(QWidget):
     """A row for each part of the source, with a menu of the inputs and outputs it can go to.
+
+    In a narrow pane what a part holds stands below its name.
 
     Args:
         data: the data of the project.
@@ -45,9 +49,8 @@ class MappingEditor(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(8)
         self._grid.setVerticalSpacing(2)
-        self._grid.setColumnStretch(0, 3)
-        self._grid.setColumnStretch(1, 4)
-        self._grid.setColumnStretch(2, 4)
+        self._lines: list[tuple[QWidget, QWidget, QWidget]] = []
+        self._is_stacked = False
         self._missing = QLabel(self)
         self._missing.setObjectName("mapping_missing")
         self._missing.setProperty("role", "error")
@@ -92,24 +95,54 @@ class MappingEditor(QWidget):
     def _fill(self) -> None:
         held = next((key for key, button in self._buttons.items() if button.hasFocus()), "")
         self._buttons.clear()
-        while self._grid.count():
-            item = self._grid.takeAt(0)
-            widget = item.widget() if item is not None else None
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
+        for widget in (each for line in self._lines for each in line):
+            self._grid.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
         headings = _HEADINGS.get(str(self._data.data.get("source")), ("part", "shape"))
-        for place, text in enumerate((*headings, "goes to")):
-            label = QLabel(text, self)
-            label.setProperty("role", "faint")
-            label.setFont(theme.font("small"))
-            self._grid.addWidget(label, 0, place)
-        for line, part in enumerate(self._data.parts, 1):
-            self._add_row(line, part)
+        self._lines = [
+            (self._heading(headings[0]), self._heading(headings[1]), self._heading("goes to"))
+        ]
+        self._lines += [self._line_of(part) for part in self._data.parts]
+        self._arrange()
         if held in self._buttons:
             self._buttons[held].setFocus()
 
-    def _add_row(self, line: int, part: SourcePart) -> None:
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if (self.width() < self._wanted_width()) != self._is_stacked:
+            self._arrange()
+
+    def _wanted_width(self) -> int:
+        """So wide that what stands beside each other can be read."""
+        return _BESIDE * self.fontMetrics().averageCharWidth()
+
+    def _arrange(self) -> None:
+        """Lay the lines out for the width there is."""
+        grid, stacked = self._grid, self.width() < self._wanted_width()
+        self._is_stacked = stacked
+        for place, stretch in enumerate((1, 1, 0) if stacked else (3, 4, 4)):
+            grid.setColumnStretch(place, stretch)
+        for number, (name, about, button) in enumerate(self._lines):
+            for widget in (name, about, button):
+                grid.removeWidget(widget)
+            if stacked:
+                grid.addWidget(name, 2 * number, 0)
+                grid.addWidget(about, 2 * number + 1, 0)
+                grid.addWidget(button, 2 * number, 1, 2, 1)
+            else:
+                for place, widget in enumerate((name, about, button)):
+                    grid.addWidget(widget, 2 * number, place)
+        if self._lines:
+            self._lines[0][1].setVisible(not stacked)
+
+    def _heading(self, text: str) -> QLabel:
+        label = QLabel(text, self)
+        label.setProperty("role", "faint")
+        label.setFont(theme.font("small"))
+        return label
+
+    def _line_of(self, part: SourcePart) -> tuple[QWidget, QWidget, QWidget]:
         name, about = ElidedLabel(self), ElidedLabel(self)
         name.set_text(part.key)
         about.set_text(part.about)
@@ -124,9 +157,7 @@ class MappingEditor(QWidget):
         menu.aboutToShow.connect(lambda: self._fill_menu(menu, part))
         button.setMenu(menu)
         self._buttons[part.key] = button
-        self._grid.addWidget(name, line, 0)
-        self._grid.addWidget(about, line, 1)
-        self._grid.addWidget(button, line, 2)
+        return name, about, button
 
     def _fill_menu(self, menu: QMenu, part: SourcePart) -> None:
         menu.clear()

@@ -20,7 +20,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.session.data.mapping import mapped
 from studio.session.studio import Studio
+from studio.ui.panes.data.mapping_editor import MappingEditor
 from studio.ui.panes.data.pane import DataPane
+from studio.widgets.labels.elided_label import ElidedLabel
 from tests.session.data.test_mapping import arrays, network, segmentation, write_pairs
 from tests.ui.fixtures import shown
 from tests.ui.panes.data.test_data_pane import LEFT, drop, one, settled
@@ -223,3 +225,31 @@ def test_a_mapping_of_another_form_is_refused_and_can_be_mended(
     qtbot.mouseClick(one(pane, QPushButton, "map_by_name"), LEFT)
     qtbot.waitUntil(lambda: missing(pane) == "", timeout=WAIT)
     settled(studio, qtbot)
+
+
+@pytest.mark.parametrize("wide", [228, 700])
+def test_the_mapping_fits_a_narrow_pane_and_can_be_read(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path, wide: int
+) -> None:
+    path = tmp_path / "scenes.npz"
+    np.savez(path, **arrays())
+    pane.resize(wide, 1400)
+    drop(pane, path)
+    settled(studio, qtbot)
+    qtbot.waitUntil(lambda: pane.sections["Inputs and outputs"].isVisible(), timeout=WAIT)
+    qtbot.waitUntil(lambda: not pane.is_refreshing, timeout=WAIT)
+    for section in pane.sections.values():
+        section.set_open(True)
+    area = pane.findChild(QScrollArea)
+    assert area is not None
+    qtbot.waitUntil(lambda: area.horizontalScrollBar().maximum() == 0, timeout=WAIT)
+    for name, end in (("left", "left"), ("RIGHT", "right"), ("other", "not used")):
+        assert goes_to(pane, name).text() == end
+    editor = one(pane, MappingEditor, "mapping_editor")
+    (about,) = (label for label in editor.findChildren(ElidedLabel) if "9" in label.whole)
+    (named,) = (label for label in editor.findChildren(ElidedLabel) if label.whole == "other")
+    assert about.text() == about.whole
+    is_below = about.y() > named.y()
+    assert is_below is (wide < 300)
+    pane.resize(928 - wide, 1400)
+    qtbot.waitUntil(lambda: (about.y() > named.y()) is not is_below, timeout=WAIT)
