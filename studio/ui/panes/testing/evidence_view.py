@@ -33,7 +33,7 @@ _AROUND = 34
 
 _LEFT_OUT = (
     "What is masked or has weight 0 is left out here. As in Keras, metrics leave out what is "
-    "masked only, and weights count in losses only."
+    "masked; weights count in losses and weighted metrics."
 )
 
 
