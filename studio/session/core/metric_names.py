@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from studio.engine.layers.graph import LayerGraph
 from studio.engine.optim.metrics import metric_words
 
 _LOSS = "_loss"
 _VALIDATION = "val_"
 
 
+def named_outputs(graph: LayerGraph) -> tuple[str, ...]:
+    """Outputs by which the numbers of a training are named; none where there is only one."""
+    names = graph.output_names()
+    return names if len(names) > 1 else ()
+
+
 def outputs_in(names: Iterable[str]) -> tuple[str, ...]:
-    """Outputs that have numbers of their own in a log, in its order; none where there is only one.
+    """What the outputs of a log seem to be where its network cannot be read.
 
     A training of several outputs logs the loss of each, as ``kind_loss``.
     """
@@ -38,7 +45,7 @@ def metric_title(metric: str, outputs: Sequence[str] = ()) -> str:
 
     Args:
         metric: its logged name.
-        outputs: the outputs in the same log, see `outputs_in`.
+        outputs: the outputs of the same log, see `named_outputs`.
     """
     text = metric_text(metric, outputs)
     return text if output_of(metric, outputs) else raised(text)

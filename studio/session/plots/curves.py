@@ -65,11 +65,13 @@ class RunCurves:
 
     Args:
         name: of the run, as its folder is called.
+        outputs: of its network, where there are several.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, outputs: tuple[str, ...] = ()) -> None:
         self.changed: Signal[[]] = Signal()
         self.name = name
+        self.outputs = outputs
         self.size: EpochSize | None = None
         self.metrics: tuple[str, ...] = ()
         self.segments: list[Segment] = []
@@ -219,13 +221,17 @@ class RunCurves:
         )
 
 
-def load_curves(run: RunFolder) -> RunCurves:
+def load_curves(run: RunFolder, outputs: tuple[str, ...] = ()) -> RunCurves:
     """The curves of a recorded run.
+
+    Args:
+        run: where it lies.
+        outputs: of its network, where there are several.
 
     Raises:
         FormatError: one of its files is damaged.
     """
-    made = RunCurves(run.name)
+    made = RunCurves(run.name, outputs)
     content = read_steps(run.path)
     if content is not None:
         _add_steps(made, content)

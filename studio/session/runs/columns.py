@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.optim.metrics import metric_logged_as, metric_words
 from studio.session.core.held_out import SHARED_PART
-from studio.session.core.metric_names import metric_title, output_of, outputs_in, raised
+from studio.session.core.metric_names import metric_title, output_of, raised
 from studio.session.core.record_order import in_order, sortable
 from studio.session.runs.records import RunRecord
 
@@ -121,9 +121,7 @@ def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
     for run in runs:
         trained.update(dict.fromkeys(name for name in run.metrics if name != RATE))
         tested.update(dict.fromkeys(run.test))
-    outputs = tuple(
-        dict.fromkeys(output for run in runs for output in outputs_in(run.metrics or run.test))
-    )
+    outputs = tuple(dict.fromkeys(output for run in runs for output in run.outputs))
     shown = _shown_at_first(trained, outputs)
     # Validation first: a run that trains has it too.
     columns = [(*_metric_order(name), 0, _metric(name, outputs, shown)) for name in trained]

@@ -10,7 +10,7 @@ import numpy as np
 from studio.engine.core.signal import Signal
 from studio.engine.train.runs.step_log import RATE
 from studio.session.core.held_out import SHARED_PART
-from studio.session.core.metric_names import by_output, outputs_in
+from studio.session.core.metric_names import by_output
 from studio.session.plots.axes import AXES, Axis
 from studio.session.plots.curves import Part, RunCurves, Segment
 from studio.session.plots.scale import ValueScale
@@ -206,9 +206,8 @@ class CurvesDisplay:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """Outputs with plots of their own, of the runs that have several."""
-        found = (output for _, curves in self.runs for output in outputs_in(curves.plots))
-        return tuple(dict.fromkeys(found))
+        """Outputs of the runs whose networks have several."""
+        return tuple(dict.fromkeys(output for _, curves in self.runs for output in curves.outputs))
 
     def entries(self, metric: str = "") -> tuple[Entry, ...]:
         """The legend: of one plot, or of all."""

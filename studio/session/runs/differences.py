@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from studio.engine.core.options import Plain
-from studio.session.core.metric_names import metric_text, outputs_in
+from studio.session.core.metric_names import metric_text
 from studio.session.runs.records import RunRecord
 from studio.session.training.staleness import graph_difference
 
@@ -93,7 +93,7 @@ def _place(run: RunRecord) -> dict[str, Value]:
 
 
 def _results(run: RunRecord) -> dict[str, Value]:
-    outputs = outputs_in(run.metrics or run.test)
+    outputs = run.outputs
     return {
         "state": run.word,
         "epochs done": run.epochs,

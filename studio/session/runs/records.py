@@ -15,6 +15,7 @@ from studio.engine.train.runs.marks import BEGINNINGS, ENDINGS, MARKS, Mark, Mar
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import holder_of
 from studio.session.core.held_out import is_shared_by
+from studio.session.core.metric_names import named_outputs, outputs_in
 from studio.session.core.run_notes import (
     NOTES,
     RunNotes,
@@ -106,6 +107,13 @@ class RunRecord:
     def name(self) -> str:
         """Its identity: the name of its folder."""
         return self.folder.name
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Outputs of the network it trained, where there are several."""
+        if self.project is None:
+            return outputs_in(self.metrics or self.test)
+        return named_outputs(self.project.graph)
 
     @property
     def can_go_on(self) -> bool:

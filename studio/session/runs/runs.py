@@ -188,7 +188,8 @@ class RunList:
         if found is None and record is not None and name not in self._wanted_curves:
             self._wanted_curves.add(name)
             self._tasks.start(
-                f"Read the run {record.title}", lambda _: load_curves(record.folder),
+                f"Read the run {record.title}",
+                lambda _: load_curves(record.folder, record.outputs),
                 lambda made: self._take_curves(name, made), quiet=True,
                 failed=self._failed,
             )  # fmt: skip

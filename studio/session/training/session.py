@@ -23,6 +23,7 @@ from studio.engine.train.runs.marks import Mark
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.step_log import StepChunk
 from studio.session.compile.compilation_result import OpenData
+from studio.session.core.metric_names import named_outputs
 from studio.session.core.scheduling import Scheduler
 from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 from studio.session.plots.curves import RunCurves, load_curves
@@ -135,7 +136,8 @@ def prepare(
     opened = device.open(plan.choice, plan.context)
     step("creating the run")
     run = plan.run or _new_run(project, plan.runs)
-    curves = load_curves(run) if plan.run is not None else RunCurves(run.name)
+    outputs = named_outputs(task.graph)
+    curves = RunCurves(run.name, outputs) if plan.run is None else load_curves(run, outputs)
     try:
         trainer = Trainer(task, opened.backend, run=run)
         events = TrainingEvents(trainer, run, told)

@@ -15,12 +15,14 @@ import pytest
 
 from studio.engine.core.errors import DataError, ParameterError, StudioError
 from studio.engine.train.export.importing import import_weights
+from studio.engine.train.project.project import Project
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import RunLock
 from studio.session.core.held_out import SHARED_PART
 from studio.session.core.run_notes import NOTES, RunNotes, read_notes
 from studio.session.core.theme import SERIES
 from studio.session.document.document import Document
+from studio.session.plots.curves import load_curves
 from studio.session.runs import runs
 from studio.session.runs.bin import FOLDER, empty, put_away
 from studio.session.runs.columns import RunArrangement, columns_of
@@ -29,6 +31,7 @@ from studio.session.runs.records import RunRecord, read_record
 from studio.session.runs.runs import DASHES, Overlay, RunList
 from tests.engine.train.small_tasks import mlp, project
 from tests.session.training.bench import TrainingBench
+from tests.session.two_outputs import save_two_outputs
 
 START = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -266,6 +269,28 @@ def test_columns_follow_what_the_runs_measured(tmp_path: Path) -> None:
     assert "metric.val_loss" not in found
     assert found["seconds"].value(records(tmp_path / "other")[2]) == 6.0
     assert len(found) == len(set(found))
+
+
+def test_columns_are_named_by_the_outputs_of_the_network_that_was_trained(tmp_path: Path) -> None:
+    def titles(made: Project, *names: str) -> dict[str, str]:
+        made.path = tmp_path / f"{made.name}.glassbox"
+        run = RunFolder.create(made, START)
+        run.write_summary({"state": "finished", "epochs": 1, "metrics": dict.fromkeys(names, 0.5)})
+        record = read_record(run)
+        columns = {column.id: column.title for column in columns_of([record])}
+        assert load_curves(run, record.outputs).outputs == record.outputs
+        return {name: columns[f"metric.{name}"] for name in names}
+
+    # Metrics of a plugin may end like the losses of outputs.
+    plain = project(mlp())
+    found = titles(plain, "loss", "near_loss", "far_loss", "val_near_loss")
+    assert found["near_loss"] == "Near loss"
+    assert found["val_near_loss"] == "Val. near loss"
+    # Where one output is trained there is no loss of each.
+    both = Project.load(save_two_outputs(tmp_path, {"loss": {"age": None}}))
+    found = titles(both, "loss", "kind_accuracy", "val_kind_accuracy", "age_mean_squared_error")
+    assert found["val_kind_accuracy"] == "kind: val. acc."
+    assert found["age_mean_squared_error"] == "age: mean squared error"
 
 
 def measured(folder: Path, validation: str, tested: float) -> RunRecord:

@@ -74,6 +74,46 @@ def test_two_outputs_are_set_up_trained_and_seen(person: Person, tmp_path: Path)
     assert {"kind: val. acc.", "age: val. loss"} <= set(heads)
 
 
+def test_an_output_without_a_loss_is_seen_everywhere(person: Person, tmp_path: Path) -> None:
+    studio = person.studio
+    studio.preferences.set("profile_live", False)
+    studio.open(save_two_outputs(tmp_path))
+    document = studio.document
+    person.until(lambda: document.data_facts is not None, WAIT)
+    document.apply("settings", set_training(document.state, {"epochs": 3}))
+    person.point_at_canvas()
+    person.press("Escape")
+    pane = person.until(lambda: person.sees(InspectorPane), WAIT)
+    section = person.reach(QWidget, "section_loss_and_metrics", pane)
+    person.click(person.reach(QWidget, "fold", section))
+    age = person.reach(QWidget, "group_age", section)
+    person.pick(person.reach(QComboBox, "field_loss", age), "None")
+    person.until(lambda: document.state.training.get("loss") == {"age": None}, WAIT)
+    assert age.findChild(QComboBox, "field_loss").currentText() == "None"
+    kind = person.reach(QWidget, "group_kind", section)
+    person.pick(person.reach(QComboBox, "field_loss", kind), "None")
+    refusal = person.reach(QLabel, "refusal_loss", kind)
+    person.until(lambda: "at least one output needs a loss" in refusal.text(), WAIT)
+    assert document.state.training["loss"] == {"age": None}
+    person.pick(person.reach(QComboBox, "add_weighted_metrics", kind), "Accuracy")
+    assert document.state.training["weighted_metrics"] == {"kind": ["Accuracy"]}
+
+    person.press("F5")
+    person.until(lambda: studio.training.state in ("finished", "failed"), WAIT)
+    assert studio.training.state == "finished", studio.training.error
+    person.press("Ctrl+2")
+    plots = person.until(lambda: person.sees(PlotsPane), WAIT)
+    titles = ["Plot of " + each for each in
+              ("Loss", "kind: accuracy", "kind: weighted accuracy", "Learning rate")]  # fmt: skip
+    person.until(lambda: [each.accessibleName() for each in plots.plots] == titles, WAIT)
+    person.until(lambda: studio.evaluation.results is not None, WAIT)
+    studio.evaluation.choose_output(1)
+    results = studio.evaluation.results
+    assert results is not None
+    assert results.shown_metrics.keys() == {"total_loss"}
+    assert len(results.outcome.losses) == len(results)
+
+
 def test_a_renamed_output_trains_and_a_deleted_one_leaves_plain_settings(
     person: Person, tmp_path: Path
 ) -> None:

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.session.core.metric_names import outputs_in
 from studio.session.plots.series import Curve
 from studio.session.studio import Studio
 from studio.ui.shell.bars import status_facts
@@ -298,9 +297,9 @@ class StatusBar(QWidget):
         checked = curves.latest("loss", "validation")
         if checked is not None:
             tip += f"\nValidation loss: {numbers.number(checked)}"
-        for output in outputs_in(curves.plots):
+        for output in curves.outputs:
             own = curves.latest(f"{output}_loss", "training")
-            tip += f"\nLoss of {output}: {numbers.number(own)}"
+            tip += "" if own is None else f"\nLoss of {output}: {numbers.number(own)}"
         self._facts["loss"].show_fact(Fact(f"Loss {numbers.number(latest)}", tip))
 
     def _show_tasks(self) -> None:
