@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QRectF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu, QTreeWidgetItem
+from PySide6.QtWidgets import QTreeWidgetItem
 
 from studio.engine.layers.graph import Port
 from studio.graph_editor.canvas import chrome
@@ -18,9 +18,7 @@ from studio.graph_editor.panes.outline import OUTLINE, OutlinePane
 from studio.graph_editor.panes.palette import PalettePane, layer_picture
 from studio.session.core import entities
 from studio.session.document.adding.palette import load_palette, save_palette
-from studio.session.document.adding.published_blocks import PublishedBlocks
 from studio.session.document.adding.quick_add import Entry, entries
-from studio.session.document.edits.blocks import group, rename_block
 from studio.session.document.edits.layers import add_layer, mark_output
 from studio.session.document.edits.places import move
 from studio.session.studio import Studio
@@ -127,86 +125,6 @@ def test_dragged_layer_looks_as_large_as_it_will_be(palette: PalettePane) -> Non
     picture = layer_picture(entry("Conv2D"), 2.0)
     assert picture.deviceIndependentSize().width() == 160
     assert layer_in(layer_data(entry("Conv2D"))).type_name == "Conv2D"  # type: ignore[union-attr]
-
-
-# -- published blocks ------------------------------------------------------------------------------
-
-
-def published(hands: Hands) -> None:
-    """A chain whose block ``stem`` was published by its action."""
-    hands.open(rename_block(group(chain(), ["conv2d", "re_lu"]), "block", "stem"))
-    hands.studio.bus.select([entities.node("block")])
-    assert hands.studio.actions.trigger("graph.publish_block")
-
-
-def test_a_block_is_published_and_placed_by_double_click_drop_and_search(
-    hands: Hands, palette: PalettePane, studio: Studio
-) -> None:
-    published(hands)
-    assert studio.notices.all[-1].text == "Published the block stem in the palette"
-    item = row(palette, "stem")
-    heading = item.parent()
-    assert heading is not None
-    assert heading.text(0) == "Blocks"
-    palette.tree.scrollToItem(item)
-    studio.bus.clear()
-    place = palette.tree.visualItemRect(item).center()
-    viewport = palette.tree.viewport()
-    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place)
-    QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=place)
-    assert hands.steps == 1
-    assert [hands.state.nodes[i].name for i in hands.selected] == ["stem_1"]
-    data = palette.tree.mimeData([row(palette, "stem")])
-    hands.canvas.context.open_block.open("block")
-    carrier, nowhere = Carrier(hands, data), hands.nowhere()
-    assert carrier.over(nowhere)
-    assert len(hands.canvas.overlay.ghost.nodes) == 1
-    carrier.drop(nowhere)
-    assert hands.canvas.overlay.ghost.nodes == ()
-    (made,) = hands.selected
-    assert hands.state.nodes[made].parent == "block"
-    assert hands.canvas.graph.area_of([made]).contains(nowhere)
-    assert hands.steps == 2
-    hands.canvas.context.open_block.leave()
-    hands.double_click(hands.nowhere())
-    hands.type("stem")
-    hands.key(K.Key_Return)
-    assert hands.steps == 3
-    assert sum(node.is_block for node in hands.state.nodes.values()) == 4
-    assert not studio.palette.recent
-    for _ in range(3):
-        hands.document.undo()
-    assert sum(node.is_block for node in hands.state.nodes.values()) == 1
-
-
-def test_the_menu_of_a_published_block_removes_it(
-    hands: Hands, palette: PalettePane, studio: Studio
-) -> None:
-    published(hands)
-    item = row(palette, "stem")
-    palette.tree.scrollToItem(item)
-    palette.tree.customContextMenuRequested.emit(palette.tree.visualItemRect(item).center())
-    menu = palette.tree.findChild(QMenu, "palette_menu")
-    assert isinstance(menu, QMenu)
-    QTest.keyClick(menu, K.Key_Down)
-    QTest.keyClick(menu, K.Key_Down)
-    QTest.keyClick(menu, K.Key_Return)
-    assert studio.palette.blocks == ()
-    assert not palette.tree.findItems("Blocks", Qt.MatchFlag.MatchExactly)
-    assert hands.steps == 0
-
-
-def test_blocks_of_another_window_are_seen_when_the_palette_is_shown(
-    hands: Hands, palette: PalettePane, studio: Studio
-) -> None:
-    state = rename_block(group(chain(), ["conv2d"]), "block", "theirs")
-    folder = studio.dirs.config / "blocks"
-    palette.hide()
-    PublishedBlocks(folder).publish(state, "block")
-    (folder / "broken.json").write_text("{")
-    palette.show()
-    assert row(palette, "theirs").parent() is not None
-    assert "broken.json is not in the palette" in studio.notices.all[-1].text
 
 
 # -- dropping on the canvas -----------------------------------------------------------------------

@@ -173,7 +173,7 @@ class AddChooser:
 
     def _with_blocks(self, query: str, offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
         """Published blocks too: first those whose names begin with the query."""
-        if not query or self._place.wire is not None:
+        if not query:
             return offers
         begins: list[Offer] = []
         others: list[Offer] = []

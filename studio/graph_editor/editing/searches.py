@@ -71,6 +71,7 @@ class Searches:
     def _open(self, place: Place, at: QPointF | None, seen: QPointF) -> None:
         context = self._context
         studio = context.studio
+        studio.palette.reread_blocks()
         chooser = AddChooser(
             context.document, studio.quick_add, place, at, self._added, studio.palette.found_blocks
         )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QSize, Qt
+from PySide6.QtCore import QEvent, QFileSystemWatcher, QMimeData, QObject, QPoint, QSize, Qt
 from PySide6.QtGui import QDrag, QKeyEvent, QPainter, QPixmap, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -124,6 +124,10 @@ class PalettePane(PaneFrame):
         self.set_body(body)
         body.setFocusProxy(self.field)
         contexts.register("table", self.tree)
+        # Another window, also of another process, may publish blocks and remove them.
+        self._watcher = QFileSystemWatcher(self)
+        self._watcher.directoryChanged.connect(self._reread)
+        binding.connect(self, self._palette.changed, self._watch)
         binding.connect(self, self._palette.changed, self._show)
         binding.connect(self, theme.changed, self._show)
         self._show()
@@ -162,10 +166,27 @@ class PalettePane(PaneFrame):
         return False
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Another window may have published blocks meanwhile."""
         super().showEvent(event)
+        self._reread()
+
+    def _reread(self) -> None:
+        """Show what is in the folder of published blocks now."""
+        self._watch()
         for problem in self._palette.reread_blocks():
             self._studio.notify(problem, "warning")
+
+    def _watch(self) -> None:
+        """Hear of changes of the folder; while there is none, of the one it will be made in."""
+        folder = self._palette.blocks_folder
+        if folder is None:
+            return
+        wanted = next((str(p) for p in (folder, *folder.parents) if p.is_dir()), "")
+        watched = self._watcher.directories()
+        if [wanted] != watched:
+            if watched:
+                self._watcher.removePaths(watched)
+            if wanted:
+                self._watcher.addPath(wanted)
 
     def _menu(self, point: QPoint) -> None:
         """What can be done with a published block."""

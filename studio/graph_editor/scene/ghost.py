@@ -8,13 +8,14 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QGraphicsPathItem, QStyleOptionGraphicsItem, QWidget
 
+from studio.graph_editor.items.block_item import AnchorItem, BlockItem, PortItem, host_of
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import FADED, OVER_LEVEL, CanvasItem, DotItem
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_item import NodeItem
 from studio.graph_editor.items.wire_paths import wire_path
 from studio.graph_editor.scene.scene import GraphScene
-from studio.session.document.cards.card import card_of
+from studio.session.document.cards.card import NodeCard, card_of
 from studio.session.document.report import Report
 from studio.session.document.state import CanvasNode, DocumentState, Wire
 
@@ -28,9 +29,23 @@ class GhostItem(NodeItem):
         self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
     ) -> None:
         super().paint(painter, option, widget)
-        painter.setPen(self.colours.ghost_pen)
-        painter.setBrush(self.colours.nothing)
-        painter.drawRoundedRect(self.area.adjusted(-2, -2, 2, 2), 10, 10)
+        _paint_border(painter, self)
+
+
+class GhostBlock(BlockItem):
+    """A block that is not there yet."""
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        super().paint(painter, option, widget)
+        _paint_border(painter, self)
+
+
+def _paint_border(painter: QPainter, item: NodeItem) -> None:
+    painter.setPen(item.colours.ghost_pen)
+    painter.setBrush(item.colours.nothing)
+    painter.drawRoundedRect(item.area.adjusted(-2, -2, 2, 2), 10, 10)
 
 
 class Ghost:
@@ -43,6 +58,7 @@ class Ghost:
     def __init__(self, scene: GraphScene) -> None:
         self._scene = scene
         self._nodes: dict[str, CanvasItem] = {}
+        self._ports: dict[str, PortItem] = {}
         self._wires: list[QGraphicsPathItem] = []
         self._faded: list[str] = []
         self._hidden: list[Wire] = []
@@ -50,6 +66,10 @@ class Ghost:
     @property
     def nodes(self) -> tuple[str, ...]:
         return tuple(self._nodes)
+
+    @property
+    def wires(self) -> tuple[QGraphicsPathItem, ...]:
+        return tuple(self._wires)
 
     def area(self) -> QRectF:
         """The smallest rectangle around the ghosts of layers."""
@@ -66,27 +86,36 @@ class Ghost:
         changed = [
             node_id
             for node_id, node in after.nodes.items()
-            if (node_id in self._scene.nodes or node.parent == self._scene.level)
+            if self._is_drawn_here(node)
             and (node_id not in before.nodes or _looks(node) != _looks(before.nodes[node_id]))
         ]
         for node_id in changed:
-            card = card_of(after, report, node_id)
-            item = DotItem(card, colours) if card.node.kind == "dot" else GhostItem(card, colours)
-            item.setOpacity(_FAINT)
-            item.setZValue(OVER_LEVEL)
+            item = _ghost_of(card_of(after, report, node_id), colours)
             self._nodes[node_id] = item
-            self._scene.addItem(item)
+            self._add(item)
+            if isinstance(item, GhostBlock):
+                for port_id in item.ports:
+                    port = PortItem(card_of(after, report, port_id), colours, item)
+                    port.show_taken(bool(port.node.inputs))
+                    self._ports[port_id] = port
+                    self._add(port)
         old, new = set(before.wires()), set(after.wires())
-        touched = {w for w in new & old if w.target in self._nodes or w.source in self._nodes}
+        moved = {*self._nodes, *self._ports}
+        touched = {w for w in new & old if w.target in moved or w.source in moved}
         for wire in sorted((new - old) | touched):
             self._add_wire(wire, colours)
         gone = [i for i in before.nodes if i not in after.nodes]
-        self._fade([*changed, *gone], (old - new) | touched)
+        self._fade([*changed, *self._ports, *gone], (old - new) | touched)
         self._tell()
+
+    def _is_drawn_here(self, node: CanvasNode) -> bool:
+        """Whether it stands at the level in sight; ports of its blocks come with these."""
+        item = self._scene.nodes.get(node.id)
+        return node.parent == self._scene.level if item is None else not isinstance(item, PortItem)
 
     def clear(self) -> None:
         """Take the ghosts away."""
-        for item in (*self._nodes.values(), *self._wires):
+        for item in (*self._nodes.values(), *self._ports.values(), *self._wires):
             self._scene.removeItem(item)
         for wire in self._hidden:
             if wire in self._scene.wires:
@@ -97,6 +126,7 @@ class Ghost:
                 self._scene.nodes[node_id].fade(False)
         self._faded.clear()
         self._nodes.clear()
+        self._ports.clear()
         self._wires.clear()
         self._hidden.clear()
         self._tell()
@@ -124,6 +154,11 @@ class Ghost:
         for item in self._nodes.values():
             painter.fillRect(item.scene_area, item.colours.accent)
 
+    def _add(self, item: CanvasItem) -> None:
+        item.setOpacity(_FAINT)
+        item.setZValue(OVER_LEVEL)
+        self._scene.addItem(item)
+
     def _add_wire(self, wire: Wire, colours: CanvasColours) -> None:
         start, end = self._item(wire.source), self._item(wire.target)
         if start is None or end is None:
@@ -133,7 +168,7 @@ class Ghost:
             start.port_place(PortKey("out", wire.output)),
             end.port_place(slot if slot in end.spots() else PortKey("in")),
             self._scene.wire_style,
-            max(start.scene_area.bottom(), end.scene_area.bottom()) + 24,
+            max(host_of(start).scene_area.bottom(), host_of(end).scene_area.bottom()) + 24,
         )
         item = QGraphicsPathItem(path)
         item.setPen(colours.ghost_pen)
@@ -142,7 +177,14 @@ class Ghost:
         self._scene.addItem(item)
 
     def _item(self, node_id: str) -> CanvasItem | None:
-        return self._nodes.get(node_id) or self._scene.nodes.get(node_id)
+        drawn = self._scene.nodes.get(node_id)
+        return self._nodes.get(node_id) or self._ports.get(node_id) or drawn
+
+
+def _ghost_of(card: NodeCard, colours: CanvasColours) -> CanvasItem:
+    if card.node.kind == "dot":
+        return AnchorItem(card, colours) if card.node.port else DotItem(card, colours)
+    return GhostBlock(card, colours) if card.node.is_block else GhostItem(card, colours)
 
 
 def _looks(node: CanvasNode) -> tuple[object, ...]:

@@ -118,6 +118,16 @@ def refusal(node: CanvasNode, given: tuple[TensorType, ...]) -> StudioError | No
     return outcome(node.type_name, node.config, given).error
 
 
+def newly_refused(before: DocumentState, after: DocumentState) -> tuple[str, ...]:
+    """The layers whose rule fails after an edit and did not before."""
+    old = flow_of(before).outcomes
+    return tuple(
+        node_id
+        for node_id, found in flow_of(after).outcomes.items()
+        if found.error is not None and (node_id not in old or old[node_id].error is None)
+    )
+
+
 def absent_output(port: Port, count: int, name: str, who: str) -> AbsentOutput:
     """Why ``who`` cannot be fed by an output of the layer ``name``, which has ``count``."""
     has = "one output, number 0" if count == 1 else f"{count} outputs, 0 to {count - 1}"

@@ -1,10 +1,12 @@
 """Dragging from the palette: a ghost of true size, where it would go and what it gives.
 
-Over a wire a layer goes into the wire, on a layer behind it, elsewhere it stands by itself. A block
-stands by itself everywhere.
+Over a wire it goes into the wire, on a layer behind it, elsewhere it stands by itself. A block goes
+into a wire only if it has one input and one output.
 """
 
 from __future__ import annotations
+
+from abc import abstractmethod
 
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
@@ -13,15 +15,17 @@ from studio.engine.core.errors import StudioError
 from studio.graph_editor.editing.adding import block_in, layer_in
 from studio.graph_editor.editing.context import CanvasContext, Pointer
 from studio.graph_editor.editing.interactions.move_nodes import INSERT_REACH
-from studio.session.document.adding.preview import first_message, preview_chain
-from studio.session.document.adding.published_blocks import Placed, place_block
+from studio.session.document.adding.preview import first_message, preview_chain, preview_edit
+from studio.session.document.adding.published_blocks import can_place, place_block
 from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place, added_text
 from studio.session.document.cards.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
 from studio.session.document.cards.lines import shape_label
 from studio.session.document.checks.validation import validate
-from studio.session.document.edits.chains import NewLayer
+from studio.session.document.edits.chains import Chained, NewLayer
+from studio.session.document.finding.outline import feeder_text
 from studio.session.document.flow import flow_of
-from studio.session.document.state import DocumentState
+from studio.session.document.levels import ports_in
+from studio.session.document.state import Wire
 from studio.session.notices.settling import EDIT
 
 _TIP_AWAY = QPointF(16, 10)
@@ -37,7 +41,7 @@ class Drops:
 
     def __init__(self, context: CanvasContext) -> None:
         self._context = context
-        self._carried: DropLayer | DropBlock | None = None
+        self._carried: Carried | None = None
 
     def enter(self, event: QDragEnterEvent) -> None:
         """A drag enters the canvas; the window may accept what is ignored here."""
@@ -76,21 +80,38 @@ class Drops:
         event.accept()
 
 
-class DropLayer:
-    """A layer carried over the canvas.
+class Carried:
+    """Something of the palette carried over the canvas.
 
     Args:
         context: what it works with.
-        layer: what is carried.
     """
 
-    def __init__(self, context: CanvasContext, layer: NewLayer) -> None:
+    def __init__(self, context: CanvasContext) -> None:
         self._context = context
-        self._layer = layer
         self._shown: tuple[Place, tuple[float, float] | None] | None = None
 
+    @abstractmethod
+    def made(self, place: Place, corner: tuple[float, float] | None) -> Chained:
+        """The document with it at a place, and what was added; StudioError where it cannot go."""
+
+    @abstractmethod
+    def fits_on(self, wire: Wire) -> bool:
+        """Whether it may go into a wire."""
+
+    @abstractmethod
+    def words(self, made: Chained, place: Place) -> str:
+        """What it would become there."""
+
+    @abstractmethod
+    def added(self, made: Chained, place: Place) -> str:
+        """The name of the step that adds it."""
+
+    def took(self, place: Place) -> None:
+        """It was added."""
+
     def move(self, at: Pointer) -> None:
-        """Show where the layer would go and what it would change."""
+        """Show where it would go and what it would change."""
         place = self._place(at)
         corner = _corner(at.scene, place)
         if (place, corner) == self._shown:
@@ -101,7 +122,7 @@ class DropLayer:
         context.marks.show_wires({} if place.wire is None else {place.wire: "target"})
         context.marks.show_caught([place.before] if place.source else [])
         try:
-            made = add_at_place(state, [self._layer], place, corner, context.document.open_block)
+            made = self.made(place, corner)
         except StudioError as error:
             context.overlay.hide_ghost()
             context.overlay.show_tip(error.message, at.view)
@@ -110,7 +131,7 @@ class DropLayer:
             state, made.state, validate(made.state, context.document.data_facts)
         )
         below = context.view.view_point(context.overlay.ghost.area().bottomLeft()) - _TIP_AWAY
-        context.overlay.show_tip(self._words(state, made.state, made.ids[0], place), below)
+        context.overlay.show_tip(self.words(made, place), below)
 
     def drop(self, at: Pointer) -> None:
         """Add it there, as one step, and select it."""
@@ -118,15 +139,13 @@ class DropLayer:
         corner = _corner(at.scene, place)
         self.leave()
         context = self._context
-        document = context.document
         try:
-            made = add_at_place(document.state, [self._layer], place, corner, document.open_block)
-            document.apply(added_text([self._layer], made), made.state)
+            made = self.made(place, corner)
+            context.document.apply(self.added(made, place), made.state)
         except StudioError as error:
             context.studio.fail(error, EDIT)
             return
-        context.studio.palette.used(self._layer.type_name)
-        context.studio.quick_add.took(document.state, self._layer.type_name, place)
+        self.took(place)
         context.select(made.ids[:1])
         context.view.setFocus()
 
@@ -141,19 +160,38 @@ class DropLayer:
         reach = INSERT_REACH / self._context.navigation.zoom
         if not at.alt:
             for wire, _ in graph.wires_within(at.scene, reach):
-                place = Place(wire=wire)
-                if not preview_chain(state, [self._layer], wire=wire).message:
-                    return place
+                if self.fits_on(wire):
+                    return Place(wire=wire)
         target = self._context.target_at(at)
         node = state.nodes.get(target.node)
         if node is not None and node.flows and not node.port and target.part != "fix":
             return Place(source=node.id)
         return NOWHERE
 
-    def _words(
-        self, before: DocumentState, after: DocumentState, node_id: str, place: Place
-    ) -> str:
+
+class DropLayer(Carried):
+    """A layer carried over the canvas.
+
+    Args:
+        context: what it works with.
+        layer: what is carried.
+    """
+
+    def __init__(self, context: CanvasContext, layer: NewLayer) -> None:
+        super().__init__(context)
+        self._layer = layer
+
+    def made(self, place: Place, corner: tuple[float, float] | None) -> Chained:
+        document = self._context.document
+        return add_at_place(document.state, [self._layer], place, corner, document.open_block)
+
+    def fits_on(self, wire: Wire) -> bool:
+        state = self._context.document.state
+        return not preview_chain(state, [self._layer], wire=wire).message
+
+    def words(self, made: Chained, place: Place) -> str:
         """The shape it gives, and over a wire what changes in the whole network."""
+        before, after, node_id = self._context.document.state, made.state, made.ids[0]
         shape, name = flow_of(after).shape(node_id), after.nodes[node_id].name
         parts = [f"{name} {shape_label(shape)}" if shape is not None else name]
         if place.wire is not None:
@@ -162,8 +200,17 @@ class DropLayer:
         message = first_message(after, [node_id])
         return " · ".join([*parts, message] if message else parts)
 
+    def added(self, made: Chained, place: Place) -> str:
+        return added_text([self._layer], made)
 
-class DropBlock:
+    def took(self, place: Place) -> None:
+        """Remember it for the palette and the search."""
+        studio = self._context.studio
+        studio.palette.used(self._layer.type_name)
+        studio.quick_add.took(studio.document.state, self._layer.type_name, place)
+
+
+class DropBlock(Carried):
     """A published block carried over the canvas.
 
     Args:
@@ -172,47 +219,33 @@ class DropBlock:
     """
 
     def __init__(self, context: CanvasContext, text: str) -> None:
-        self._context = context
+        super().__init__(context)
         self._text = text
-        self._shown: tuple[float, float] | None = None
+        self._fitting: dict[Wire, bool] = {}
 
-    def move(self, at: Pointer) -> None:
-        """Show where the block would stand."""
-        corner, context = _corner_at(at.scene), self._context
-        if corner == self._shown:
-            return
-        self._shown = corner
-        try:
-            after = self._placed(corner).state
-        except StudioError as error:
-            context.overlay.hide_ghost()
-            context.overlay.show_tip(error.message, at.view)
-            return
-        report = validate(after, context.document.data_facts)
-        context.overlay.show_ghost(context.document.state, after, report)
-
-    def drop(self, at: Pointer) -> None:
-        """Place it there, as one step, and select it."""
-        context = self._context
-        self.leave()
-        try:
-            made = self._placed(_corner_at(at.scene))
-            name = made.state.nodes[made.block].name
-            context.document.apply(f"Add {name}", made.state)
-        except StudioError as error:
-            context.studio.fail(error, EDIT)
-            return
-        context.select([made.block])
-        context.view.setFocus()
-
-    def leave(self) -> None:
-        """The drag left the canvas: remove what it showed."""
-        self._shown = None
-        self._context.overlay.clear()
-
-    def _placed(self, corner: tuple[float, float]) -> Placed:
+    def made(self, place: Place, corner: tuple[float, float] | None) -> Chained:
         document = self._context.document
-        return place_block(document.state, self._text, NOWHERE, corner, document.open_block)
+        made = place_block(document.state, self._text, place, corner, document.open_block)
+        return Chained(made.state, (made.block,))
+
+    def fits_on(self, wire: Wire) -> bool:
+        if wire not in self._fitting:
+            # The document does not change while something is carried.
+            state = self._context.document.state
+            self._fitting[wire] = can_place(state, self._text, Place(wire=wire))
+        return self._fitting[wire]
+
+    def words(self, made: Chained, place: Place) -> str:
+        """What feeds it, and what changes in the whole network."""
+        parts = [made.state.nodes[made.ids[0]].name]
+        sources = [feeder_text(made.state, port) for dot in ports_in(made.state, made.ids[0])
+                   for port in dot.inputs]  # fmt: skip
+        parts += [f"after {sources[0]}"] if sources else []
+        text = preview_edit(self._context.document.state, made.state).text
+        return " · ".join([*parts, text] if text else parts)
+
+    def added(self, made: Chained, place: Place) -> str:
+        return f"Add {made.state.nodes[made.ids[0]].name}"
 
 
 def _corner(at: QPointF, place: Place) -> tuple[float, float] | None:

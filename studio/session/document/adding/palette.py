@@ -101,6 +101,11 @@ class Palette:
         """The published blocks, by name."""
         return self._blocks.entries
 
+    @property
+    def blocks_folder(self) -> Path | None:
+        """Where the published blocks are kept."""
+        return self._blocks.folder
+
     def publish(self, state: DocumentState, block_id: str) -> bool:
         """Add a block; whether it replaced one of the same name; raises as `PublishedBlocks`."""
         replaced = self._blocks.publish(state, block_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,15 +13,17 @@ from studio.engine.core.errors import FormatError, GraphError, StudioError
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import open_source
 from studio.session.document.adding.quick_add import NOWHERE, Entry, Offer, Place
+from studio.session.document.cards.geometry import box_of
 from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.blocks import checked_block
 from studio.session.document.edits.copies import insert_copies
-from studio.session.document.edits.layers import place_for
+from studio.session.document.edits.insertion import insert_on_wire
+from studio.session.document.edits.layers import WIRE_ROOM, place_for
 from studio.session.document.edits.link_offers import link_offer, linked
 from studio.session.document.files.clipboard import LIMITS, copy_text, pasted_nodes
-from studio.session.document.flow import flow_of
+from studio.session.document.flow import newly_refused
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.levels import level_of_output, ports_in, ports_out
+from studio.session.document.levels import card_of_output, level_of_output, ports_in, ports_out
 from studio.session.document.state import CanvasNode, DocumentState
 
 
@@ -34,6 +37,7 @@ class PublishedBlocks:
 
     folder: Path | None = None
     _found: dict[Path, Entry] | None = None
+    _stamps: dict[Path, tuple[int, int]] = field(default_factory=dict)
     _problems: dict[Path, str] = field(default_factory=dict)
     _told: dict[Path, str] = field(default_factory=dict)
 
@@ -47,6 +51,8 @@ class PublishedBlocks:
     def reread(self) -> bool:
         """Read the files again: another window may have changed them; whether one had."""
         before = self._found
+        if before is not None and self._stamps == _stamps(self._files()):
+            return False
         return self._read() != before
 
     def new_problems(self) -> tuple[str, ...]:
@@ -103,7 +109,10 @@ class PublishedBlocks:
     def _read(self) -> dict[Path, Entry]:
         found: dict[Path, Entry] = {}
         self._problems.clear()
-        for path in self._files():
+        files = self._files()
+        # Before they are read: what is written meanwhile is read the next time.
+        self._stamps = _stamps(files)
+        for path in files:
             try:
                 with open_source(path, LIMITS, "block") as opened:
                     found[path] = _entry_of(opened.read(opened.size).decode("utf-8", "replace"))
@@ -133,18 +142,22 @@ def place_block(
     Args:
         state: what to change.
         text: the published block.
-        place: what it is connected to, by its first port, where shapes fit.
+        place: what it is connected to, by its first port, where shapes fit; or the wire it goes on.
         at: its upper left corner; beside what feeds it, or right of everything, by default.
         level: the block it goes into where nothing feeds it.
 
     Raises:
         FormatError: the text holds no block.
-        GraphError: it would stand in a linked copy of itself.
+        GraphError: it would stand in a linked copy of itself, or on a wire without having one input
+            and one output.
     """
     nodes = pasted_nodes(text, "file")
     root = _root_of(nodes)
     after = place.before
     into = level_of_output(state, after) if after else level
+    if place.wire is not None and at is None:
+        source = box_of(state.node(card_of_output(state, after)))
+        at = source.right + WIRE_ROOM, source.y
     x, y = place_for(state, replace(root, parent=into), after, at, sizes_in(state))
     made = insert_copies(
         state, [root, *(node for node in nodes if node is not root)],
@@ -152,21 +165,32 @@ def place_block(
         exact=at is not None,
     )  # fmt: skip
     block = made.ids[root.id]
+    if place.wire is not None:
+        return Placed(
+            insert_on_wire(made.state, [block], place.wire, check_shapes=False), block
+        )  # fmt: skip
     return Placed(_connected(made.state, block, place), block)
+
+
+def can_place(state: DocumentState, text: str, place: Place) -> bool:
+    """Whether a published block would be connected to what a place names, and all layers fit."""
+    try:
+        made = place_block(state, text, place)
+    except StudioError:
+        return False
+    if newly_refused(state, made.state):
+        return False
+    ins, outs = ports_in(made.state, made.block), ports_out(made.state, made.block)
+    fed = any(port.inputs for port in ins)
+    return fed if place.before else any(made.state.wires_from(port.id) for port in outs)
 
 
 def block_offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
     """A published block as it would be connected; None when it cannot be."""
-    try:
-        made = place_block(state, entry.block, place)
-    except StudioError:
-        return None
     if place == NOWHERE:
         return Offer(entry, "", None)
-    if any(port.inputs for port in ports_in(made.state, made.block)):
-        return Offer(entry, "in 1", None)
-    outs = (port.id for port in ports_out(made.state, made.block))
-    return Offer(entry, "out", None) if any(map(made.state.wires_from, outs)) else None
+    port = "in 1" if place.before else "out"
+    return Offer(entry, port, None) if can_place(state, entry.block, place) else None
 
 
 def _connected(state: DocumentState, block: str, place: Place) -> DocumentState:
@@ -183,11 +207,7 @@ def _connected(state: DocumentState, block: str, place: Place) -> DocumentState:
         return state
     after = linked(state, source, target, offer)
     # A wire into a port is checked against nothing: the layers inside say whether it fits.
-    return state if _refused(after) - _refused(state) else after
-
-
-def _refused(state: DocumentState) -> set[str]:
-    return {i for i, found in flow_of(state).outcomes.items() if found.error is not None}
+    return state if newly_refused(state, after) else after
 
 
 def _entry_of(text: str) -> Entry:
@@ -206,6 +226,16 @@ def _root_of(nodes: tuple[CanvasNode, ...]) -> CanvasNode:
     if len(roots) != 1 or not roots[0].is_block:
         raise FormatError("the file holds no block", who="file", hint="publish the block again")
     return roots[0]
+
+
+def _stamps(files: Iterable[Path]) -> dict[Path, tuple[int, int]]:
+    """When files were written, and their sizes; of those that cannot be asked, nothing."""
+    found = {}
+    for path in files:
+        with suppress(OSError):
+            about = path.stat()
+            found[path] = about.st_mtime_ns, about.st_size
+    return found
 
 
 def _free_path(folder: Path, name: str) -> Path:

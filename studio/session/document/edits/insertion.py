@@ -19,16 +19,27 @@ from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.wires import connect, disconnect, free_inputs, wire_exists
-from studio.session.document.flow import downstream, upstream
-from studio.session.document.levels import TOP, ends_of_wire, level_of_wire, members, shown_at
+from studio.session.document.flow import downstream, flow_of, newly_refused, upstream
+from studio.session.document.levels import (
+    TOP,
+    ends_of_wire,
+    level_of_wire,
+    members,
+    ports_in,
+    ports_out,
+    shown_at,
+)
 from studio.session.document.naming import new_name
-from studio.session.document.state import DocumentState, Wire
+from studio.session.document.state import CanvasNode, DocumentState, PortSide, Wire
 
 Push: TypeAlias = Literal["right", "left"]
 
 
 class Ends(NamedTuple):
-    """Where a selection takes and gives data: its one free input and its one free output."""
+    """Where a selection takes and gives data: its one free input and its one free output.
+
+    Of a block they are ports.
+    """
 
     head: str
     tail: str
@@ -46,7 +57,7 @@ def insert_on_wire(
 
     Args:
         state: what to change.
-        node_ids: layers with one free input and one free output between them.
+        node_ids: layers or blocks with one free input and one free output between them.
         wire: where they go.
         push: layers further downstream move right, or layers upstream move left.
         check_shapes: refuse what does not fit.
@@ -102,20 +113,29 @@ def add_on_wire(
 
 def free_ends(state: DocumentState, node_ids: Iterable[str]) -> Ends:
     """The one free input and the one free output of a selection; GraphError when not one each."""
-    inside = [i for i in dict.fromkeys(node_ids) if i in state.nodes and state.nodes[i].flows]
-    chosen = set(inside)
-    linked_out = any(w.target not in chosen for i in inside for w in state.wires_from(i)) or any(
-        s not in chosen for i in inside for s in state.nodes[i].sources
+    inside = [state.nodes[i] for i in dict.fromkeys(node_ids) if i in state.nodes]
+    takes = [end for node in inside for end in _ends(state, node, "in")]
+    gives = [end for node in inside for end in _ends(state, node, "out")]
+    linked_out = any(w.target not in takes for i in gives for w in state.wires_from(i)) or any(
+        s not in gives for i in takes for s in state.nodes[i].sources
     )
-    heads = [i for i in inside if not state.nodes[i].inputs and free_inputs(state.nodes[i]) != 0]
-    tails = [i for i in inside if not state.wires_from(i)]
+    heads = [i for i in takes if not state.nodes[i].inputs and free_inputs(state.nodes[i]) != 0]
+    tails = [i for i in gives if not state.wires_from(i)]
     if linked_out or len(heads) != 1 or len(tails) != 1:
         raise GraphError(
-            "only a layer with a free input and a free output can be inserted into a wire",
-            who=state.nodes[inside[0]].name if inside else "canvas",
+            "only a layer or block with a free input and a free output goes into a wire",
+            who=inside[0].name if inside else "canvas",
             hint="remove its wires first",
         )
     return Ends(heads[0], tails[0])
+
+
+def _ends(state: DocumentState, node: CanvasNode, side: PortSide) -> tuple[str, ...]:
+    """Where wires enter or leave a thing: itself, or the ports of a block."""
+    if not node.is_block:
+        return (node.id,) if node.flows else ()
+    ports = ports_in(state, node.id) if side == "in" else ports_out(state, node.id)
+    return tuple(port.id for port in ports)
 
 
 def make_room(
@@ -160,7 +180,9 @@ def _aside(state: DocumentState, inside: Sequence[str], push: Push) -> DocumentS
 
 def _beyond(state: DocumentState, inside: Sequence[str], side: Push) -> list[str]:
     """What lies downstream of things, or upstream."""
-    found = downstream(state, inside) if side == "right" else upstream(state, inside)
+    ends = [i for each in inside for i in _ends(state, state.nodes[each], "in")]
+    ends += [i for each in inside for i in _ends(state, state.nodes[each], "out")]
+    found = downstream(state, ends) if side == "right" else upstream(state, ends)
     level = state.nodes[inside[0]].parent if inside else TOP
     drawn = {shown_at(state, i, level) for i in found}
     return [node.id for node in members(state, level) if node.id in drawn.difference(inside)]
@@ -180,8 +202,19 @@ def _linked(state: DocumentState, ends: Ends, wire: Wire, check_shapes: bool) ->
         )
     cut = disconnect(state, wire.target, wire.slot)
     fed = connect(cut, wire.port, ends.head, check_shapes=check_shapes)
-    made = connect(fed, ends.tail, wire.target, check_shapes=check_shapes)
-    return _in_slot(made, wire)
+    made = _in_slot(connect(fed, ends.tail, wire.target, check_shapes=check_shapes), wire)
+    if check_shapes and any(state.nodes[end].port for end in ends):
+        _check_layers(state, made)
+    return made
+
+
+def _check_layers(before: DocumentState, after: DocumentState) -> None:
+    """GraphError where a layer refuses its input: a port takes any, the layers behind it do not."""
+    refused = newly_refused(before, after)
+    if refused:
+        error = flow_of(after).outcomes[refused[0]].error
+        message = "" if error is None else error.message
+        raise GraphError(message, who=after.nodes[refused[0]].name)
 
 
 def _in_slot(state: DocumentState, wire: Wire) -> DocumentState:
