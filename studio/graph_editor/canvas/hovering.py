@@ -11,8 +11,8 @@ from studio.graph_editor.editing.picking import EMPTY, Target
 from studio.graph_editor.items.marks import PortKey
 from studio.session.document.cards.card import NodeCard, wire_card
 from studio.session.document.cards.lines import shape_label
+from studio.session.document.checks.lengths import shown_type
 from studio.session.document.finding.outline import feeder_text
-from studio.session.document.flow import flow_of
 from studio.session.document.report import Report
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -94,7 +94,7 @@ def _layer_port_tip(state: DocumentState, card: NodeCard, key: PortKey) -> str:
     """A port of a layer: which it is, the type of what passes it, what can be done with it."""
     if key.side == "out":
         which = f"Output {key.slot}" if card.outputs > 1 else "Output"
-        found = flow_of(state).type_at(Port(card.node.id, key.slot))
+        found = shown_type(state, Port(card.node.id, key.slot))
         said = "type unknown" if found is None else str(found)
         return f"{which} of {card.title}\n{said}\nDrag to connect, Ctrl+drag to move all wires"
     which = f"Input {key.slot + 1} of {card.title}"
@@ -102,7 +102,7 @@ def _layer_port_tip(state: DocumentState, card: NodeCard, key: PortKey) -> str:
     wired = card.node.inputs[key.slot : key.slot + 1]
     if not wired:
         return f"{which}\n{hint}"
-    found = flow_of(state).type_at(wired[0])
+    found = shown_type(state, wired[0])
     said = "type unknown" if found is None else str(found)
     return f"{which}, from {feeder_text(state, wired[0])}\n{said}\n{hint}"
 

@@ -61,7 +61,7 @@ def plain_text(value: Plain, option: Option[Any] | None = None) -> str:
         return f"{value:.6g}"
     if isinstance(value, list):
         between = f" {TIMES} " if option is not None and option.form_editor in _SIZES else ", "
-        return between.join(plain_text(each) for each in value) or "none"
+        return between.join("None" if e is None else plain_text(e) for e in value) or "none"
     if isinstance(value, dict):
         kind, config = value.get("type"), value.get("config")
         if kind is None:

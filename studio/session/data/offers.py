@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from studio.engine.core.options import Plain
-from studio.engine.core.tensor import Shape
+from studio.engine.core.tensor import OpenShape, Shape
+from studio.engine.layers.inputs import Input
 from studio.engine.layers.layer import shape_text
+from studio.engine.layers.lengths import fits
 from studio.session.data.mapping import (
     SourcePart,
     ends_of,
@@ -22,7 +24,7 @@ from studio.session.document.edits.sections import set_data
 from studio.session.document.edits.wires import connect
 from studio.session.document.layer_types import is_input, layer_at
 from studio.session.document.resolve import resolve
-from studio.session.document.state import DocumentState
+from studio.session.document.state import CanvasNode, DocumentState
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ def input_offer(state: DocumentState, shape: Shape) -> DataOffer | None:
     if len(entries) > 1:
         return None
     (entry,) = entries
-    found = layer_at(entry).output_shape()
-    if found == shape:
+    found = _stated(entry)
+    if fits(found, shape):
         return None
     return DataOffer(
         f"Set the input to {wanted}",
@@ -73,9 +75,7 @@ def named_input_offer(state: DocumentState, shapes: Mapping[str, Shape]) -> Data
     wrong = {
         node.id: shapes[node.name]
         for node in state.layers()
-        if is_input(node)
-        and node.name in shapes
-        and layer_at(node).output_shape() != shapes[node.name]
+        if is_input(node) and node.name in shapes and not fits(_stated(node), shapes[node.name])
     }
     if not wrong:
         return None
@@ -115,6 +115,12 @@ def mapping_offer(
         f"output{'' if len(ends) - inputs == 1 else 's'}.",
         apply,
     )
+
+
+def _stated(node: CanvasNode) -> OpenShape:
+    """The shape an input states, None for lengths that may be any."""
+    layer = layer_at(node)
+    return layer.shape if isinstance(layer, Input) else layer.output_shape()
 
 
 def _with_input(state: DocumentState, shape: Shape) -> DocumentState:

@@ -128,8 +128,10 @@ def node_facts(document: Document, compilation: Compilation, node: CanvasNode) -
     state, report = document.state, document.report
     flow = flow_of(state)
     status = report.status(node.id)
-    inputs = tuple((state.nodes[p.node].name, flow.shape(p)) for p in node.inputs)
-    shapes = [shape for _, shape in inputs]
+    inputs = tuple(
+        (state.nodes[p.node].name, report.status(p.node).shape_at(p.output)) for p in node.inputs
+    )
+    shapes = [flow.shape(port) for port in node.inputs]
     problems = report.problems_of(node.id)
     result = compilation.result
     program = None if result is None else result.main

@@ -235,7 +235,11 @@ class NumbersEditor(Editor):
             return
         text = self.line.text().strip("[]() ")
         words = [word for word in _SEPARATORS.split(text) if word]
-        self.edited.emit([_typed(word, whole=self._whole) for word in words], "")
+        self.edited.emit([self._typed(word) for word in words], "")
+
+    def _typed(self, word: str) -> Plain:
+        is_unknown = self.option.unknown and word.lower() == "none"
+        return None if is_unknown else _typed(word, whole=self._whole)
 
 
 def plain_number(value: float, *, whole: bool) -> int | float:

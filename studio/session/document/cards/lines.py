@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from studio.engine.core.options import AnyOption, OptionKind, Plain
+from studio.engine.core.tensor import UNKNOWN
 from studio.engine.layers.catalog import layer_class
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import OWN_FIELDS, is_known, layer_of
@@ -51,13 +52,19 @@ def value_text(value: Plain) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list):
-        return f" {TIMES} ".join(value_text(each) for each in value)
+        return f" {TIMES} ".join("None" if e is None else value_text(e) for e in value)
     return str(value)
 
 
 def shape_label(shape: Sequence[int]) -> str:
     """A shape without the batch as wires and layers show it, with times signs between."""
-    return TIMES.join(str(length) for length in shape)
+    return TIMES.join("None" if n == UNKNOWN else str(n) for n in shape)
+
+
+def spoken_shape(shape: Sequence[int]) -> str:
+    """A shape without the batch as a screen reader says it."""
+    said = ("any length" if n == UNKNOWN else str(n) for n in shape)
+    return " by ".join(said) or "scalar"
 
 
 @lru_cache(maxsize=20_000)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from studio.engine.core.errors import CompileError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import Port
+from studio.engine.layers.inputs import Input
 from studio.engine.layers.layer import Layer, shape_text
 from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.losses import Loss
@@ -20,7 +21,7 @@ from studio.session.document.flow import Flow
 from studio.session.document.layer_types import is_input, layer_at
 from studio.session.document.report import DataFacts, Problem, TargetFacts
 from studio.session.document.resolve import Resolved, output_names
-from studio.session.document.state import DocumentState
+from studio.session.document.state import CanvasNode, DocumentState
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def input_problems(
     if facts.inputs:
         yield from _named_inputs(state, flow, facts, entries)
     else:
-        yield from _only_input(flow, facts, entries)
+        yield from _only_input(state, flow, facts, entries)
     if facts.outputs:
         yield from _named_outputs(state, resolved, facts)
     else:
@@ -74,7 +75,9 @@ def input_problems(
         )  # fmt: skip
 
 
-def _only_input(flow: Flow, facts: DataFacts, entries: Sequence[str]) -> Iterator[Problem]:
+def _only_input(
+    state: DocumentState, flow: Flow, facts: DataFacts, entries: Sequence[str]
+) -> Iterator[Problem]:
     for node_id in entries[1:]:
         yield Problem(
             "data.several_inputs", "error", node_id,
@@ -82,7 +85,7 @@ def _only_input(flow: Flow, facts: DataFacts, entries: Sequence[str]) -> Iterato
             "choose data with named arrays, or remove an input",
         )  # fmt: skip
     for node_id in entries[:1]:
-        yield from _input_shape(node_id, flow, facts.sample_shape)
+        yield from _input_shape(state.nodes[node_id], flow, facts.sample_shape)
 
 
 def _named_inputs(
@@ -92,17 +95,18 @@ def _named_inputs(
     named = {i: state.nodes[i].name for i in entries}
     for node_id, name in named.items():
         if name in known:
-            yield from _input_shape(node_id, flow, known[name])
+            yield from _input_shape(state.nodes[node_id], flow, known[name])
     missing = [(i, name) for i, name in named.items() if name not in known]
     yield from _by_name("input", list(named.values()), missing, list(known))
 
 
-def _input_shape(node_id: str, flow: Flow, given: Shape | None) -> Iterator[Problem]:
-    shape = flow.shape(node_id)
+def _input_shape(node: CanvasNode, flow: Flow, given: Shape | None) -> Iterator[Problem]:
+    shape, layer = flow.shape(node.id), layer_at(node)
+    stated = layer.shape if isinstance(layer, Input) else shape or ()
     if shape is not None and given is not None and shape != given:
         yield Problem(
-            "data.input_shape", "error", node_id,
-            f"the data has samples {shape_text(given)}, the input takes {shape_text(shape)}",
+            "data.input_shape", "error", node.id,
+            f"the data has samples {shape_text(given)}, the input takes {shape_text(stated)}",
             "give the Input layer the shape of the data",
         )  # fmt: skip
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from studio.engine.core.tensor import Shape
+from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.train.project.plugin_use import missing_settings
 from studio.session.document.checks.data_checks import input_problems, output_problems
+from studio.session.document.checks.lengths import (
+    length_problems,
+    shown_types,
+    with_lengths_of,
+)
 from studio.session.document.checks.rule_checks import layer_problem, shared_problems
 from studio.session.document.edits.sections import training_of
 from studio.session.document.flow import Flow, absent_output, flow_of
@@ -19,12 +24,20 @@ from studio.session.document.state import CanvasNode, DocumentState
 
 
 def validate(state: DocumentState, facts: DataFacts | None = None) -> Report:
-    """What is right and wrong with a state, given what is known of the data."""
+    """What is right and wrong with a state, given what is known of the data.
+
+    Lengths that an input leaves open are those of the data; without data shapes say ``UNKNOWN``.
+    """
+    stated = state
+    if facts is not None:
+        facts = facts.under(state.data)
+        state = with_lengths_of(state, facts)
     flow, resolved = flow_of(state), resolve(state)
+    shown = shown_types(state)
     statuses: dict[str, NodeStatus] = {}
     problems: list[Problem] = []
     for node_id in flow.order:
-        status, problem = _node_status(state, state.nodes[node_id], flow, resolved)
+        status, problem = _node_status(state, state.nodes[node_id], flow, resolved, shown)
         statuses[node_id] = status
         if problem is not None:
             problems.append(problem)
@@ -32,10 +45,10 @@ def validate(state: DocumentState, facts: DataFacts | None = None) -> Report:
     problems += (p for p in _network_problems(state, resolved) if p.node not in broken)
     problems += _absent_outputs(state, resolved, flow)
     problems += (p for p in shared_problems(state, flow) if p.node in resolved.reached)
+    problems += length_problems(stated, has_data=state.data is not None)
     problems += _missing_problems(state)
     totals = _totals(state, flow, resolved)
     if facts is not None:
-        facts = facts.under(state.data)
         problems += input_problems(state, resolved, flow, facts)
         problems += output_problems(state, resolved, flow, facts)
         problems += _nothing_to_train(state, resolved, totals)
@@ -53,11 +66,15 @@ def validate(state: DocumentState, facts: DataFacts | None = None) -> Report:
 
 
 def _node_status(
-    state: DocumentState, node: CanvasNode, flow: Flow, resolved: Resolved
+    state: DocumentState,
+    node: CanvasNode,
+    flow: Flow,
+    resolved: Resolved,
+    shown: Mapping[str, tuple[TensorType, ...]],
 ) -> tuple[NodeStatus, Problem | None]:
     found = flow.outcomes.get(node.id)
-    shape = None if found is None else found.shape
-    types = () if found is None else found.types
+    types = shown.get(node.id, () if found is None else found.types)
+    shape = types[0].sample if types else None
     shapes = tuple(each.sample for each in types) if len(types) > 1 else ()
     count = None if found is None else found.parameters
     if count is not None and state.counted_at(node.id) != node.id:

@@ -13,6 +13,7 @@ from studio.session.document.cards.card import (
     wire_card,
 )
 from studio.session.document.cards.families import Family, family_of
+from studio.session.document.cards.lines import spoken_shape
 from studio.session.document.cards.sizes import outputs_of
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import words_for
@@ -143,7 +144,7 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
               if key not in ("name", "trainable")]  # fmt: skip
     sources = [feeder_text(state, port) for port in node.inputs if port.node in state.nodes]
     parts.append(f"input from {' and '.join(sources)}" if sources else "no input")
-    shapes = [" by ".join(map(str, shape)) or "scalar" for shape in status.all_shapes]
+    shapes = [spoken_shape(shape) for shape in status.all_shapes]
     parts += [f"output{'s' * (len(shapes) > 1)} {' and '.join(shapes)}"] if shapes else []
     parts += ["bypassed"] * node.bypassed + ["frozen"] * node.frozen
     parts += ["pinned in place"] * node.pinned
@@ -161,7 +162,7 @@ def _block_parts(state: DocumentState, report: Report, node: CanvasNode) -> list
     if node.port:
         side = "Input" if node.port == "in" else "Output"
         shape = report.status(node.id).shape
-        said = [] if shape is None else [f"carries {' by '.join(map(str, shape)) or 'scalar'}"]
+        said = [] if shape is None else [f"carries {spoken_shape(shape)}"]
         return [f"{side} {node.name}", *said]
     card = card_of(state, report, node.id)
     parts = [f"Block {card.title}", card.subtitle]
@@ -183,7 +184,7 @@ def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> st
     card = wire_card(report, wire)
     shape = report.status(wire.source).shape_at(wire.output)
     if shape is not None:
-        parts.append(f"carries {' by '.join(map(str, shape)) or 'scalar'}")
+        parts.append(f"carries {spoken_shape(shape)}")
     parts += ["does not fit"] * (card.condition == "error")
     return ", ".join(parts)
 

@@ -1,0 +1,84 @@
+"""Inputs of unknown length in the window's document: their data's length, or one clear problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from studio.engine import Conv2D, Dense, GlobalAveragePooling2D, Input, Model, Project, Reshape
+from studio.session.core.quantities import TIMES
+from studio.session.data.offers import input_offer
+from studio.session.document.cards.lines import shape_label, spoken_shape
+from studio.session.document.checks.validation import validate
+from studio.session.document.document import Document
+from studio.session.document.edits import layers, sections
+from studio.session.document.files.project_file import project_of_state
+from studio.session.document.report import DataFacts
+
+
+@pytest.fixture
+def document(tmp_path: Path) -> Document:
+    x = Input((None, 4), name="tokens")
+    y = Conv2D(6, (3, 1), name="conv")(Reshape((-1, 1, 4), name="wide")(x))
+    graph = Model(x, Dense(2, name="head")(GlobalAveragePooling2D(name="mean")(y))).graph
+    return Document.open(Project("sequences", graph).save(tmp_path / "sequences.glassbox"))
+
+
+def test_without_data_the_input_says_what_is_missing(document: Document) -> None:
+    (problem,) = document.report.problems
+    assert (problem.id, problem.node) == ("input.unknown_length", "tokens")
+    assert problem.message == "its shape [None,4] has an unknown length"
+    shape = document.report.status("conv").shape
+    assert shape is not None
+    assert shape_label(shape) == TIMES.join(("None", "1", "6"))
+    assert spoken_shape(shape) == "any length by 1 by 6"
+    assert document.report.status("mean").shape == (6,)
+
+
+def test_data_says_the_length(document: Document) -> None:
+    state = sections.set_data(document.state, {"source": "digits"})
+    report = validate(state, DataFacts((12, 4), classes=2))
+    assert report.problems == ()
+    assert report.status("tokens").shape == (12, 4)
+    assert report.status("conv").shape == (10, 1, 6)
+    # While the data is being read nothing is wrong yet.
+    assert validate(state).problems == ()
+
+
+def test_data_that_is_too_short_or_no_such_samples_is_a_problem_where_it_is(
+    document: Document,
+) -> None:
+    state = sections.set_data(document.state, {"source": "digits"})
+    (problem,) = validate(state, DataFacts((2, 4), classes=2)).problems
+    assert problem.node == "conv"
+    assert "at least 3 rows" in problem.message
+    (problem,) = validate(state, DataFacts((12, 5), classes=2)).problems
+    assert problem.node == "tokens"
+    assert problem.message == "the data has samples [12,5], the input takes [None,4]"
+
+
+def test_data_of_any_length_needs_no_offer(document: Document) -> None:
+    assert input_offer(document.state, (12, 4)) is None
+    offer = input_offer(document.state, (12, 5))
+    assert offer is not None
+    assert offer.why.endswith("takes [None,4].")
+
+
+def test_weights_that_would_depend_on_the_length_are_a_problem_at_their_layer() -> None:
+    x = Input((6, 4), name="tokens")
+    document = Document.of_project(
+        Project("flat", Model(x, Dense(2, name="head")(Reshape((-1,))(x))).graph)
+    )
+    state = layers.set_option(document.state, "tokens", "shape", [None, 4])
+    state = sections.set_data(state, {"source": "digits"})
+    (problem,) = validate(state, DataFacts((12, 4), classes=2)).problems
+    assert (problem.id, problem.node) == ("shape.unknown_length", "head")
+    assert "unknown length of the input 'tokens' [None,4]" in problem.message
+
+
+def test_the_document_saves_none(document: Document, tmp_path: Path) -> None:
+    project = project_of_state(document.state)
+    assert project.graph.input_shapes == {"tokens": (None, 4)}
+    document.save(tmp_path / "again.glassbox")
+    assert Project.load(tmp_path / "again.glassbox").graph.input_shapes == {"tokens": (None, 4)}
