@@ -293,6 +293,31 @@ def test_blocks_and_their_ports_are_renamed_in_place(stem: Hands):
     assert stem.canvas.graph.nodes["block"].card.ports_in == (("port", "picture"),)
 
 
+def pick(hands: Hands, at: QPointF, words: str) -> None:
+    """Click an entry of the context menu of a place."""
+    hands.click(at, button=RIGHT)
+    hands.qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None, timeout=60_000)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    entry = next(each for each in menu.actions() if each.text().startswith(words))
+    assert entry.isEnabled()
+    hands.qtbot.mouseClick(menu, LEFT, pos=menu.actionGeometry(entry).center())
+
+
+def test_a_port_is_marked_renamed_and_given_neighbours_from_outside(stem: Hands):
+    before = stem.canvas.viewport().grab().toImage()
+    pick(stem, stem.input("port"), "Rename")
+    stem.type("image")
+    stem.key(K.Key_Return)
+    assert stem.state.nodes["port"].name == "image"
+    assert stem.canvas.graph.level == ""
+    assert stem.canvas.graph.nodes["port"].marks.selected
+    assert stem.canvas.viewport().grab().toImage() != before
+    pick(stem, stem.input("port"), "Add an input to the block")
+    assert len(ports_in(stem.state, "block")) == 2
+    assert broken_rules(stem.state) == ()
+
+
 def test_layout_arranges_one_level(stem: Hands):
     before = stem.state
     stem.key(K.Key_L, SHIFT)
@@ -401,14 +426,8 @@ def test_a_layer_is_moved_out_of_the_open_block(inside: Hands):
     assert broken_rules(inside.state) == ()
 
 
-def test_all_wires_of_a_block_are_disconnected(stem: Hands, qtbot: QtBot):
-    stem.click(stem.body("block"), button=RIGHT)
-    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None, timeout=60_000)
-    menu = QApplication.activePopupWidget()
-    assert isinstance(menu, QMenu)
-    entry = next(each for each in menu.actions() if each.text() == "Disconnect all wires")
-    assert entry.isEnabled()
-    qtbot.mouseClick(menu, LEFT, pos=menu.actionGeometry(entry).center())
+def test_all_wires_of_a_block_are_disconnected(stem: Hands):
+    pick(stem, stem.body("block"), "Disconnect all wires")
     assert wires_seen(stem) == {("input", "add")}
     stem.double_click(stem.body("block"))
     assert ("port", "conv2d") in wires_seen(stem)

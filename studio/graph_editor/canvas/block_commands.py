@@ -174,9 +174,12 @@ class BlockCommands:
             self._context.select(made)
 
     def _meant(self) -> str:
-        """The selected block, or the open one."""
-        block = primary_block(self._context)
-        return self._context.open_block.id if block is None else block.id
+        """The selected block, that of the selected port, or the open one."""
+        primary, nodes = self._context.bus.drawn.primary, self._context.document.state.nodes
+        node = None if primary is None else nodes.get(primary.key)
+        if node is not None and (node.is_block or node.port):
+            return node.id if node.is_block else node.parent
+        return self._context.open_block.id
 
     def enter(self) -> None:
         """Show what is inside the selected block."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit
 from studio.engine.core.errors import StudioError
 from studio.graph_editor.editing.context import CanvasContext
 from studio.graph_editor.editing.text_keys import claim_keys
-from studio.graph_editor.items.block_item import AnchorItem
+from studio.graph_editor.items.block_item import AnchorItem, PortItem
 from studio.graph_editor.items.items import CommentItem, FrameItem
 from studio.graph_editor.items.node_item import NodeItem
 from studio.session.document.edits.blocks import rename_block
@@ -58,7 +58,7 @@ class InlineEditor(QObject):
         self._node = node_id
         item = self._context.graph.nodes.get(node_id)
         document = self._context.document
-        if isinstance(item, NodeItem | AnchorItem):
+        if isinstance(item, NodeItem | AnchorItem | PortItem):
 
             def keep_name(text: str) -> None:
                 if text != item.node.name:

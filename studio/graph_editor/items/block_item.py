@@ -129,6 +129,12 @@ class PortItem(CanvasItem):
     ) -> None:
         _paint_port(painter, self, QPointF(0, 0), taken=self.is_taken or self.node.port == "out")
 
+    def title_area(self) -> QRectF:
+        """Where the name stands on the block's card."""
+        width, height = self.block.area.width() / 2 - _NAME_LEFT, float(BLOCK_PORT_STEP)
+        left = _NAME_LEFT if self.node.port == "in" else -width - _NAME_LEFT
+        return QRectF(left, -height / 2, width, height).translated(self.pos())
+
     def _area(self) -> QRectF:
         return QRectF(-_REACH, -_REACH, 2 * _REACH, 2 * _REACH)
 
@@ -177,6 +183,8 @@ def _paint_port(painter: QPainter, item: CanvasItem, at: QPointF, *, taken: bool
         colour, radius = colours.accent, PORT + (3.0 if mark == "snap" else 1.5)
     elif mark in ("bad", "blink"):
         colour, radius = colours.error, PORT + 2.0
+    elif item.marks.selected and isinstance(item, PortItem):
+        colour, radius = colours.accent, PORT + 1.5
     elif item.marks.hovered:
         colour = colours.text2
     painter.setPen(QPen(colours.canvas if taken and not mark else colour, 1.6))
