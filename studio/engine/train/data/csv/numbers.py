@@ -95,9 +95,9 @@ def not_a_number(place: str, cell: str, who: str) -> DataError:
         return DataError(
             f"{place}: the cell is empty where a number is expected",
             who=who,
-            hint="fill it in, remove the row, or leave the column out with 'drop'",
+            hint="fill it in, remove the row, or leave the column out",
         )
-    hint = "leave out text columns with 'drop'"
+    hint = "leave a column of text out, or use it as classes"
     if cell.casefold() in _MISSING:
         hint = "fill in the missing value, or remove the row"
     if looks_like_number(cell.replace(",", ".", 1)) and "," in cell:

@@ -212,7 +212,13 @@ def _masks(
     count = int(present[-1]) + 1
     class_names = wanted.class_names or tuple(map(str, range(count)))
     if count > len(class_names):
-        raise DataError(f"the masks need {count} classes, got {len(class_names)} names", who=who)
+        most = y.reshape(len(y), -1).max(axis=1)
+        place = int(np.argmax(most >= len(class_names)))
+        raise DataError(
+            f"the mask holds class {most[place]}, got names for {len(class_names)} classes",
+            who=_who(root, own[names[place]]),
+            hint=f"name {count} classes, or save masks with numbers up to {len(class_names) - 1}",
+        )
     if len(class_names) < 2:
         raise DataError("expected at least two classes: every pixel is 0", who=who)
     return TargetArray(wanted.name, y, class_names)

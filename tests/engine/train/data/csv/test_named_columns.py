@@ -58,6 +58,8 @@ def test_several_columns_are_numbers_and_may_be_those_of_an_input(tmp_path: Path
     ("changes", "rows", "words"),
     [
         ({"inputs": {}}, ROWS, "nothing is mapped to an input"),
+        ({}, [*ROWS, "1,many,1,60,flat"], "leave a column of text out, or use it as classes"),
+        ({}, [*ROWS, "1,,1,60,flat"], "fill it in, remove the row, or leave the column out"),
         ({"targets": {}}, ROWS, "nothing is mapped to an output"),
         ({"inputs": {"a": "none"}}, ROWS, "there is no column 'none'"),
         ({"inputs": {"a": []}}, ROWS, "a list of columns"),

@@ -124,7 +124,11 @@ def _empty(folder: Path) -> None:
         (_damaged, {}, "[cells/masks/day/1.png] the image is damaged"),
         (_empty, {}, "[cells/masks] there are no images"),
         (None, {"targets": {"mask": "mask"}}, "there is no folder 'mask': there are 'images'"),
-        (None, {"targets": {"mask": {"folder": "masks", "class_names": ["a", "b"]}}}, "3 classes"),
+        (
+            None,
+            {"targets": {"mask": {"folder": "masks", "class_names": ["a", "b"]}}},
+            "the mask holds class 2, got names for 2 classes",
+        ),
         (None, {"targets": {"mask": {"folder": "masks", "task": "regression"}}}, "class numbers"),
         (None, {"inputs": {"picture": "../cells/images"}}, "there is no folder"),
         (None, {"size": [3]}, "a height and a width"),
