@@ -9,16 +9,20 @@ from __future__ import annotations
 import heapq
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from studio.engine.core.errors import GraphError, InternalError, StudioError, quoted
 from studio.engine.core.tensor import Shape, TensorType
-from studio.engine.layers.graph import Port, checked_types
+from studio.engine.layers.graph import Port, checked_masks, checked_types
 from studio.session.document.errors import AbsentOutput
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import absent_plugin, arity, is_known, layer_of
 from studio.session.document.state import CanvasNode, DocumentState, as_port
+
+Masks: TypeAlias = tuple[TensorType | None, ...]
+"""Types of the masks of some values, None for one without; empty where none has one."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -30,7 +34,8 @@ class Outcome:
     Attributes:
         types: of its outputs; empty when its rule fails.
         parameters: numbers it owns; None when its rule fails.
-        error: why its rule fails.
+        error: why its rule fails; with types, why it refuses the masks of its inputs.
+        masks: types of the masks of its outputs; None, or nothing at the end, where there is none.
         passes: it hands its first input on, whichever output is asked for.
     """
 
@@ -38,6 +43,7 @@ class Outcome:
     parameters: int | None = None
     error: StudioError | None = None
     passes: bool = False
+    masks: Masks = ()
 
     @property
     def shape(self) -> Shape | None:
@@ -48,6 +54,11 @@ class Outcome:
         """Type of an output; None when the rule fails, or there is no such output."""
         at = 0 if self.passes else output
         return self.types[at] if 0 <= at < len(self.types) else None
+
+    def mask_at(self, output: int) -> TensorType | None:
+        """Type of the mask of an output; None where it has none, or it is not known."""
+        at = 0 if self.passes else output
+        return self.masks[at] if 0 <= at < len(self.masks) else None
 
 
 @dataclass(frozen=True)
@@ -80,6 +91,10 @@ class Flow:
         known = (self.type_at(source) for source in sources)
         return tuple(found for found in known if found is not None)
 
+    def masks(self, sources: Iterable[Port]) -> Masks:
+        """Types of the masks of outputs of layers or dots; empty where none has one."""
+        return _masks(self.outcomes, sources)
+
 
 def flow_of(state: DocumentState) -> Flow:
     """Running order and outcomes; worked out once for each state."""
@@ -92,30 +107,37 @@ def flow_of(state: DocumentState) -> Flow:
 
 
 @lru_cache(maxsize=50_000)
-def outcome(type_name: str, config: FrozenConfig, given: tuple[TensorType, ...]) -> Outcome:
-    """What a layer makes of inputs of these types."""
+def outcome(
+    type_name: str, config: FrozenConfig, given: tuple[TensorType, ...], masks: Masks = ()
+) -> Outcome:
+    """What a layer makes of inputs of these types, with masks of these; empty for none."""
     layer = layer_of(type_name, config)
+    found = Outcome()
     try:
         types = checked_types(layer, *given)
         parameters = layer.parameters(*(each.sample for each in given))
-        return Outcome(types, sum(p.size for p in parameters))
+        found = Outcome(types, sum(p.size for p in parameters))
+        made = checked_masks(layer, given, masks or (None,) * len(given))
+        return replace(found, masks=made if any(made) else ())
     except StudioError as error:
-        return Outcome(error=error)
+        return replace(found, error=error)
     except Exception as error:
         # A layer of a plugin may raise anything; the drawing must stay editable.
-        found = InternalError(f"the code of {type_name} failed", error, who=layer.name)
-        _LOG.warning("%s", found.message, exc_info=error)
-        return Outcome(error=found)
+        failure = InternalError(f"the code of {type_name} failed", error, who=layer.name)
+        _LOG.warning("%s", failure.message, exc_info=error)
+        return replace(found, error=failure)
 
 
-def refusal(node: CanvasNode, given: tuple[TensorType, ...]) -> StudioError | None:
-    """Why a node refuses inputs of these types; None where it takes them.
+def refusal(
+    node: CanvasNode, given: tuple[TensorType, ...], masks: Masks = ()
+) -> StudioError | None:
+    """Why a node refuses inputs of these types with these masks; None where it takes them.
 
     A layer whose plugin is absent takes any: its rule is not known.
     """
     if not node.is_layer or node.bypassed or absent_plugin(node.type_name):
         return None
-    return outcome(node.type_name, node.config, given).error
+    return outcome(node.type_name, node.config, given, masks).error
 
 
 def newly_refused(before: DocumentState, after: DocumentState) -> tuple[str, ...]:
@@ -230,7 +252,14 @@ def _outcome_at(
             return Outcome(error=absent_output(port, len(found.types), source, node.name))
         given.append(each)
     if node.kind == "dot" or node.bypassed:
-        return Outcome(tuple(given), 0, passes=node.bypassed) if given else None
+        masks = _masks(outcomes, taken)
+        return Outcome(tuple(given), 0, passes=node.bypassed, masks=masks) if given else None
     if not is_known(node.type_name) or len(given) < arity(node)[0]:
         return None
-    return outcome(node.type_name, node.config, tuple(given))
+    return outcome(node.type_name, node.config, tuple(given), _masks(outcomes, taken))
+
+
+def _masks(outcomes: Mapping[str, Outcome], sources: Iterable[Port]) -> Masks:
+    known = ((outcomes.get(port.node), port.output) for port in sources)
+    found = tuple(None if made is None else made.mask_at(output) for made, output in known)
+    return found if any(found) else ()

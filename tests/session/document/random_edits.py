@@ -45,6 +45,7 @@ class Editor:
         self.most = most
         self.refused = 0
         self.clip = ""
+        self.types = TYPES
         self.block_edits: tuple[Callable[[DocumentState], DocumentState], ...] = (
             self.group, self.group, self.ungroup, self.into_block, self.out_of_block,
             self.rename_block, self.move_port,
@@ -88,14 +89,14 @@ class Editor:
         return self.random.uniform(-500, 2000), self.random.uniform(-500, 1000)
 
     def add(self, state: DocumentState) -> DocumentState:
-        type_name = self.random.choice(TYPES)
+        type_name = self.random.choice(self.types)
         config = {"shape": self.random.choice(SHAPES)} if type_name == "Input" else {}
         after = self.one(state) if state.nodes and self.random.random() < 0.7 else ""
         at = self.place() if self.random.random() < 0.3 else None
         return layers.add_layer(state, type_name, after=after, at=at, config=config)
 
     def add_on_wire(self, state: DocumentState) -> DocumentState:
-        return insertion.add_on_wire(state, self.random.choice(TYPES), self.wire(state))
+        return insertion.add_on_wire(state, self.random.choice(self.types), self.wire(state))
 
     def chain(self, state: DocumentState) -> DocumentState:
         made = [NewLayer(self.random.choice(TYPES[1:]), {}) for _ in range(2)]
@@ -164,7 +165,7 @@ class Editor:
         return copies.duplicate(state, self.some(state), keep_inputs=keep)
 
     def switch(self, state: DocumentState) -> DocumentState:
-        return switching.switch_type(state, self.one(state), self.random.choice(TYPES))
+        return switching.switch_type(state, self.one(state), self.random.choice(self.types))
 
     def collapse(self, state: DocumentState) -> DocumentState:
         return layers.collapse(state, self.some(state))

@@ -208,19 +208,46 @@ def test_errors_against_the_data_are_errors_of_the_engine_too(fault):
     assert compiles(fault.state, "digits" if fault.facts is DIGITS else "moons") == lenient
 
 
+MASKED = ["Masking", "Softmax", "BatchNormalization", "Concatenate", "Add", "Dense", "Flatten"]
+
+
+def test_a_mask_that_a_layer_refuses_is_an_error_at_it():
+    state = net("input 4x3 > masking > dense 3 > softmax > dense 2")
+    report, graph = validate(state), Document(state).project().graph
+    with pytest.raises(StudioError) as error:
+        graph.check()
+    (problem,) = report.problems
+    assert (problem.id, problem.node) == ("shape.mask", "softmax")
+    assert (problem.message, problem.hint) == (error.value.message, error.value.hint)
+    # What comes behind is known all the same.
+    assert report.status("dense_1").shape == (4, 2)
+    assert validate(layers.bypass(state, ["masking"])).is_valid
+    fed = disconnect(state, "softmax", 0)
+    with pytest.raises(StudioError, match="expected a mask for the elements"):
+        connect(fed, "dense", "softmax")
+
+
+@pytest.mark.parametrize("masked", [False, True])
 @settings(max_examples=80)
-@given(st.integers(0, 1 << 32), st.integers(0, 25))
-def test_what_is_valid_runs_and_what_runs_is_valid(seed, steps):
+@given(seed=st.integers(0, 1 << 32), steps=st.integers(0, 25))
+def test_what_is_valid_runs_and_what_runs_is_valid(masked, seed, steps):
     editor, state = Editor(seed), residual()
+    if masked:
+        editor.types = MASKED
+        state = net("input 4x3 > masking > dense 3")
     for _ in range(steps):
         state = editor.step(state)[1]
     report, graph = validate(state), Document(state).project().graph
+    error = None
     try:
         graph.check()
-    except StudioError:
-        assert not report.is_valid
-    else:
-        assert report.is_valid
+    except StudioError as found:
+        error = found
+    assert report.is_valid == (error is None)
+    if error is not None and "a mask" in error.message:
+        said = [p for p in report.problems if p.message == error.message]
+        assert error.who in [state.nodes[p.node].name for p in said]
+    if error is None:
         assert report.parameters == graph.parameter_count()
         shapes = graph.shapes()
         assert {i: report.status(i).shape for i in shapes} == shapes

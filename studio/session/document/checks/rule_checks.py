@@ -53,6 +53,9 @@ def layer_problem(state: DocumentState, node: CanvasNode, flow: Flow) -> Problem
     refused = refused_dtype(layer_at(node), flow.types(node.inputs), error)
     if refused is not None:
         return Problem("shape.dtype", "error", node.id, error.message, error.hint, refused)
+    if found.types and not isinstance(error, InternalError):
+        slot = next((i for i, port in enumerate(node.inputs) if flow.masks((port,))), 0)
+        return Problem("shape.mask", "error", node.id, error.message, error.hint, slot)
     shapes = input_shapes(node, flow)
     rule = rule_id(layer_at(node), shapes, error)
     hint = error.hint or _HINTS.get(rule, "")
@@ -166,9 +169,11 @@ def shapes_text(shapes: Sequence[Shape]) -> str:
 def _missing(state: DocumentState, node: CanvasNode) -> Problem:
     low = arity(node)[0]
     connected = len([s for s in node.inputs if s.node in state.nodes])
+    # A bypassed output that nothing feeds is left out of the network.
+    is_left_out = node.bypassed and not state.wires_from(node.id)
     return Problem(
         "link.missing",
-        "error",
+        "warning" if is_left_out else "error",
         node.id,
         f"expected {low} connected input{'' if low == 1 else 's'}, got {connected}",
         "connect the output of another layer",

@@ -113,7 +113,7 @@ def _offer_to_move(
         passes = len(given) < len(sources)
         # What comes from behind the wires changes with them.
         passes = passes or any(each.node in behind for each in sources)
-        error = None if passes else refusal(node, given)
+        error = None if passes else refusal(node, given, flow.masks(sources))
         if error is not None:
             return LinkOffer(reason=f"{node.name!r}: {error.message}")
     return LinkOffer(0)

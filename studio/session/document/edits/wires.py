@@ -173,10 +173,11 @@ def _check_shapes(state: DocumentState, node: CanvasNode) -> None:
     """ShapeClash when all inputs of ``node`` are known and its rule refuses them."""
     if not node.is_layer:
         return
-    given = flow_of(state).types(node.inputs)
+    flow = flow_of(state)
+    given = flow.types(node.inputs)
     if len(given) < len(node.inputs) or len(given) < arity(node)[0]:
         return
-    error = refusal(node, given)
+    error = refusal(node, given, flow.masks(node.inputs))
     if error is not None:
         raise ShapeClash(error.message, who=error.who, hint=error.hint)
 
