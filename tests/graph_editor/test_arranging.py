@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QApplication
 
 from studio.graph_editor.items.block_item import BlockItem
 from studio.session.document.edits.blocks import add_port, group
-from studio.session.document.edits.layers import pin
+from studio.session.document.edits.copies import duplicate
+from studio.session.document.edits.layers import add_layer, pin
 from studio.session.document.edits.places import move, move_by
 from studio.session.document.edits.wires import connect, disconnect
 from studio.session.document.levels import ports_out
@@ -175,3 +176,42 @@ def test_a_linked_copy_by_keys_hides_nothing_of_its_original(hands: Hands):
     assert len(cards) == 3
     areas = [card.scene_area for card in cards]
     assert not any(one.intersects(other) for one, other in combinations(areas, 2))
+
+
+def linked(hands: Hands) -> None:
+    state = group(residual(), ["conv2d", "conv2d_1"], "stem")
+    hands.open(duplicate(state, ["block"], linked=True))
+
+
+def test_a_layer_leaves_a_linked_copy_only_when_that_is_unlinked(hands: Hands) -> None:
+    linked(hands)
+    before = hands.state
+    hands.double_click(hands.body("block"))
+    hands.click(hands.body("conv2d_1"))
+    hands.studio.actions.trigger("graph.move_out")
+    assert hands.state is before
+    notice = hands.studio.notices.all[-1]
+    assert "would remove conv2d_3 from another linked copy" in notice.text
+    assert notice.action is not None
+    label, run = notice.action
+    assert label == "Unlink and move out"
+    run()
+    assert hands.state.nodes["conv2d_1"].parent == ""
+    assert {node.id for node in hands.state.layers()} == {node.id for node in before.layers()}
+    assert hands.document.history.texts == ("Unlink stem and move out of it",)
+    assert hands.selected == ["conv2d_1"]
+    hands.document.undo()
+    assert hands.state == before
+
+
+def test_what_goes_into_a_linked_copy_is_said_to_be_in_the_others(hands: Hands) -> None:
+    linked(hands)
+    hands.document.apply("Add", add_layer(hands.state, "ReLU", at=(0.0, 700.0)))
+    hands.canvas.show_all()
+    hands.drag(hands.title("re_lu"), hands.canvas.graph.nodes["block"].scene_area.center())
+    assert hands.state.nodes["re_lu"].parent == "block"
+    notice = hands.studio.notices.all[-1]
+    assert notice.text == "Added to another linked copy of stem too"
+    assert notice.action is not None
+    notice.action[1]()
+    assert hands.state.nodes["re_lu"].parent == ""

@@ -12,8 +12,10 @@ from studio.session.document.edits.block_places import move_out
 from studio.session.document.edits.blocks import add_port, group, ungroup
 from studio.session.document.edits.copies import Copied, duplicate_mapped, share_block
 from studio.session.document.edits.linked_copies import make_unique
+from studio.session.document.errors import LossInCopies
 from studio.session.document.levels import contents, copies_of
 from studio.session.document.state import CanvasNode, DocumentState, PortSide
+from studio.session.notices.settling import EDIT
 
 NO_BLOCK = "no block is selected"
 
@@ -127,10 +129,28 @@ class BlockCommands:
         self._to_each("Unlink", linked, edit)
 
     def move_out(self) -> None:
-        """Put the selection beside the open block; its wires pass ports."""
+        """Put the selection beside the open block; its wires pass ports.
+
+        Where linked copies would lose layers by it, the user is asked to unlink the block first.
+        """
         context = self._context
-        chosen = [i for i in context.selected_ids() if not context.document.state.nodes[i].port]
-        if context.apply("Move out of the block", lambda state: move_out(state, chosen)):
+        state = context.document.state
+        chosen = [i for i in context.selected_ids() if not state.nodes[i].port]
+        try:
+            made = move_out(state, chosen)
+        except LossInCopies as error:
+            block = error.block.id
+            unlink = ("Unlink and move out", lambda: self._unlink_and_move_out(block, chosen))
+            context.studio.notices.add_error(error, unlink, about=EDIT)
+            return
+        if context.apply("Move out of the block", lambda _: made):
+            context.select(chosen)
+
+    def _unlink_and_move_out(self, block: str, chosen: list[str]) -> None:
+        context = self._context
+        name = context.document.state.node(block).name
+        if context.apply(f"Unlink {name} and move out of it",
+                         lambda state: move_out(make_unique(state, block), chosen)):  # fmt: skip
             context.select(chosen)
 
     def add_port(self, side: PortSide) -> None:

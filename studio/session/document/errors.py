@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from studio.engine.core.errors import GraphError, StudioError
+from studio.session.document.state import CanvasNode
 
 
 class CycleError(GraphError):
@@ -35,6 +36,22 @@ class ShapeClash(GraphError):  # noqa: N818
     """What would flow does not fit where it would go."""
 
     code: ClassVar[str] = "graph.shape_clash"
+
+
+class LossInCopies(GraphError):  # noqa: N818
+    """Layers of other linked copies would go.
+
+    Args:
+        message: what would go.
+        block: the linked block that would lose something.
+        who: what is moved.
+    """
+
+    code: ClassVar[str] = "graph.loss_in_copies"
+
+    def __init__(self, message: str, *, block: CanvasNode, who: str) -> None:
+        super().__init__(message, who=who, hint=f"unlink {block.name} first")
+        self.block = block
 
 
 class ReadOnlyError(StudioError):

@@ -11,8 +11,9 @@ from studio.session.document.cards.geometry import Box, box_of
 from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.document import Document
-from studio.session.document.edits.block_places import move_to_level
+from studio.session.document.edits.block_places import move_out, move_to_level
 from studio.session.document.edits.blocks import group, rename_block
+from studio.session.document.edits.comments import add_note
 from studio.session.document.edits.copies import duplicate, duplicate_mapped, share_block
 from studio.session.document.edits.layers import add_layer, mark_output, rename, set_option
 from studio.session.document.edits.linked_copies import differing_copies, make_unique
@@ -20,6 +21,7 @@ from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_training
 from studio.session.document.edits.wires import connect
+from studio.session.document.errors import LossInCopies
 from studio.session.document.files.clipboard import copy_text, paste
 from studio.session.document.levels import contents, copies_of, descendants, ports_in, ports_out
 from studio.session.document.state import DocumentState
@@ -279,3 +281,35 @@ def test_blocks_and_layers_copied_together_keep_their_places_to_each_other():
     new = [made.state.nodes[made.ids[node.id]] for node in old]
     assert new[1].x - new[0].x == old[1].x - old[0].x
     assert new[1].y - new[0].y == old[1].y - old[0].y
+
+
+def test_moving_out_of_a_linked_copy_is_refused_where_others_would_lose_layers():
+    state = duplicate(two(), ["block"], linked=True)
+    error = refusal(move_out, state, ["re_lu"])
+    assert isinstance(error, LossInCopies)
+    assert error.message == (
+        "moving it out of stem would remove re_lu_1 and re_lu_2 from 2 other linked copies"
+    )
+    assert (error.who, error.hint) == ("re_lu", "unlink stem first")
+    assert error.block.id == "block"
+    unlinked = make_unique(state, "block")
+    after = edited(unlinked, move_out(unlinked, ["re_lu"]))
+    assert {node.id for node in after.layers()} == {node.id for node in state.layers()}
+    assert runs(after)[0] == runs(state)[0]
+
+
+def test_moving_out_to_a_level_that_the_copies_share_takes_all_layers_along():
+    state = group(two(linked=False), ["block", "max_pooling2d"], "outer")
+    state = duplicate(state, ["block_2"], linked=True)
+    before = {node.id for node in state.layers()}
+    after = edited(state, move_out(state, ["re_lu"]))
+    assert {node.id for node in after.layers()} == before
+    moved = [node.parent for node in after.layers() if node.type_name == "ReLU"]
+    assert "block_2" in moved
+
+
+def test_notes_leave_a_linked_copy_freely():
+    state = edited(two(), add_note(two(), 0.0, 0.0, "why", level="block"))
+    (note,) = (n.id for n in contents(state, "block") if n.kind == "note")
+    after = edited(state, move_out(state, [note]))
+    assert after.nodes[note].parent == ""

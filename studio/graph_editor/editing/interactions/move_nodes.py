@@ -18,7 +18,9 @@ from studio.session.document.edits.insertion import (
     insert_on_wire,
 )
 from studio.session.document.edits.places import frames_around, move
+from studio.session.document.levels import copies_of
 from studio.session.document.state import DocumentState, Wire
+from studio.session.notices.settling import UNDO
 
 INSERT_REACH = 16.0
 """How near a wire must be, on the screen, for what is dragged to go into it."""
@@ -119,6 +121,16 @@ class MoveNodes(Interaction):
         document.commit_gesture(text)
         self.gestures.end()
         self.context.select([block])
+        self._tell_of_copies(block)
+
+    def _tell_of_copies(self, block: str) -> None:
+        """Say where else layers were added: what goes into a linked copy is in all of them."""
+        document, studio = self.context.document, self.context.studio
+        if any(node.id not in self._before.nodes for node in document.state.layers()):
+            count = len(copies_of(document.state, block)) - 1
+            them = "another linked copy" if count == 1 else f"{count} other linked copies"
+            said = f"Added to {them} of {document.state.nodes[block].name} too"
+            studio.notify(said, "info", ("Undo", document.undo), about=UNDO)
 
     def _block_at(self, at: QPointF) -> str:
         """The block whose card the pointer is over, if it is not dragged itself."""

@@ -24,13 +24,16 @@ from studio.session.document.edits.blocks import (
     sized,
     without_ports,
 )
+from studio.session.document.edits.linked_copies import sync_copies
 from studio.session.document.edits.places import move_by
 from studio.session.document.edits.wires import connect
+from studio.session.document.errors import LossInCopies
 from studio.session.document.levels import (
     TOP,
     all_blocks,
     blocks_around,
     contents,
+    copies_of,
     descendants,
     level_of_input,
     level_of_output,
@@ -52,6 +55,7 @@ def move_to_level(state: DocumentState, node_ids: Iterable[str], level: str) -> 
     Raises:
         GraphError: the block is one of the things or in one, a copy of it is, or they are of
             several levels.
+        LossInCopies: the layers that correspond to them in linked copies would go.
     """
     if level:
         checked_block(state, level)
@@ -62,8 +66,9 @@ def move_to_level(state: DocumentState, node_ids: Iterable[str], level: str) -> 
     check_recursion(state, level, [state.nodes[i] for i in chosen])
     moved = [replace(state.nodes[i], parent=level) for i in chosen]
     made = state.with_nodes(_with_free_names(state, level, moved))
-    made = rerouted(state, made)
-    return _aside(state, made, chosen, level)
+    made = _aside(state, rerouted(state, made), chosen, level)
+    _check_copies(state, made, chosen[0])
+    return made
 
 
 def move_out(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
@@ -72,6 +77,25 @@ def move_out(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
     if not chosen or not state.nodes[chosen[0]].parent:
         raise GraphError("they stand in no block", who="block")
     return move_to_level(state, chosen, state.nodes[state.nodes[chosen[0]].parent].parent)
+
+
+def _check_copies(before: DocumentState, after: DocumentState, moved: str) -> None:
+    """LossInCopies where what leaves a linked copy would go from the others, and be nowhere."""
+    followed = sync_copies(before, after)
+    lost = [node.name for node in before.layers() if node.id not in followed.nodes]
+    if not lost:
+        return
+    around = blocks_around(after, moved)
+    left = [i for i in blocks_around(before, moved) if i not in around]
+    linked = [i for i in left if len(copies_of(before, i)) > 1]
+    block = before.nodes[(linked or left)[0]]
+    count = len(copies_of(before, block.id)) - 1
+    them = "another linked copy" if count == 1 else f"{count} other linked copies"
+    named = " and ".join(lost) if len(lost) < 3 else f"{len(lost)} layers"
+    raise LossInCopies(
+        f"moving it out of {block.name} would remove {named} from {them}",
+        block=block, who=before.nodes[moved].name,
+    )  # fmt: skip
 
 
 def connect_levels(
