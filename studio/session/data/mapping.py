@@ -200,12 +200,53 @@ def mapped_by_name(
     only part left that has its shape; an only output without one gets the only part left. Columns
     also go to what their names begin with, as ``left_1`` and ``left_2`` to ``left``; a folder of
     pictures to an only input, one of masks to an only output.
+
+    What the reference says of an input or output beside its part stays. One that no part is named
+    after keeps the part it has, unless that goes to another by its name.
     """
     made: dict[str, Plain] = {**reference, "inputs": {}, "targets": {}}
     if reference.get("source") == "columns":
-        return _columns_by_name(made, parts, ends)
-    if reference.get("source") == "folders":
-        return _folders_by_name(made, parts, ends)
+        made = _columns_by_name(made, parts, ends)
+    elif reference.get("source") == "folders":
+        made = _folders_by_name(made, parts, ends)
+    else:
+        made = _arrays_by_name(made, parts, ends, reference)
+    made = _with_entries_before(made, reference, parts, ends)
+    return _with_known_weights(made, {part.key for part in parts})
+
+
+def _with_entries_before(
+    made: Mapping[str, Plain], before: Mapping[str, Plain], parts: Sequence[SourcePart], ends: Ends
+) -> dict[str, Plain]:
+    """A mapping by name with options and parts that inputs and outputs had before."""
+    found, known = dict(made), {part.key for part in parts}
+    key = BY_NAME[str(made["source"])]
+    for end in ends:
+        had, table = mapped(before, end.side).get(end.name, ()), _table(found, end.side)
+        taken = {each for keys in mapped(found, end.side).values() for each in keys}
+        if not had or not known.issuperset(had):
+            continue
+        own = _entry(before, end.side, end.name)
+        if end.name in table:
+            now = _fields(end.name, table[end.name], key)
+            table[end.name] = _short({**own, key: now[key]}, key)
+        elif not taken.intersection(had):
+            table[end.name] = _short(own, key)
+        found[end.side] = table
+    return found
+
+
+def _arrays_by_name(
+    reference: dict[str, Plain],
+    parts: Sequence[SourcePart],
+    ends: Ends,
+    before: Mapping[str, Plain],
+) -> dict[str, Plain]:
+    """Every array to the end of its name, or to the only one left that it fits.
+
+    An array that went ``before`` to an end that none is named after is not left.
+    """
+    made = reference
     left = {part.key: part for part in parts}
     waiting = []
     for end in ends:
@@ -217,6 +258,12 @@ def mapped_by_name(
             continue
         del left[found.key]
         made = _given(made, found, end)
+    for end in list(waiting):
+        had = mapped(before, end.side).get(end.name, ())
+        taken = mapped(made, end.side).values()
+        if had and had not in taken and any(part.key == had[0] for part in parts):
+            waiting.remove(end)
+            left.pop(had[0], None)
     for end in waiting:
         fits = [p for p in left.values() if end.side == "inputs" and p.sample_shape == end.shape]
         alone = len(waiting) == 1 and end.side == "targets"
@@ -224,7 +271,7 @@ def mapped_by_name(
         if found is not None:
             del left[found.key]
             made = _given(made, found, end)
-    return _with_known_weights(made, {part.key for part in parts})
+    return made
 
 
 def _with_known_weights(reference: dict[str, Plain], parts: set[str]) -> dict[str, Plain]:

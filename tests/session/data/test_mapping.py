@@ -252,6 +252,52 @@ def test_an_input_without_a_name_alike_gets_what_has_its_shape(tmp_path: Path) -
     assert mapped(made, "targets") == {"kind": ("kind",)}
 
 
+def test_mapping_by_name_keeps_options_and_what_no_part_is_named_after(
+    desk: DataDesk, tmp_path: Path
+) -> None:
+    attached(desk, tmp_path)
+    mapping, other, kind = desk.data.mapping, desk.data.parts[4], desk.data.parts[2]
+    mapping.set_option("normalization:left", "unit")
+    mapping.set_option("class_names:kind", "no, yes")
+    before = desk.data.data
+    mapping.map_by_name()
+    assert desk.data.data == before
+    # Another array by hand: the array of its name comes back, its options stay.
+    mapping.use(desk.data.parts[3], "targets", "kind")
+    mapping.use(other, "weights", "kind")
+    steps = len(desk.document.history.texts)
+    mapping.map_by_name()
+    assert desk.data.data == {**before, "weights": {"kind": "other"}}
+    assert len(desk.document.history.texts) == steps + 1
+    # One step, too, takes away targets with their weights.
+    mapping.use(kind, "targets", "kind", used=False)
+    assert len(desk.document.history.texts) == steps + 2
+    assert "weights" not in desk.data.data
+    desk.document.undo()
+    assert desk.data.data["weights"] == {"kind": "other"}
+
+
+def test_mapping_by_name_leaves_what_was_mapped_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "parts.npz"
+    np.savez(path, a=np.zeros((ROWS, 3)), b=np.zeros((ROWS, 4, 4, 1)), kind=np.arange(ROWS) % 2,
+             last=np.zeros(ROWS), w=np.ones(ROWS), size=np.ones(ROWS))  # fmt: skip
+    by_hand = {
+        "source": "arrays", "path": "parts.npz",
+        "inputs": {"left": {"array": "a", "normalization": "unit"}, "gone": "b"},
+        "targets": {"kind": {"array": "last", "task": "regression"}, "size": "size"},
+        "weights": {"kind": "w", "gone": "w"},
+    }  # fmt: skip
+    made = mapped_by_name(by_hand, array_parts(path), ends_of(network()))
+    assert made["inputs"]["left"] == {"array": "a", "normalization": "unit"}
+    assert mapped(made, "inputs") == {"left": ("a",), "right": ("b",)}
+    assert made["targets"] == {"kind": {"array": "kind", "task": "regression"}, "size": "size"}
+    assert made["weights"] == {"kind": "w"}
+    unnamed = {**by_hand, "targets": {"kind": "last", "size": "gone"}}
+    parts = [part for part in array_parts(path) if part.key not in ("kind", "size")]
+    made = mapped_by_name(unnamed, parts, ends_of(network()))
+    assert made["targets"]["kind"] == "last"
+
+
 def test_columns_of_a_table_go_to_what_their_names_begin_with(
     desk: DataDesk, tmp_path: Path
 ) -> None:
