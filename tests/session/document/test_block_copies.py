@@ -20,6 +20,7 @@ from studio.session.document.edits.linked_copies import differing_copies, make_u
 from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_training
+from studio.session.document.edits.sharing import place_again
 from studio.session.document.edits.wires import connect
 from studio.session.document.errors import LossInCopies
 from studio.session.document.files.clipboard import copy_text, paste
@@ -313,3 +314,11 @@ def test_notes_leave_a_linked_copy_freely():
     (note,) = (n.id for n in contents(state, "block") if n.kind == "note")
     after = edited(state, move_out(state, [note]))
     assert after.nodes[note].parent == ""
+
+
+def test_a_layer_of_one_copy_is_used_again_in_another():
+    state = duplicate(two(), ["block"], linked=True)
+    used = place_again(state, "conv2d", after="re_lu_1")
+    after = edited(state, used)
+    uses = [node.parent for node in after.layers() if node.shares == "conv2d"]
+    assert sorted(uses) == ["block", "block_1", "block_2"]

@@ -196,11 +196,14 @@ def _signature(state: DocumentState, block: str, with_places: bool = True) -> ob
     tree = dict(_tree(state, block))
     paths = {node.id: path for path, node in tree.items()}
     places = {node.name: _place_name(path) for path, node in tree.items() if node.is_layer}
-    owners: dict[str, Path] = {}
+    definition = state.nodes[block].definition
+    owners: dict[object, Path] = {}
     found = []
     for path in sorted(tree):
         node = tree[path]
-        shared = owners.setdefault(node.shares or node.id, path) if node.is_layer else path
+        shared = path
+        if node.is_layer:
+            shared = owners.setdefault(_owner_place(state, node, path, definition), path)
         links = _inner_links(node, block)
         config = {}
         if node.is_layer:
@@ -213,6 +216,21 @@ def _signature(state: DocumentState, block: str, with_places: bool = True) -> ob
             common = replace(common, x=0.0, y=0.0)
         found.append((path, common, shared, wired))
     return found
+
+
+def _owner_place(state: DocumentState, node: CanvasNode, path: Path, definition: str) -> object:
+    """The layer that one in a linked copy uses: its place, in whichever of the copies it stands.
+
+    So copies agree where each uses the layer of one of them.
+    """
+    at = state.nodes.get(node.shares)
+    found: Path = ()
+    while at is not None and definition:
+        found = (at.origin, *found)
+        at = state.nodes.get(at.parent)
+        if at is not None and at.definition == definition:
+            return found
+    return node.shares or path
 
 
 def _place_name(path: Path) -> str:
