@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
-from studio.engine.compiler.lower_augment import Augmentation
+from studio.engine.compiler.lower_augment import (
+    Augmentation,
+    following_refusal,
+    image_inputs,
+    moved_with,
+)
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import CompileError, ShapeError
 from studio.engine.core.philox import stream_of
@@ -47,7 +53,9 @@ class DataSpec:
         targets: one source for each output of the graph; None for one without targets.
         resident: batches are gathered from ``data/x``, ``data/y`` on the device; otherwise the
             caller feeds each batch.
-        augment: changes of the first input, in order; random ones apply in training only.
+        augment: changes of images, in order; random ones apply in training only. Of several
+            inputs they change all of [height, width, channels]; places move alike in all of them,
+            and targets and weights of places follow a flip.
         class_weights: for each target the factor of each class in the training loss, empty where a
             target has none; empty for no class weights at all.
         sample_weights: shape of one sample's weight, ``()`` or a shape of positions: one entry for
@@ -167,7 +175,7 @@ class DataSection:
                 who=who,
                 hint=f"give the last layer {source.classes} units",
             )
-        t = self._raw_target(part, source)
+        t = self._moved(self._raw_target(part, source), part, who)
         if source.shape == predicted[:-1] and source.dtype is not DType.float32:
             t = self._cast(t, DType.int32, part)
             return t if indices else self._rows(t, predicted, part)
@@ -207,7 +215,7 @@ class DataSection:
             return ABSENT
         part = f"w{self._suffix(place, len(shapes))}"
         if part not in self._made:
-            self._made[part] = self._raw_target(part, Source(shape))
+            self._made[part] = self._moved(self._raw_target(part, Source(shape)), part, OWNER)
         return self._made[part]
 
     def _class_weights(self, index: int, target: Ref, values: tuple[float, ...]) -> Ref:
@@ -252,19 +260,52 @@ class DataSection:
                     who="augmentation",
                     hint="remove the augmentation, or load the data as images",
                 )
-            fields = change.attributes() | {
-                "order": self.order() if self.gathers else self._blank_order(),
-                "step": self.step() if self._mode != "infer" else self._blank_step(),
-            }
-            if change.random:
-                fields["stream"] = stream_of(f"data/{name}")
-            steps.append((name, change.instruction, fields))
+            steps.append((name, change.instruction, self._drawn(name, change, index)))
         return steps
+
+    def _drawn(self, name: str, change: Augmentation, index: int) -> dict[str, Any]:
+        """Fields of the instruction that changes input ``index``."""
+        fields = change.attributes() | {
+            "order": self.order() if self.gathers else self._blank_order(),
+            "step": self.step() if self._mode != "infer" else self._blank_step(),
+        }
+        if change.random:
+            # Places move alike in all images of a sample; noise is drawn for each.
+            own = "" if change.moves or index == self._images[0] else f"/{index}"
+            fields["stream"] = stream_of(f"data/{name}{own}")
+        return fields
+
+    @property
+    def _images(self) -> tuple[int, ...]:
+        """Places of the inputs that are augmented."""
+        return image_inputs([source.shape for source in self._spec.inputs])
+
+    def _moved(self, ref: Ref, part: str, who: str) -> Ref:
+        """Targets or weights of places, flipped as the images are."""
+        shapes = [source.shape for source in self._spec.inputs]
+        shape, dtype = self._builder.type_of(ref)
+        if self._mode != "train" or not moved_with(self._spec.augment, shapes, shape[1:]):
+            return ref
+        refusal = following_refusal(self._spec.augment)
+        if refusal:
+            raise CompileError(refusal, who=who, hint="use flip alone, or remove the augmentation")
+        rank = len(shape)
+        moved = self._cast(ref, DType.float32, part)
+        if rank != 4:
+            wide = (*shape, 1) if rank == 3 else (*shape[:3], prod(shape[3:]))
+            moved = self._emit(move.Reshape, f"batch/{part}/pixels", x=moved, shape=wide)
+        for name, change in self._changes(self._images[0]):
+            if change.moves:
+                fields = self._drawn(name, change, self._images[0])
+                moved = self._emit(change.instruction, f"batch/{part}/{name}", x=moved, **fields)
+        if rank != 4:
+            moved = self._emit(move.Reshape, f"batch/{part}/moved", x=moved, shape=shape)
+        return self._cast(moved, DType.int32 if dtype is not DType.float32 else dtype, part)
 
     def _changes(self, index: int) -> list[tuple[str, Augmentation]]:
         """Augmentations of an input in this mode, repeated roles numbered."""
         found: list[tuple[str, Augmentation]] = []
-        for change in self._spec.augment if index == 0 else ():
+        for change in self._spec.augment if index in self._images else ():
             count = sum(type(c) is type(change) for _, c in found)
             name = f"{change.role}_{count + 1}" if count else change.role
             if not change.random or self._mode == "train":

@@ -18,7 +18,7 @@ from studio.engine.core.tensor import BATCH, ROWS, Ref, Role, Tensor
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.data import STEP_WORDS, StepWord
 from studio.engine.isa.program import Program
-from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.dataset import Dataset, InputArray
 from studio.engine.train.data.normalization import (
     Array,
     Floats,
@@ -131,11 +131,12 @@ def _resident(program: Program) -> list[Tensor]:
     ]
 
 
-def augmented_input(state: DocumentState, dataset: Dataset) -> int:
-    """Place among the data's inputs of the one that is augmented: the network's first."""
-    first = next((node.name for node in state.layers() if is_input(node)), "")
-    names = [each.name for each in dataset.all_inputs()]
-    return names.index(first) if first in names else 0
+def augmented_input(state: DocumentState, dataset: Dataset) -> InputArray | None:
+    """The first of the network's inputs that has images; None where none has."""
+    order = [node.name for node in state.layers() if is_input(node)]
+    images = [each for each in dataset.all_inputs() if each.kind == "images"]
+    known = [each for each in images if each.name in order]
+    return min(known, key=lambda each: order.index(each.name), default=next(iter(images), None))
 
 
 class _Wanted(NamedTuple):
@@ -177,6 +178,12 @@ class AugmentationPreview:
         data.changed.connect(self._look)
         self._look()
 
+    @property
+    def image(self) -> InputArray | None:
+        """The input whose images are shown; None without data, or without images."""
+        summary = self._data.summary
+        return None if summary is None else augmented_input(self._document().state, summary.dataset)
+
     def show_others(self) -> None:
         """Show the next few samples."""
         summary = self._data.summary
@@ -205,9 +212,10 @@ class AugmentationPreview:
         if summary is None:
             return None
         state = self._document().state
-        place, settings = augmented_input(state, summary.dataset), data_of(state)
-        if summary.dataset.all_inputs()[place].kind != "images":
+        found, settings = self.image, data_of(state)
+        if found is None:
             return None
+        place = [each.name for each in summary.dataset.all_inputs()].index(found.name)
         if settings is None or not settings.augment:
             return None
         seed, kind = training_of(state).seed, settings.normalization

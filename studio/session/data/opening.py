@@ -108,8 +108,8 @@ class Attachment:
         data.pop("normalization", None)
         if is_by_name(self.found.reference):
             # Each input has its own.
-            is_first = self.dataset is not None and self.dataset.kind == "images"
-            return fitting(data, is_pictures=is_first)
+            inputs = () if self.dataset is None else self.dataset.all_inputs()
+            return fitting(data, is_pictures=any(each.kind == "images" for each in inputs))
         kind, has_range = "table" if self.found.reference["source"] == "csv" else "", False
         if self.dataset is not None:
             kind, has_range = self.dataset.kind, self.dataset.value_range is not None

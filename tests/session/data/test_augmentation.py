@@ -94,15 +94,22 @@ def test_tables_are_refused_in_the_engines_own_words() -> None:
         augmented(rows, [0, 1], [Flip()], make_normalization("none", rows), seed=0, epochs=1)
 
 
-def test_the_first_input_of_the_network_is_previewed_whatever_the_datas_first_is(
-    tmp_path: Path,
+@pytest.mark.parametrize("turns", [(False, True), (True, False), (True, True)])
+def test_the_input_with_images_is_previewed_whichever_the_first_is(
+    tmp_path: Path, turns: tuple[bool, bool]
 ) -> None:
-    """The data names the row first, the network the picture: the picture is augmented."""
+    """Whether data or network name the row or the picture first: the picture is augmented."""
     project = Project.load(two_inputs(tmp_path))
     assert project.data is not None
     inputs = project.data.reference["inputs"]
     assert isinstance(inputs, dict)
-    turned = {**project.data.reference, "inputs": dict(reversed(inputs.items()))}
+    of_network, of_data = turns
+    if of_network:
+        nodes = project.graph.nodes
+        project.graph.nodes = {key: nodes[key] for key in sorted(nodes, key=lambda k: k != "row")}
+    turned = dict(project.data.reference)
+    if of_data:
+        turned["inputs"] = dict(reversed(inputs.items()))
     project.data = replace(project.data, reference=turned, augment=(Flip(),), normalization="unit")
     clock = ManualScheduler()
     tasks = TaskList(clock)

@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping
 
 from studio.session.document.report import DataFacts, InputFacts, TargetFacts
 from studio.session.document.state import DocumentState
-from tests.session.document.faulty_parts import SPARSE, Faulty, dense, graph, marked, vector
+from tests.session.document.faulty_parts import (
+    SPARSE,
+    Faulty,
+    conv,
+    dense,
+    graph,
+    marked,
+    picture,
+    vector,
+)
 
 BOTH = DataFacts(
     (4,), "table", 3, 1, (InputFacts("x", (4,), "x"),),
@@ -15,6 +24,14 @@ BOTH = DataFacts(
 
 _DATA = {"source": "arrays", "path": "a.npz", "inputs": {"x": "x"},
          "targets": {"kind": "k", "age": "a"}}  # fmt: skip
+
+MASKS = DataFacts(
+    (8, 8, 1), "images", 2, 1, (InputFacts("image", (8, 8, 1), "i"),),
+    (TargetFacts("seg", (8, 8), 2, ("a", "b"), "m"),),
+)  # fmt: skip
+
+_SHIFTED = {"source": "arrays", "path": "a.npz", "inputs": {"image": "i"}, "targets": {"seg": "m"},
+            "augment": ["Shift"]}  # fmt: skip
 
 _MARK = marked("kind", "age")
 
@@ -93,6 +110,15 @@ OUTPUTS: list[Faulty] = [
         "hidden",
         "data.no_target_array",
         BOTH,
+    ),
+    Faulty(
+        "shifted images with masks",
+        graph(
+            picture(8), conv("seg", "image", 2, padding="same"), data=_SHIFTED, change=marked("seg")
+        ),
+        "seg",
+        "data.augment",
+        MASKS,
     ),
     Faulty(
         "an input under another name",

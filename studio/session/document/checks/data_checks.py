@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from studio.engine.compiler.lower_augment import following_refusal, moved_with
 from studio.engine.core.errors import CompileError
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import Port
@@ -16,7 +17,7 @@ from studio.engine.optim.metrics import Metric
 from studio.engine.train.project.objective import fitting_loss
 from studio.engine.train.project.plugin_use import missing_settings
 from studio.engine.train.settings import TrainingSettings
-from studio.session.document.edits.sections import training_of
+from studio.session.document.edits.sections import data_of, training_of
 from studio.session.document.flow import Flow
 from studio.session.document.layer_types import is_input, layer_at
 from studio.session.document.report import DataFacts, Problem, TargetFacts
@@ -66,13 +67,34 @@ def input_problems(
                 f"the data has one target, the network has {len(resolved.outputs)} outputs",
                 "choose data with named arrays, or mark one output only",
             )  # fmt: skip
-    if state.data is not None and state.data.get("augment") and len(facts.sample_shape) != 3:
+    yield from _augmentation(state, resolved, facts)
+
+
+def _augmentation(state: DocumentState, resolved: Resolved, facts: DataFacts) -> Iterator[Problem]:
+    """Whether there are images to augment, and targets of their pixels that can follow."""
+    if state.data is None or not state.data.get("augment"):
+        return
+    shapes = [each.shape for each in facts.inputs if each.shape is not None]
+    shapes = shapes or [facts.sample_shape]
+    if all(len(shape) != 3 for shape in shapes):
         yield Problem(
             "data.augment", "error", "",
             "augmentation needs images [height, width, channels], the data has samples "
-            f"{shape_text(facts.sample_shape)}",
+            f"{' and '.join(map(shape_text, shapes))}",
             "remove the augmentation",
         )  # fmt: skip
+        return
+    settings = data_of(state)
+    changes = () if settings is None else settings.augment
+    refusal = following_refusal(changes)
+    for port, name in _compared(state, resolved) if refusal else ():
+        target = facts.target_of(name)
+        of_places = () if target is None or target.shape is None else target.shape
+        if moved_with(changes, shapes, of_places):
+            yield Problem(
+                "data.augment", "error", port.node, refusal,
+                "use flip alone, or remove the augmentation",
+            )  # fmt: skip
 
 
 def _only_input(

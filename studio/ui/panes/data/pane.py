@@ -239,14 +239,13 @@ class DataPane(PaneFrame):
         section.setVisible(summary is not None)
 
     def _show_augmentation(self) -> None:
-        summary = self._data.summary
-        are_pictures = summary is not None and summary.dataset.kind == "images"
-        if summary is not None and are_pictures:
+        found = self.preview.image
+        if found is not None:
             plain = self._data.data
             self.changes_form.show_rows([augmentation_row(plain)])
-            self.changes.show_range(summary.dataset.value_range)
+            self.changes.show_range(found.value_range)
             self.changes.setVisible(bool(plain.get("augment")))
-        self.sections["Augmentation"].setVisible(are_pictures)
+        self.sections["Augmentation"].setVisible(found is not None)
 
     def _show_facts(self) -> None:
         summary = self._data.summary

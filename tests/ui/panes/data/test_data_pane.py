@@ -25,10 +25,12 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from studio.session.document.edits.layers import rename
 from studio.session.studio import Studio
 from studio.ui.panes.data.pane import DataPane
 from studio.widgets.forms.number_editors import NumberField
 from studio.widgets.pixels import image_of
+from tests.engine.train.two_inputs import two_inputs
 from tests.session.data.files import BAD_TABLE, write_pictures, write_table
 from tests.ui.fixtures import shown
 
@@ -324,6 +326,32 @@ def test_augmentation_is_chosen_and_previewed(studio: Studio, pane: DataPane, qt
     qtbot.mouseClick(one(pane, QWidget, "remove_augment_0"), LEFT)
     assert "augment" not in studio.data.data
     qtbot.waitUntil(lambda: pane.preview.result is None)
+
+
+def test_augmentation_is_offered_where_any_input_has_images(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    """The first input of the data, by name, has numbers."""
+    studio.open(two_inputs(tmp_path))
+    settled(studio, qtbot)
+    state = studio.document.state
+    (picture,) = [node.id for node in state.layers() if node.name == "picture"]
+    studio.document.apply("rename", rename(state, picture, "views"))
+    mapping = dict(sorted(studio.data.data["inputs"].items()))
+    studio.data.attach({**studio.data.data, "inputs": mapping})
+    settled(studio, qtbot)
+    assert studio.data.dataset.kind != "images"
+    section = pane.sections["Augmentation"]
+    qtbot.waitUntil(lambda: not section.isHidden())
+    editor = pane.changes_form.row("augment").editor
+    editor.adder.activated.emit(editor.adder.findData("Flip"))
+    assert studio.data.data["augment"] == [{"type": "Flip", "config": {}}]
+    qtbot.waitUntil(lambda: pane.preview.result is not None, timeout=60_000)
+    assert pane.preview.result.before.shape == (4, 8, 8, 1)
+    assert not studio.problems.errors
+    studio.data.set_field("test_fraction", 0.5)
+    settled(studio, qtbot)
+    assert not section.isHidden()
 
 
 def test_a_folder_is_chosen_by_a_dialog(
