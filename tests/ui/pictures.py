@@ -1,8 +1,9 @@
 """Takes the pictures of the documentation from the real window.
 
-python -m tests.ui.pictures docs/pictures
+python -m tests.ui.pictures docs/pictures [digits] [pairs]
 
-Needs a display (``xvfb-run`` will do); trains the digits project on the processor for them.
+Needs a display (``xvfb-run`` will do); trains projects on the processor for them: ``digits``, and
+``pairs``, a network with two inputs, two outputs and a shared layer. Without a name it takes both.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QTimer
+import numpy as np
+from PySide6.QtCore import QEventLoop, QPoint, QTimer
 from PySide6.QtGui import QImage
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
+from studio.engine import Concatenate, Dense, Input, Model
 from studio.engine.core.app_dirs import AppDirs
 from studio.samples import open_copy
 from studio.session.core import entities
@@ -31,11 +34,14 @@ from studio.ui.shell.start.shared_context import prepare_sharing
 from studio.ui.shell.window import MainWindow
 from studio.widgets import theme
 from studio.widgets.event_loop.scheduling import QtScheduler
+from studio.widgets.forms.section import Section
 
 SIZE = (1600, 1000)
 EPOCHS = 200
 STEPS = 45
 """Of an epoch."""
+_PANE = (460, 560)
+"""Size of the data pane where it is taken alone."""
 
 
 class Camera:
@@ -98,12 +104,11 @@ class Camera:
         self.scheduler.close()
 
 
-def shoot(folder: Path, scratch: Path, look: Choice) -> None:
-    """All pictures in one theme."""
-    camera = Camera(folder, scratch, look)
+def digits(camera: Camera) -> None:
+    """The window from its welcome page to the profiler, and the inside of a block."""
     studio, window = camera.studio, camera.window
     camera.take("welcome")
-    studio.open(open_copy("digits-cnn", scratch / look))
+    studio.open(open_copy("digits-cnn", camera.scratch / camera.look))
     _train_longer(studio)
     window.show_canvas()
     camera.until(lambda: studio.compilation.result)
@@ -127,7 +132,69 @@ def shoot(folder: Path, scratch: Path, look: Choice) -> None:
     camera.take("profile")
     studio.training.stop()
     camera.until(lambda: not studio.training.is_busy)
-    camera.close()
+
+
+def pairs(camera: Camera) -> None:
+    """Uses of a shared layer, data mapped to inputs and outputs, and losses of two outputs."""
+    studio, window = camera.studio, camera.window
+    folder = Path(tempfile.mkdtemp(dir=camera.scratch))
+    write_pairs(folder / "pairs.npz")
+    pair_model().save(folder / "pairs.glassbox")
+    studio.open(folder / "pairs.glassbox")
+    window.show_canvas()
+    studio.data.attach_path(folder / "pairs.npz")
+    camera.until(lambda: studio.data.status == "ready" and not studio.problems.items)
+    studio.document.apply("Epochs", set_training(studio.document.state, {"epochs": 60}))
+    camera.until(lambda: not studio.compilation.is_stale)
+    studio.bus.select([entities.node("tower")], source="")
+    studio.actions.trigger("canvas.frame_all")
+    camera.take("shared")
+    dock = window.docks.show("data")
+    dock.setFloating(True)
+    dock.resize(*_PANE)
+    camera.take("mapping", dock)
+    dock.setFloating(False)
+    studio.bus.clear("")
+    _take_losses(camera)
+    studio.actions.trigger("train.start")
+    camera.until(lambda: studio.training.state == "finished")
+    studio.actions.trigger("workspace.train")
+    studio.bus.select([entities.tensor("tower/kernel")], source="")
+    camera.take("outputs")
+
+
+def _take_losses(camera: Camera) -> None:
+    """What the inspector says of each output, alone."""
+    dock = camera.window.docks.show("inspector")
+    dock.setFloating(True)
+    dock.resize(*_PANE)
+    camera.until(lambda: dock.findChildren(Section, "section_loss_and_metrics"))
+    (section,) = dock.findChildren(Section, "section_loss_and_metrics")
+    section.set_open(True)
+    camera.wait(0.5)
+    area = next(a for a in dock.findChildren(QScrollArea) if a.isAncestorOf(section))
+    top = section.mapTo(area, QPoint(0, 0)).y()
+    area.verticalScrollBar().setValue(area.verticalScrollBar().value() + top)
+    camera.take("losses", dock)
+    dock.setFloating(False)
+
+
+def write_pairs(file: Path) -> None:
+    """Two descriptions of each thing, its kind (of three) and its size."""
+    rng = np.random.default_rng(5)
+    left, right = rng.normal(size=(2, 600, 6)).astype(np.float32)
+    kind = np.argmax(left[:, :3] + right[:, :3], axis=1)
+    np.savez(file, left=left, right=right, kind=kind, size=left[:, :1] - right[:, 1:2])
+
+
+def pair_model() -> Model:
+    """The network that the user's guide builds."""
+    left, right = Input((6,), name="left"), Input((6,), name="right")
+    tower = Dense(16, "relu", name="tower")
+    both = Concatenate(name="both")([tower(left), tower(right)])
+    hidden = Dense(16, "relu", name="hidden")(both)
+    kind, size = Dense(3, "softmax", name="kind")(hidden), Dense(1, name="size")(hidden)
+    return Model([left, right], [kind, size], name="pairs")
 
 
 def _take_blocks(camera: Camera) -> None:
@@ -157,6 +224,9 @@ def _train_longer(studio: Studio) -> None:
     document.save()
 
 
+PARTS = {"digits": digits, "pairs": pairs}
+
+
 def main(arguments: list[str]) -> int:
     """Take them all, dark and light."""
     folder = Path(arguments[0] if arguments else "docs/pictures")
@@ -165,7 +235,11 @@ def main(arguments: list[str]) -> int:
     looks: tuple[Choice, ...] = ("dark", "light")
     with tempfile.TemporaryDirectory() as scratch:
         for look in looks:
-            shoot(folder, Path(scratch), look)
+            for name, part in PARTS.items():
+                if name in (arguments[1:] or PARTS):
+                    camera = Camera(folder, Path(scratch) / name, look)
+                    part(camera)
+                    camera.close()
     application.quit()
     return 0
 

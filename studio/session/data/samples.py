@@ -18,6 +18,8 @@ Pixels: TypeAlias = npt.NDArray[np.uint8]
 MOST_POINTS = 20_000
 """Points plotted at once; of more, evenly spaced ones are shown, and it is said."""
 
+_MINUS = "\N{MINUS SIGN}"
+
 
 @dataclass(frozen=True, eq=False)
 class Sample:
@@ -147,7 +149,7 @@ def _label(target: TargetArray, index: int) -> str:
     found = target.y[index]
     if target.y.ndim == 1:
         return target.class_names[int(found)]
-    return ", ".join(f"{float(v):.4g}" for v in found)
+    return ", ".join(f"{_MINUS * bool(v < 0)}{abs(float(v)):.4g}" for v in found)
 
 
 def picture(values: Array, value_range: tuple[float, float] | None) -> Pixels:
