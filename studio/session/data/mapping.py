@@ -344,6 +344,23 @@ def missing_ends(reference: Mapping[str, object], ends: Ends) -> Ends:
     return tuple(end for end in ends if not mapped(reference, end.side).get(end.name))
 
 
+def needed_text(reference: Mapping[str, object], ends: Ends) -> str:
+    """What has to be chosen before the data can be read; empty where nothing is missing.
+
+    For example ``choose which columns go to the inputs house and place``.
+    """
+    missing = missing_ends(reference, ends) if is_by_name(reference) else ()
+    if not missing:
+        return ""
+    said = []
+    for side, noun in (("inputs", "input"), ("targets", "output")):
+        names = [end.name for end in missing if end.side == side]
+        if names:
+            listed = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+            said.append(f"the {noun}{'s' if names[1:] else ''} {listed}")
+    return f"choose which {reference.get('source')} go to {' and to '.join(said)}"
+
+
 def stray_names(reference: Mapping[str, object], ends: Ends) -> tuple[tuple[Side, str], ...]:
     """Names with data that are no inputs or outputs of the network."""
     known = {(end.side, end.name) for end in ends}

@@ -9,6 +9,7 @@ from PySide6.QtCore import QMimeData
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.engine.core.errors import StudioError
+from studio.session.data.mapping import needed_text
 from studio.session.data.opening import Attachment
 from studio.session.notices.settling import DATA
 from studio.session.studio import Studio
@@ -67,7 +68,9 @@ def attach(studio: Studio, *paths: Path, then: Callable[[], object] = lambda: No
         text = f"Attached {first.name} as {found.kind}"
         if made.dataset is None:
             # The Data pane says what is wrong: a success beside that would deny it.
-            studio.notify(f"{text}; it could not be read yet", "warning", about=DATA)
+            data = studio.data
+            why = needed_text(data.data, data.mapping.ends) or "it could not be read yet"
+            studio.notify(f"{text}; {why}", "warning", about=DATA)
         else:
             details = "\n".join(note[:1].upper() + note[1:] for note in found.notes)
             studio.notify(text, "ok", details=details)

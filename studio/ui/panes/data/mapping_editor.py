@@ -92,6 +92,15 @@ class MappingEditor(QWidget):
         self._say(said)
         self.by_name.setVisible(bool(data.parts))
 
+    def begin(self) -> QWidget | None:
+        """Give the keyboard to the first part that goes nowhere; the widget that has it now."""
+        reference = self._data.data
+        free = (b for key, b in self._buttons.items() if not uses_of(reference, key))
+        found = next(free, next(iter(self._buttons.values()), None))
+        if found is not None:
+            found.setFocus()
+        return found
+
     def _fill(self) -> None:
         held = next((key for key, button in self._buttons.items() if button.hasFocus()), "")
         self._buttons.clear()

@@ -72,6 +72,7 @@ class DataPane(PaneFrame):
         # From the outside in: what moves into another widget later is styled once more.
         self._holder = self._scrolled()
         self.head = SourceHead(studio.data, studio.actions)
+        self.head.mapping_wanted.connect(self._to_mapping)
         self._make_sections()
         self._fill()
         self._overlay = DropOverlay(self)
@@ -137,7 +138,7 @@ class DataPane(PaneFrame):
         return made
 
     def _scrolled(self) -> QWidget:
-        area = QScrollArea(self)
+        self._area = area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         self.set_body(area)
@@ -188,6 +189,15 @@ class DataPane(PaneFrame):
         if is_mapped:
             self.mapping.show_parts()
         self.sections["Inputs and outputs"].setVisible(is_mapped)
+
+    def _to_mapping(self) -> None:
+        """Go to where parts of the source are given to inputs and outputs."""
+        self.sections["Inputs and outputs"].set_open(True)
+        first = self.mapping.begin()
+        if first is not None:
+            # The end of the list first, so that as much of it as possible is seen.
+            self._area.ensureWidgetVisible(self.mapping, 0, 0)
+            self._area.ensureWidgetVisible(first)
 
     def _show_samples(self) -> None:
         summary = self._data.summary

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
 from studio.session.core.action_table import ActionRegistry
+from studio.session.core.metric_names import raised
 from studio.session.data.data import DataModel
+from studio.session.data.mapping import needed_text
 from studio.session.data.sources import OFFERED
 from studio.session.data.summary import DataSummary
 from studio.widgets import icons, menus, numbers, theme
@@ -40,6 +42,9 @@ class SourceHead(QWidget):
         actions: the action table.
         parent: the widget it stands in.
     """
+
+    mapping_wanted = Signal()
+    """The user wants to say what goes to which input and output."""
 
     def __init__(
         self, data: DataModel, actions: ActionRegistry, parent: QWidget | None = None
@@ -105,8 +110,11 @@ class SourceHead(QWidget):
             self._put_away(self.offer)
         else:
             self.offer.say(offer.why, offer.text, data.take_offer)
+        needed = needed_text(data.data, data.mapping.ends) if data.parts else ""
         if data.error is None:
             self._put_away(self.refusal)
+        elif needed:
+            self.refusal.say(f"{raised(needed)}.", "Choose below", self.mapping_wanted.emit)
         elif data.is_untrusted:
             self.refusal.say(_sentence(data.error), "Load", data.trust)
         else:
@@ -198,6 +206,7 @@ def _title(data: DataModel) -> str:
 
 
 def _sentence(error: StudioError) -> str:
-    who = f"{error.who}: " if error.who and error.who != "data" else ""
-    hint = f"\n{error.hint[:1].upper()}{error.hint[1:]}." if error.hint else ""
-    return f"{who}{error.message}.{hint}"
+    said = error.message
+    said = f"{error.who}: {said}" if error.who and error.who != "data" else raised(said)
+    hint = f"\n{raised(error.hint)}." if error.hint else ""
+    return f"{said}.{hint}"

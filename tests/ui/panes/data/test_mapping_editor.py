@@ -253,3 +253,29 @@ def test_the_mapping_fits_a_narrow_pane_and_can_be_read(
     assert is_below is (wide < 300)
     pane.resize(928 - wide, 1400)
     qtbot.waitUntil(lambda: (about.y() > named.y()) is not is_below, timeout=WAIT)
+
+
+def test_a_table_with_names_of_its_own_says_what_to_choose_and_leads_there(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},{b:.3f},{c:.3f},{a < b}" for a, b, c in rng.normal(size=(40, 3))]
+    path = tmp_path / "houses.csv"
+    path.write_text("\n".join(["area,rooms,age,sold", *rows]) + "\n")
+    pane.resize(240, 260)
+    drop(pane, path)
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(lambda: pane.head.refusal.isVisible(), timeout=WAIT)
+    wanted = "hoose which columns go to the inputs left and right and to the outputs kind and size"
+    qtbot.waitUntil(lambda: pane.head.refusal.text.text() == f"C{wanted}.", timeout=WAIT)
+    assert studio.notices.all[-1].text == f"Attached houses.csv as table; c{wanted}"
+    qtbot.waitUntil(lambda: not pane.is_refreshing, timeout=WAIT)
+    first = goes_to(pane, "area")
+    assert not pane.rect().contains(first.mapTo(pane, first.rect().center()))
+    button = pane.head.refusal.button
+    assert button is not None
+    qtbot.mouseClick(button, LEFT)
+    assert pane.rect().contains(first.mapTo(pane, first.rect().center()))
+    assert first.hasFocus()
+    choose(pane, qtbot, "area", "input left")
+    qtbot.waitUntil(lambda: "to the input right" in pane.head.refusal.text.text(), timeout=WAIT)
