@@ -107,6 +107,7 @@ class Option(Generic[T]):
         kinds: the kinds its values may be of, where each has options of its own.
         group: heading it stands under in a form.
         on_card: whether a layer shows it on the canvas; where it was changed unless given.
+        verbatim: whether choices are names that a form shows as they are written.
         unknown: whether items of a list of whole numbers may be ``None``: not known yet.
     """
 
@@ -135,6 +136,7 @@ class Option(Generic[T]):
     kinds: Kinds | None = None
     group: str = ""
     on_card: bool | None = None
+    verbatim: bool = False
     unknown: bool = False
     name: str = ""
 

@@ -272,6 +272,14 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         del types
         return tuple(masks[:1]) if self.supports_masking else ()
 
+    def may_name(self, option: str, other: Layer, *shapes: Shape) -> bool:
+        """Whether one of `layer_options` may hold the name of ``other``, a layer before this one.
+
+        ``shapes`` are those of the inputs; none where they are not known.
+        """
+        del option, other, shapes
+        return True
+
     def parameters(self, *shapes: Shape) -> tuple[Parameter, ...]:
         """The tensors the layer owns for inputs of ``shapes``, in the order they are numbered."""
         del shapes

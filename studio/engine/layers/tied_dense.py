@@ -11,6 +11,7 @@ from studio.engine.isa.ops import move
 from studio.engine.isa.ops.linear import Linear
 from studio.engine.layers.activation_catalog import activation
 from studio.engine.layers.context import LayerContext
+from studio.engine.layers.dense import Dense
 from studio.engine.layers.initializers import initializer
 from studio.engine.layers.layer import Layer, Parameter, check_name, shape_text
 from studio.engine.layers.regularizers import regularizer
@@ -58,6 +59,12 @@ class TiedDense(Layer):
     use_bias = flag("Add a learned bias to each output.", True, label="Bias", aliases=("bias",))
     bias_initializer = initializer("Initial values of the bias.", "zeros", label="Bias init")
     bias_regularizer = regularizer("Regularisation of the bias.", label="Bias regulariser")
+
+    def may_name(self, option: str, other: Layer, *shapes: Shape) -> bool:
+        """A Dense layer with as many units as this one has inputs."""
+        del option
+        width = shapes[0][-1] if shapes and shapes[0] else None
+        return isinstance(other, Dense) and width in (None, other.units)
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The input's shape with the last dimension replaced by ``units``."""

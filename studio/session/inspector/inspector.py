@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from studio.engine.core.kinds import FamilyKinds, Kind
 from studio.engine.core.options import Option, Plain, number
 from studio.engine.core.signal import Signal
 from studio.engine.layers.catalog import layer_class
+from studio.engine.layers.layer import Layer
 from studio.engine.optim.losses import Loss
 from studio.engine.train.settings import TrainingSettings
 from studio.session.compile.compilation import Compilation
@@ -34,6 +36,7 @@ from studio.session.document.edits.sections import (
     training_of,
 )
 from studio.session.document.edits.sharing import give_own_layer
+from studio.session.document.flow import flow_of, upstream
 from studio.session.document.layer_types import is_known, layer_at
 from studio.session.document.report import Fix, TargetFacts
 from studio.session.document.resolve import output_names
@@ -111,7 +114,7 @@ class InspectorModel:
     def rows(self) -> tuple[Row, ...]:
         """The options of the layers shown, or those they have in common."""
         known = [node for node in self.nodes if is_known(node.type_name)]
-        return joined_rows([_rows_of(node) for node in known])
+        return joined_rows([_rows_of(self.document.state, node) for node in known])
 
     def kept(self) -> tuple[CardLine, ...]:
         """The options of the only layer shown, where it is of a plugin that is not loaded."""
@@ -316,12 +319,39 @@ def _output_label(name: str) -> str:
     return option.label.lower()
 
 
-def _rows_of(node: CanvasNode) -> tuple[Row, ...]:
+def _rows_of(state: DocumentState, node: CanvasNode) -> tuple[Row, ...]:
     layer = layer_at(node)
-    return tuple(
-        row_of(option, option.plain(layer.option_values[option.name]))
-        for option in layer.form_options()
-    )
+    rows = []
+    for option in layer.form_options():
+        value = option.plain(layer.option_values[option.name])
+        if option.name in layer.layer_options:
+            fitting = _layers_to_name(state, node, layer, option.name)
+            option = _naming(option, (*fitting, *([str(value)] if value not in fitting else [])))
+        rows.append(row_of(option, value))
+    return tuple(rows)
+
+
+def _layers_to_name(
+    state: DocumentState, node: CanvasNode, layer: Layer, option: str
+) -> tuple[str, ...]:
+    """Names of the layers before a layer that its option may hold: those that fit, or any kind."""
+    flow, before = flow_of(state), upstream(state, node.sources)
+    others = [
+        state.nodes[i] for i in flow.order
+        if i in before and state.nodes[i].is_layer and is_known(state.nodes[i].type_name)
+    ]  # fmt: skip
+    shapes = tuple(found.sample for found in flow.types(node.inputs))
+    for given in (shapes, ()):
+        names = [o.name for o in others if layer.may_name(option, layer_at(o), *given)]
+        if names:
+            return tuple(dict.fromkeys(names))
+    return ()
+
+
+@lru_cache(maxsize=256)
+def _naming(option: Option[Any], names: tuple[str, ...]) -> Option[Any]:
+    """An option that holds a layer's name, as a choice of these names."""
+    return replace(option, choices=names, verbatim=True)
 
 
 def _without(state: DocumentState, node: CanvasNode, name: str) -> DocumentState:

@@ -45,7 +45,8 @@ class ChoiceEditor(Editor):
         self.box = choice_box(self)
         self.prepare(self.box)
         for choice in option.choices:
-            self.box.addItem(choice.replace("_", " "), choice)
+            words = choice if option.verbatim else choice.replace("_", " ")
+            self.box.addItem(words, choice)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.box)

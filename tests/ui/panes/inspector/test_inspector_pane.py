@@ -9,6 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
+    QComboBox,
     QLabel,
     QLineEdit,
     QPlainTextEdit,
@@ -21,8 +22,9 @@ from studio.engine.layers.catalog import all_layers
 from studio.engine.train.settings import TrainingSettings
 from studio.session.core import entities
 from studio.session.core.theme import Theme
+from studio.session.document.document import Document
 from studio.session.document.edits.blocks import group
-from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.layers import add_layer, rename, set_option
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sharing import place_again
 from studio.session.document.levels import all_blocks
@@ -422,3 +424,37 @@ def test_a_selected_block_is_not_called_nothing(
     (block,) = all_blocks(document.state)
     studio.bus.select([entities.node(block.id)], source="canvas")
     qtbot.waitUntil(lambda: remark.text().startswith("No layer selected"), timeout=60_000)
+
+
+def test_a_tied_layer_is_chosen_among_those_that_fit_and_follows_renames(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    state = add_layer(Document.new().state, "Input", config={"shape": [6]})
+    for units in (4, 3, 4):
+        state = add_layer(state, "Dense", after=list(state.nodes)[-1], config={"units": units})
+    state = add_layer(
+        state, "TiedDense", after="dense_2", config={"units": 6, "tied_to": "dense_2"}
+    )
+    state = add_layer(state, "Dense", after="tied_dense", config={"units": 4})
+    studio.document.apply("network", rename(state, "dense", "first_code"))
+    studio.bus.select([entities.node("tied_dense")])
+    qtbot.waitUntil(lambda: [n.id for n in pane.inspector.nodes] == ["tied_dense"])
+    box = child(pane, QComboBox, "field_tied_to")
+    # Those before it that have as many units as it has inputs, as they are called.
+    assert [box.itemText(n) for n in range(box.count())] == ["first_code", "dense_2"]
+    assert box.currentText() == "dense_2"
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Up)
+    config = lambda: studio.document.state.nodes["tied_dense"].config  # noqa: E731
+    qtbot.waitUntil(lambda: config()["tied_to"] == "first_code")
+    assert studio.document.history.texts[-1] == "Change tied to"
+
+    studio.document.apply("Rename", rename(studio.document.state, "dense", "code_1"))
+    assert config()["tied_to"] == "code_1"
+    qtbot.waitUntil(lambda: child(pane, QComboBox, "field_tied_to").currentText() == "code_1")
+    # One that fits no more is still shown, and what fits is offered beside it.
+    studio.document.apply("width", set_option(studio.document.state, "dense", "units", 5))
+    box = lambda: child(pane, QComboBox, "field_tied_to")  # noqa: E731
+    qtbot.waitUntil(lambda: [box().itemText(n) for n in range(box().count())]
+                    == ["dense_2", "code_1"])  # fmt: skip
+    assert box().currentText() == "code_1"
