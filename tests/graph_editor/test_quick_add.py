@@ -6,7 +6,9 @@ import pytest
 from PySide6.QtCore import QPointF, Qt
 
 from studio.session.core import entities
-from studio.session.document.state import Wire
+from studio.session.document.checks.invariants import broken_rules
+from studio.session.document.edits.layers import add_layer
+from studio.session.document.state import DocumentState, Wire
 from tests.graph_editor.hands import Hands
 from tests.session.document.networks import chain, net
 
@@ -183,6 +185,38 @@ def test_search_on_a_selected_wire_inserts(hands: Hands) -> None:
     assert "conv2d>batch_normalization" in hands.wires
     assert "batch_normalization>re_lu" in hands.wires
     assert hands.steps == 1
+
+
+def three_ends() -> DocumentState:
+    """An input with two layers of one width behind it, and one of another."""
+    state = net("input 4 > dense 3")
+    state = add_layer(state, "Dense", config={"units": 3}, after="input")
+    return add_layer(state, "Dense", config={"units": 2}, after="input")
+
+
+@pytest.mark.parametrize(
+    ("typed", "made", "sources"),
+    [
+        ("concatenate", "concatenate", ("dense_1", "dense", "dense_2")),
+        # Of what does not fit only the rest is joined; what takes one input follows the last.
+        ("add", "add", ("dense_1", "dense")),
+        ("relu", "re_lu", ("dense",)),
+    ],
+)
+def test_what_is_added_joins_all_selected_layers(
+    hands: Hands, typed: str, made: str, sources: tuple[str, ...]
+) -> None:
+    hands.open(three_ends())
+    order = ("dense_1", "dense_2", "dense") if typed != "concatenate" else sources
+    for node_id in order:
+        hands.click(hands.body(node_id), Qt.KeyboardModifier.ShiftModifier)
+    assert hands.selected == list(order)
+    hands.key(K.Key_Tab)
+    hands.type(typed)
+    hands.key(K.Key_Return)
+    assert hands.state.nodes[made].sources == sources
+    assert hands.steps == 1
+    assert broken_rules(hands.state) == ()
 
 
 def test_search_closes_when_the_canvas_is_clicked(hands: Hands) -> None:

@@ -20,7 +20,7 @@ BLOCK_MIME = "application/x-glassbox-block"
 
 
 def place_of(bus: SelectionBus, state: DocumentState) -> Place:
-    """Where a new layer goes: on the selected wire, behind the selected output, or anywhere."""
+    """Where a new layer goes: on the selected wire, behind what is selected, or anywhere."""
     primary = bus.drawn.primary
     if primary is None:
         return NOWHERE
@@ -30,13 +30,26 @@ def place_of(bus: SelectionBus, state: DocumentState) -> Place:
     node = state.nodes.get(primary.key) if primary.kind == "node" else None
     if node is None:
         return NOWHERE
-    if node.is_block:
-        return next((Place(source=port.id) for port in ports_out(state, node.id)), NOWHERE)
     if node.port == "out":
         # Behind an output of the open block is outside: the layer goes in front of it.
         wires = state.wires_into(node.id)
         return next((Place(wire=wire) for wire in wires), Place(target=node.id, slot=0))
-    return Place(source=_output_of(bus, state, node)) if node.flows else NOWHERE
+    if node.is_block:
+        source = _first_output(state, node)
+    else:
+        source = _output_of(bus, state, node) if node.flows else None
+    if source is None:
+        return NOWHERE
+    others = (state.nodes[i] for i in bus.drawn.of_kind("node") if i in state.nodes)
+    found = (_first_output(state, other) for other in others if other.id != node.id)
+    return Place(source=source, beside=tuple(port for port in found if port is not None))
+
+
+def _first_output(state: DocumentState, node: CanvasNode) -> Port | None:
+    """The first output of a layer, dot or block; None where it has none at its level."""
+    if node.is_block:
+        return next((Port(port.id) for port in ports_out(state, node.id)), None)
+    return Port(node.id) if node.flows and node.port != "out" else None
 
 
 def _output_of(bus: SelectionBus, state: DocumentState, node: CanvasNode) -> Port:

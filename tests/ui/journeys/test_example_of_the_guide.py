@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QPointF
 
 from studio.graph_editor.editing.fix_chips import FixChip
-from tests.graph_editor.hands import Hands
+from tests.graph_editor.hands import SHIFT, Hands
 from tests.ui.journeys.person import Person
 from tests.ui.journeys.test_two_inputs_two_outputs import Builder
 
@@ -82,9 +82,8 @@ def test_the_steps_lead_to_a_trained_network(
     (again,) = hands.selected
     assert reader.ids("tower") == [first, again]
     reader.select("tower")
+    hands.click(reader.body(again), SHIFT)
     reader.add("concatenate", "both")
-    target = reader.body(*reader.ids("both"))
-    hands.drag(hands.port(again), target)
     (both,) = reader.ids("both")
     assert hands.state.nodes[both].sources == (first, again)
     reader.select("both")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 from typing import NamedTuple
 
+from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.activation_catalog import FUNCTIONS
@@ -20,6 +21,7 @@ from studio.session.document.checks.rule_checks import sizes_message
 from studio.session.document.edits.chains import Chained, NewLayer, add_chain
 from studio.session.document.edits.link_offers import link_offer, linked
 from studio.session.document.edits.sharing import why_not_again
+from studio.session.document.edits.wires import connect
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import successor_place, words_for
 from studio.session.document.flow import flow_of, outcome, refusal
@@ -62,12 +64,14 @@ class Place:
         target: what it feeds, or empty.
         slot: the input of ``target`` it feeds.
         wire: the wire it goes on, instead.
+        beside: outputs that also feed it where it takes several, in front of ``source``.
     """
 
     source: Port | str = ""
     target: str = ""
     slot: int | None = None
     wire: Wire | None = None
+    beside: tuple[Port, ...] = ()
 
     @property
     def before(self) -> str:
@@ -334,6 +338,23 @@ def added_text(layers: Sequence[NewLayer], made: Chained) -> str:
     return f"Place {name} again" if layers[0].shares else f"Add {name}"
 
 
+def _joined(state: DocumentState, target: str, place: Place) -> DocumentState:
+    """With all outputs of a place feeding a layer that takes so many, as far as shapes fit."""
+    most = arity(state.nodes[target])[1]
+    if not place.beside or (most is not None and most <= len(place.beside)):
+        return state
+    first = []
+    for port in place.beside:
+        try:
+            state = connect(state, port, target)
+        except StudioError:
+            continue
+        first.append(port)
+    node = state.nodes[target]
+    rest = tuple(port for port in node.inputs if port not in first)
+    return state.with_nodes([replace(node, inputs=(*first, *rest))])
+
+
 def add_at_place(
     state: DocumentState,
     layers: Sequence[NewLayer],
@@ -355,7 +376,8 @@ def add_at_place(
         GraphError: they cannot be connected there.
     """
     if not place.target:
-        return add_chain(state, layers, after=place.source, wire=place.wire, at=at, level=level)
+        made = add_chain(state, layers, after=place.source, wire=place.wire, at=at, level=level)
+        return Chained(_joined(made.state, made.ids[0], place), made.ids)
     made = add_chain(state, layers, at=at, level=level_of_input(state, place.target))
     offer = link_offer(made.state, made.ids[-1], place.target, place.slot)
     return Chained(linked(made.state, made.ids[-1], place.target, offer), made.ids)
