@@ -107,7 +107,7 @@ def number_room(card: NodeCard, colours: CanvasColours) -> float:
     """How far the numbers of its outputs reach beside a layer; 0 without numbers."""
     if not has_port_numbers(card):
         return 0.0
-    return _NUMBER_AWAY + text_width(str(card.outputs - 1), colours.small_font)
+    return 2 * _NUMBER_AWAY + text_width(str(card.outputs - 1), colours.small_font)
 
 
 def uses_text(card: NodeCard) -> str:
