@@ -20,7 +20,7 @@ def test_networks_of_your_own_are_built_trained_and_saved(
     text = LIBRARY.read_text(encoding="utf-8")
     section = text[text.index("## A network of your own") : text.index("## What is included")]
     examples = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    assert len(examples) == 3
+    assert len(examples) == 5
     # Each begins where the one before it ended, as a reader's interpreter would.
     names: dict[str, object] = {}
     for example in examples:
@@ -29,6 +29,7 @@ def test_networks_of_your_own_are_built_trained_and_saved(
     pair, twins = names["model"], names["twins"]
     assert isinstance(pair, Model)
     assert isinstance(twins, Model)
+    assert len(names["answers"]) == 24  # type: ignore[arg-type]
     again = Model.load(tmp_path / "pair.glassbox")
     kinds, sizes = again.predict(names["x"])
     assert (kinds.shape, sizes.shape) == ((200, 2), (200, 1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,45 @@ class Samples:
             tuple(None if array is None else array[indices] for array in self.targets),
             tuple(None if array is None else array[indices] for array in self.weights),
         )
+
+
+class Batch(NamedTuple):
+    """Rows that make a step: which of the parts they are in, the first, and how many."""
+
+    part: int
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class MixedSamples(Samples):
+    """Samples of several lengths; its own arrays are those of the first length.
+
+    Attributes:
+        others: samples of each other length.
+        batches: the steps, where these are settled; empty to cut each part into batches.
+    """
+
+    others: tuple[Samples, ...] = ()
+    batches: tuple[Batch, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(len(part.inputs[0]) for part in (self, *self.others))
+
+    @property
+    def parts(self) -> tuple[Samples, ...]:
+        """The samples of each length."""
+        return (Samples(self.inputs, self.targets, self.weights), *self.others)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of the largest sample with targets and weight."""
+        return max(part.row_bytes for part in self.parts)
+
+    def subset(self, indices: npt.NDArray[np.int32]) -> Samples:
+        """Refused with DataError: samples of several lengths have no common order."""
+        raise DataError("expected samples of one length to take a part of", who="data",
+                        hint="give validation_data instead of validation_split")  # fmt: skip
 
 
 def weight_shapes(*parts: Samples | None) -> tuple[Shape | None, ...]:

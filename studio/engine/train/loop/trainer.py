@@ -38,8 +38,8 @@ from studio.engine.train.loop.recording import (
 from studio.engine.train.loop.resuming import require_fit, require_place
 from studio.engine.train.loop.step_sampling import StepSampler
 from studio.engine.train.loop.verdict import Verdict, judge
-from studio.engine.train.network.data_feeder import DataFeeder
 from studio.engine.train.network.evaluation import Evaluator
+from studio.engine.train.network.mixed_feeder import feeder_for
 from studio.engine.train.network.network import (
     STATE_ROLES,
     Network,
@@ -402,7 +402,7 @@ class Trainer(Closing):
     def _prepare(self) -> None:
         settings, samples = self.task.settings, self.task.training_samples()
         require_room(self.network)
-        feeder = DataFeeder(
+        feeder = feeder_for(
             self.network, "train", samples, settings.batch_size, settings.seed,
             settings.data_budget * _MIB,
         )  # fmt: skip
@@ -418,8 +418,8 @@ class Trainer(Closing):
         if self._weights is not None:
             self.network.write(self._weights)
             self._warm_up(loop)
-        for batch in {feeder.rows_of(0), feeder.rows_of(feeder.steps - 1)}:
-            self.network.executable("train", batch)
+        for batch, lengths in feeder.step_forms:
+            self.network.executable("train", batch, lengths)
         for callback in (self.history, *self.callbacks):
             callback.set_training(self)
             callback.on_train_begin()

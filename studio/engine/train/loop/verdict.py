@@ -14,7 +14,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.engine.core.tensor import Ref, Role, Shape
-from studio.engine.train.data.samples import Array
+from studio.engine.train.data.samples import Array, MixedSamples
 from studio.engine.train.network.network import STATE_ROLES, Network
 from studio.engine.train.project.task import Task
 
@@ -263,10 +263,12 @@ def guessing_loss(task: Task) -> float | None:
     """Training loss of predicting the class shares, or for numbers the mean, for every sample.
 
     Weights of classes and samples count as in training. None without data, and for a loss or
-    targets it is not known for.
+    targets it is not known for, and for samples of several lengths.
     """
     samples = task.training
-    if samples is None or not task.losses or len(samples.targets) != len(task.losses):
+    if samples is None or isinstance(samples, MixedSamples):
+        return None
+    if not task.losses or len(samples.targets) != len(task.losses):
         return None
     shapes, total = task.graph.shapes(), 0.0
     count = len(task.losses)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+
+import numpy as np
 
 from studio.engine.compiler.lower import Objective
 from studio.engine.compiler.lower_data import DataSpec, Source
 from studio.engine.core.errors import DataError
 from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.lengths import Lengths
 from studio.engine.optim.optimizers import Optimizer
-from studio.engine.train.data.samples import Samples, weight_shapes
+from studio.engine.train.data.samples import Batch, MixedSamples, Samples, weight_shapes
+from studio.engine.train.model.mixed_lengths import (
+    are_batches,
+    groups_of,
+    listed_batches,
+    single_samples,
+    taken,
+)
 from studio.engine.train.model.model_data import (
     class_factors,
     input_arrays,
@@ -47,9 +58,54 @@ class ArrayTasks:
     facts: Mapping[str, str]
 
     def samples(self, x: object, y: object, weights: object = None) -> Samples:
-        """What a user hands over as samples; DataError or ShapeError where that does not fit."""
+        """What a user hands over as samples; DataError or ShapeError where that does not fit.
+
+        Where the network has unknown lengths, ``x`` may also be batches, each of one length, or
+        single samples in a list; these become `MixedSamples`.
+        """
+        if are_batches(x, y):
+            return self._of_batches(x)
         if y is None:
             raise DataError("targets (y) are missing", who=self.name)
+        single = single_samples(x, self.graph)
+        if single is None:
+            return self._of_arrays(x, y, weights)
+        groups = groups_of(single, self.graph).values()
+        return _mixed(
+            self._of_arrays(
+                [np.stack([each[i] for i in own]) for each in single],
+                taken(y, own),
+                taken(weights, own),
+            )
+            for own in groups
+        )
+
+    def _of_batches(self, x: object) -> Samples:
+        """Batches as samples that are always taken together."""
+        settled, made = self, dict[Lengths, list[Samples]]()
+        batches: list[tuple[Lengths, int]] = []
+        for batch in listed_batches(x, self.name):
+            found = settled._of_arrays(*batch)
+            settled = (
+                settled if settled.sources else replace(self, sources=sources_of(found.inputs))
+            )
+            own = made.setdefault(self._lengths_of(found), [])
+            batches.append((self._lengths_of(found), len(own)))
+            own.append(found)
+        places = list(made)
+        firsts = {key: [0, *accumulate(map(len, own))] for key, own in made.items()}
+        return _mixed(
+            (_joined(own) for own in made.values()),
+            tuple(
+                Batch(places.index(key), firsts[key][number], len(made[key][number]))
+                for key, number in batches
+            ),
+        )
+
+    def _lengths_of(self, samples: Samples) -> Lengths:
+        return self.graph.lengths_of([tuple(each.shape[1:]) for each in samples.inputs])
+
+    def _of_arrays(self, x: object, y: object, weights: object = None) -> Samples:
         inputs = input_arrays(x, self.graph, self.sources)
         graph = bound_to(self.graph, [tuple(each.shape[1:]) for each in inputs])
         targets = target_arrays(y, graph, self.objective.losses)
@@ -68,6 +124,8 @@ class ArrayTasks:
         """The task of fitting to samples; the arguments are those of `Model.fit`."""
         validation: Samples | None = None
         if validation_data is not None:
+            if are_batches(validation_data, None):
+                validation_data = (validation_data, None)
             if not isinstance(validation_data, list | tuple) or len(validation_data) not in (2, 3):
                 raise DataError("validation_data: expected (x, y) or (x, y, weights)",
                                 who=self.name)  # fmt: skip
@@ -115,3 +173,27 @@ class ArrayTasks:
             weighted_metrics=dict(zip(names, found.weighted, strict=True)),
             open_graph=open_graph_of(self.graph),
         )
+
+
+def _mixed(parts: Iterable[Samples], batches: tuple[Batch, ...] = ()) -> MixedSamples:
+    first, *others = parts
+    return MixedSamples(first.inputs, first.targets, first.weights, tuple(others), batches)
+
+
+def _joined(batches: Sequence[Samples]) -> Samples:
+    """Samples of one length that came in several batches; DataError where these differ."""
+    columns = [[*each.inputs, *each.targets, *each.weights] for each in batches]
+    forms = [[None if a is None else (a.shape[1:], a.dtype) for a in own] for own in columns]
+    for number, form in enumerate(forms):
+        if form != forms[0]:
+            raise DataError(
+                f"expected batches of equal form for a length: number {number} differs from the "
+                "first",
+                who="data",
+            )
+    joined = [
+        None if each[0] is None else np.concatenate(each) for each in zip(*columns, strict=True)
+    ]
+    ends = len(batches[0].inputs), len(batches[0].inputs) + len(batches[0].targets)
+    inputs = tuple(each for each in joined[: ends[0]] if each is not None)
+    return Samples(inputs, tuple(joined[ends[0] : ends[1]]), tuple(joined[ends[1] :]))

@@ -43,6 +43,7 @@ from studio.engine.train.model.keras_arguments import (
     refuse_unsupported,
     values_in_order,
 )
+from studio.engine.train.model.mixed_lengths import groups_of, in_order, single_samples
 from studio.engine.train.model.model_data import (
     are_alike,
     input_arrays,
@@ -240,6 +241,10 @@ class Model(Closing):
         by name. For several inputs or outputs ``x``, ``y`` and ``sample_weight`` are lists in
         order, or objects by name. One array of sample weights counts for all outputs.
         ``validation_split`` sets the last share of the samples aside before they are shuffled.
+        Where a length of the network is unknown, ``x`` may be a list of samples of different
+        lengths, or without ``y`` batches (x, y) or (x, y, weights) of one length each: a list, an
+        iterator, which is read to its end first, or an object with a length, as Keras'
+        ``PyDataset``. Their rows stay together; only the order of batches is shuffled.
         Without ``x`` a model loaded from a project trains on the project's data and settings.
         ``verbose`` of 1 or 2 writes a line per epoch to standard error.
 
@@ -308,15 +313,31 @@ class Model(Closing):
         batch_size: int | None = None,
         verbose: Verbose = 0,
         **others: object,
-    ) -> Array | list[Array]:
+    ) -> Array | list[Array] | list[Array | list[Array]]:
         """Outputs for any number of rows; a list where the network has several outputs.
 
-        Where a length of the network is unknown, arrays may have another one at every call. Rows
-        run in batches of at most ``batch_size``, chosen by Glassbox unless given. ``verbose``
-        writes a line to standard error.
+        Where a length of the network is unknown, arrays may have another one at every call, and
+        ``x`` may be a list of samples of different lengths. What an output gives for these is one
+        array where their answers have one shape, else a list with an answer for each. Rows run in
+        batches of at most ``batch_size``, chosen by Glassbox unless given. ``verbose`` writes a
+        line to standard error.
         """
         refuse_unsupported("predict", others)
         most = None if batch_size is None else batch_rows(batch_size)
+        single = single_samples(x, self.graph)
+        if single is None:
+            found: list[Array | list[Array]] = [*self._outputs(x, most)]
+        else:
+            found = in_order(
+                (own, self._outputs([np.stack([each[i] for i in own]) for each in single], most))
+                for own in groups_of(single, self.graph).values()
+            )
+        if is_told(verbose):
+            EpochLines().write("predict", {"rows": len(found[0])})
+        return found[0] if len(found) == 1 else found
+
+    def _outputs(self, x: object, most: int | None) -> list[Array]:
+        """Every output for arrays of one length, in batches of at most ``most`` rows."""
         arrays = input_arrays(x, self.graph, self._sources)
         sources = self._sources or sources_of(arrays)
         if self._used is None or not are_alike(self._used[0], sources, self.graph):
@@ -330,10 +351,7 @@ class Model(Closing):
                 open_graph=open_graph_of(self.graph),
             )  # fmt: skip
             self._used = (sources, Trained.of_weights(task, self._device(), self._stored()))
-        outputs = self._used[1].predict_all(list(arrays), most_rows=most)
-        if is_told(verbose):
-            EpochLines().write("predict", {"rows": len(arrays[0])})
-        return outputs[0] if len(outputs) == 1 else outputs
+        return self._used[1].predict_all(list(arrays), most_rows=most)
 
     # -- files ----------------------------------------------------------------------------------
 

@@ -76,7 +76,7 @@ class DataFeeder:
         self._spec = network.programs.task(self.lengths).spec
         self.plan: ShardPlan = plan_shards(len(samples), samples.row_bytes, budget, self.batch_size)
         self._group = "train" if mode == "train" else "eval"
-        self._order = f"{data_group(self._group, self._spec)}/order"
+        self.order_name = f"{data_group(self._group, self._spec)}/order"
         self._arrays = self._named_arrays("data" if mode == "train" else "eval")
         self._place()
 
@@ -86,6 +86,22 @@ class DataFeeder:
         if self.plan.is_resident:
             for name, array in self._arrays.items():
                 self.network.session.write(name, np.ascontiguousarray(array))
+
+    def require_place(self) -> bool:
+        """Bring everything to the device again where other lengths have taken its place.
+
+        Returns whether that was so; the order is then to be written, too.
+        """
+        self.network.use(self.lengths)
+        if self.network.session.has(self.order_name):
+            return False
+        self._place()
+        return True
+
+    @property
+    def step_forms(self) -> set[tuple[int, Lengths]]:
+        """Rows and lengths of the steps of an epoch."""
+        return {(self.rows_of(step), self.lengths) for step in (0, self.steps - 1)}
 
     @property
     def steps(self) -> int:
@@ -102,13 +118,10 @@ class DataFeeder:
 
         Writes order and, where data streams, the shard; the caller positions the step block.
         """
-        self.network.use(self.lengths)
-        if not self.network.session.has(self._order):
-            # Other lengths have taken its place meanwhile.
-            self._place()
+        self.require_place()
         if self.plan.is_resident:
             order = epoch_order(self.seed, epoch, len(self.samples), shuffle)
-            self.network.session.write(self._order, order)
+            self.network.session.write(self.order_name, order)
             yield from self._cut(0, 0, len(self.samples), first_step)
             return
         yield from self._stream(epoch, shuffle, first_step)
@@ -187,7 +200,7 @@ class DataFeeder:
                 base = (shard.visit.position % 2) * size
                 for name, array in zip(self._arrays, shard.arrays, strict=True):
                     session.write(name, array, row=base)
-                session.write(self._order, shard.order + np.int32(base), row=base)
+                session.write(self.order_name, shard.order + np.int32(base), row=base)
                 # Augmentation is keyed by the sample, not by where its shard lies on the device.
                 visit, offset = shard.visit, shard.visit.start - base
                 yield from self._cut(base, visit.first_step, visit.count, first_step, offset)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.network.data_feeder import DataFeeder
 from studio.engine.train.network.metrics_reader import MetricsReader
+from studio.engine.train.network.mixed_feeder import feeder_for
 from studio.engine.train.network.network import Network
 
 _CHUNK = 256
@@ -26,7 +27,7 @@ class Evaluator:
         feeder = self._feeder
         if feeder is None or samples is not self._samples or feeder.batch_size != size:
             budget = settings.data_budget * _MIB
-            feeder = DataFeeder(self._network, "evaluate", samples, size, settings.seed, budget)
+            feeder = feeder_for(self._network, "evaluate", samples, size, settings.seed, budget)
             self._feeder, self._samples = feeder, samples
         program = self._network.program("evaluate", feeder.lengths)
         metrics_reader = MetricsReader(self._network.session, program, "eval")
