@@ -187,6 +187,7 @@ class CanvasView(GraphView):
 
     def _themed(self) -> None:
         colours = CanvasColours(theme.current())
+        self.passage.finish()
         self.graph.show_colours(colours)
         self.overlay.show_colours(colours)
         self.fixes.show_colours()
@@ -251,6 +252,7 @@ class CanvasView(GraphView):
         self.setFocus(Qt.FocusReason.MouseFocusReason)
         self.navigation.stop()
         self.sliding.finish()
+        self.passage.finish()
         self.keys.use()
         button = event.button()
         gesture: Interaction | None
@@ -309,6 +311,7 @@ class CanvasView(GraphView):
             self._menu_by_keys()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        self.passage.finish()
         self.drops.enter(event)
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
@@ -324,6 +327,7 @@ class CanvasView(GraphView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.accept()
+        self.passage.finish()
         gesture, key = self.gestures.current, event.key()
         control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if gesture is not None:
@@ -391,4 +395,5 @@ class CanvasView(GraphView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.passage.finish()
         self.chrome.arrange()

@@ -84,11 +84,13 @@ class OpenBlock:
         self.leaving.emit()
         navigation = self._view.navigation
         self._places[self.id] = (navigation.centre, navigation.zoom)
+        self._view.passage.leave(level)
         self._graph.open_level(level)
         if level in self._places:
             navigation.jump(*self._places[level])
         else:
             self._view.show_beginning()
+        self._view.passage.arrive()
 
     def leave(self) -> str:
         """Show what the open block stands in; the id of the block that was open."""

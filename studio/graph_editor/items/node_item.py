@@ -66,7 +66,7 @@ class NodeItem(CanvasItem):
 
     def room_beside_outputs(self) -> float:
         """How far what stands beside the outputs reaches from the edge."""
-        return number_room(self.card, self.colours)
+        return number_room(self.card, self.colours) if self.card.outputs > 1 else 0.0
 
     def _size_of(self, node: CanvasNode) -> Size:
         return node_size(node, self.card.outputs)

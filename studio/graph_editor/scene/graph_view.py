@@ -14,6 +14,7 @@ from studio.graph_editor.scene.highlights import Highlights
 from studio.graph_editor.scene.navigation import Navigation
 from studio.graph_editor.scene.overlay import Overlay
 from studio.graph_editor.scene.overview import OVERVIEW_ZOOM, Overview, paint_marks
+from studio.graph_editor.scene.passage import Passage
 from studio.graph_editor.scene.scene import GraphScene
 from studio.widgets import theme
 
@@ -42,6 +43,7 @@ class GraphView(QGraphicsView):
         self.marks = Highlights(self.graph)
         self.overlay = Overlay(self.graph, self, self.graph.colours)
         self._overview = Overview(self.graph)
+        self.passage = Passage(self)
         self._turning = QTimer(self)
         self._turning.setSingleShot(True)
         self._turning.setInterval(_SETTLED_MS)
@@ -87,12 +89,16 @@ class GraphView(QGraphicsView):
         paint_ground(painter, QRectF(rect), self.navigation.zoom, self.graph.colours)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        far = self._is_far
-        if not far:
+        far, passing = self._is_far, self.passage.is_under_way
+        if not far and not passing:
             super().paintEvent(event)
         painter = QPainter(self.viewport())
         painter.setClipRegion(event.region())
-        if far:
+        if passing:
+            self._paint_ground(painter)
+            painter.resetTransform()
+            self.passage.paint(painter)
+        elif far:
             self._paint_far(painter)
         self.paint_over(painter)
         painter.end()
@@ -106,11 +112,16 @@ class GraphView(QGraphicsView):
         for corner in (area.topLeft(), area.bottomRight()):
             self.viewport().update(QRect(corner, QSize(1, 1)))
 
-    def _paint_far(self, painter: QPainter) -> None:
+    def _paint_ground(self, painter: QPainter) -> QRectF:
+        """Paint the ground in the graph's coordinates, which are kept; the area in sight."""
         painter.setWorldTransform(self.viewportTransform())
         back, _ = self.viewportTransform().inverted()
         part = back.mapRect(QRectF(self.viewport().rect()))
         paint_ground(painter, part, self.navigation.zoom, self.graph.colours)
+        return part
+
+    def _paint_far(self, painter: QPainter) -> None:
+        part = self._paint_ground(painter)
         self._overview.paint(painter, part, self.devicePixelRatioF())
         paint_marks(painter, self.graph, self.navigation.zoom)
         self.overlay.paint_far(painter)

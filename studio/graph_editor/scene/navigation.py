@@ -73,7 +73,8 @@ class Navigation:
     @property
     def centre(self) -> QPointF:
         """The point of the graph in the middle of the canvas."""
-        return self.visible.center()
+        area = self._view.viewport().rect()
+        return self.scene_at(QPointF(area.width() / 2, area.height() / 2))
 
     def wheel(self, degrees: float, at: QPointF | None = None) -> None:
         """Zoom by a turn of the wheel (eighths of a degree), keeping a place, or the middle."""
