@@ -232,3 +232,8 @@ def test_a_layer_is_named_with_the_blocks_around_it(
     document.apply("Rename", rename_block(document.state, port.id, "image"))
     studio.bus.select([entities.node(port.id)], source="canvas")
     assert bar.texts[0] == "features \u203a image"
+    # What the program does not tell is followed too.
+    document.apply("Rename", rename_block(document.state, block.id, "eyes"))
+    assert bar.texts[0] == "eyes \u203a image"
+    document.undo()
+    assert bar.texts[0] == "features \u203a image"

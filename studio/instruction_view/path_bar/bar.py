@@ -15,6 +15,8 @@ from studio.instruction_view.path_bar.actions import ACTIONS
 from studio.session.core import entities
 from studio.session.core.entities import Entity, Kind
 from studio.session.core.quantities import ms_text
+from studio.session.document.change import Change
+from studio.session.document.document import Document
 from studio.session.document.levels import blocks_around
 from studio.session.listing.kernels import size_text
 from studio.widgets import binding, icons, theme
@@ -76,9 +78,11 @@ class PathBar(QWidget):
         binding.connect(self, studio.compilation.changed, self.refresh)
         binding.connect(self, studio.annotations.changed, self.refresh)
         binding.connect(self, studio.welcome_state.changed, self.refresh)
+        binding.connect(self, studio.document_replaced, self._follow)
         binding.refresh(self, self._show_time, studio.profiling.changed, when_visible=True,
                         live="picture")  # fmt: skip
-        self.refresh()
+        self._heard: binding.Delivery | None = None
+        self._follow(studio.document)
 
     def _build(self) -> None:
         row = QHBoxLayout(self)
@@ -119,6 +123,17 @@ class PathBar(QWidget):
     def part(self, kind: Kind) -> QToolButton:
         """The button of a level."""
         return self._parts[kind]
+
+    def _follow(self, document: Document) -> None:
+        """Spell the names of a document, and those that change in it."""
+        if self._heard is not None:
+            self._heard.stop()
+        self._heard = binding.connect(self, document.changed, self._changed)
+        self.refresh()
+
+    def _changed(self, change: Change) -> None:
+        if not change.only_places:
+            self.refresh()
 
     def refresh(self) -> None:
         """Spell the path as it is now."""
