@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from studio.engine.core.app_dirs import AppDirs
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.trusted_data import FILE as TRUSTED_DATA
@@ -24,12 +24,33 @@ BackendOption = Annotated[
 ]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Random seed.", metavar="N")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+LengthOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--length",
+        help="Number for the unknown length of an input, such as tokens=32, or image=32x48.",
+        metavar="INPUT=N",
+    ),
+]
 ProjectArgument = Annotated[
     str,
     typer.Argument(
         help="Project file (.glassbox), its folder, or the name of a sample.", metavar="PROJECT"
     ),
 ]
+
+
+def lengths_given(words: list[str] | None) -> dict[str, object]:
+    """Lengths by the names of inputs from words such as ``tokens=32``; ParameterError otherwise."""
+    found: dict[str, object] = {}
+    for word in words or ():
+        name, _, numbers = word.rpartition("=")
+        parts = numbers.split("x")
+        if not name or not all(part.isascii() and part.isdecimal() for part in parts):
+            raise ParameterError(f"expected a length such as tokens=32, got {quoted(word)}",
+                                 who="--length")  # fmt: skip
+        found[name] = [int(part) for part in parts]
+    return found
 
 
 def find_project(named: str, *, samples: bool = True) -> Path:

@@ -10,7 +10,13 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
-from studio.cli.options import JsonOption, ProjectArgument, open_project
+from studio.cli.options import (
+    JsonOption,
+    LengthOption,
+    ProjectArgument,
+    lengths_given,
+    open_project,
+)
 from studio.engine.compiler.pipeline import diff_programs, pass_heading
 from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory, storage_bytes
 from studio.engine.compiler.target import CPU, GL, TARGETS, Target
@@ -79,6 +85,7 @@ def compile_project(
     output: Annotated[
         Path | None, typer.Option("-o", help="Write a .gbasm or .gbi file instead.")
     ] = None,
+    length: LengthOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compile a project and print its listing, tensor map and memory needs."""
@@ -91,7 +98,9 @@ def compile_project(
     if output is not None:
         _form_of(output)
     kind = replace(_TARGETS[target], in_order=True) if in_order else _TARGETS[target]
-    task = Task.of_project(open_project(project))
+    task, lengths = Task.of_project(open_project(project)), lengths_given(length)
+    if lengths:
+        task = task.only_for(lengths)
     programs = Programs(task)
     stages: list[Stage] = []
     program = programs.compile(

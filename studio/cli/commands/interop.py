@@ -10,7 +10,15 @@ import typer
 from studio.cli import console
 from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
 from studio.cli.exports import complain_of_exports, export_to_json, say_exports
-from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted, open_project
+from studio.cli.options import (
+    JsonOption,
+    LengthOption,
+    ProjectArgument,
+    find_project,
+    lengths_given,
+    load_trusted,
+    open_project,
+)
 from studio.engine.interop.file_format import format_for, format_named, require_ending
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import EXPORT_FORMATS, export
@@ -31,6 +39,7 @@ def export_project(
         ),
     ] = None,
     run: RunOption = None,
+    length: LengthOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Export a trained project to a file, and verify in a new process that results are equal.
@@ -38,6 +47,7 @@ def export_project(
     A report is written next to the file. Exit code 1: the results differ (the previous file stays),
     or could not be compared. Exit code 2: the file could not be written.
     """
+    lengths = lengths_given(length)
     chosen = format_named(form) if form is not None else format_for(output)
     require_ending(output, chosen)
     opened = open_project(project)
@@ -49,7 +59,7 @@ def export_project(
         Trained.of_run(folder, device.backend) as trained,
     ):
         origin = origin_of(trained, opened, run)
-        (made,) = export(trained, [(chosen, output)], folder.project())
+        (made,) = export(trained, [(chosen, output)], folder.project(), lengths=lengths)
     made.require_written()
     if as_json:
         console.answer_json({**export_to_json(made), "weights": origin.to_json()})

@@ -7,7 +7,7 @@ stands for itself: what is wrong with one keeps none of the others back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -167,6 +167,7 @@ def export(
     files: Sequence[tuple[FileFormat, Path]],
     project: Project | None = None,
     progress: Progress | None = None,
+    lengths: Mapping[str, object] | None = None,
 ) -> list[Export]:
     """Write files, check them all in one new process, and put those that are alike in place.
 
@@ -179,13 +180,19 @@ def export(
         project: the project it was trained from, with which files of weights are checked.
         progress: hears how far it is, from 0 to 1, and what is done; may raise to stop, which
             leaves everything as it was.
+        lengths: numbers for the unknown lengths of inputs, by their names; those of the data
+            unless given.
 
     Returns:
         For each file what was written and found, in the order asked for.
 
     Raises:
         DataError: a weight is no finite number.
+        ShapeError: ``lengths`` does not fit the network.
     """
+    if lengths:
+        with trained.for_lengths(lengths) as bound:
+            return export(bound, files, None, progress)
     tell = progress or (lambda _share, _text: None)
     made: dict[int, Export] = {}
     written: dict[int, tuple[StagedFile, Written]] = {}
@@ -208,7 +215,11 @@ def export(
 
 
 def export_file(
-    trained: Trained, form: str, path: Path | str, project: Project | None = None
+    trained: Trained,
+    form: str,
+    path: Path | str,
+    project: Project | None = None,
+    lengths: Mapping[str, object] | None = None,
 ) -> Export:
     """Write one file and check that it is the same model; see `export`.
 
@@ -217,6 +228,7 @@ def export_file(
         form: one of `EXPORT_FORMATS`.
         path: file to write; its folder must exist.
         project: the project it was trained from.
+        lengths: as for `export`.
 
     Raises:
         ParameterError: an unknown format, or a path with the ending of another.
@@ -224,7 +236,7 @@ def export_file(
     """
     chosen = format_named(form)
     require_ending(Path(path), chosen)
-    (made,) = export(trained, [(chosen, Path(path))], project)
+    (made,) = export(trained, [(chosen, Path(path))], project, lengths=lengths)
     if made.problem is not None:
         raise made.problem
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -313,7 +313,7 @@ class Model(Closing):
         batch_size: int | None = None,
         verbose: Verbose = 0,
         **others: object,
-    ) -> Array | list[Array] | list[Array | list[Array]]:
+    ) -> Array | list[Any]:
         """Outputs for any number of rows; a list where the network has several outputs.
 
         Where a length of the network is unknown, arrays may have another one at every call, and

@@ -99,6 +99,20 @@ class Trained(Closing):
             found.origin = origin
             return found
 
+    def for_lengths(self, lengths: Mapping[str, object]) -> Trained:
+        """The same weights in a network of its own that has these lengths, to be closed by itself.
+
+        Args:
+            lengths: by the name of each input with unknown lengths a number, or one for each.
+
+        Raises:
+            ShapeError: a name or number is wrong, or a layer cannot work with these lengths.
+        """
+        task = self.task.only_for(lengths)
+        made = Trained.of_weights(task, self.network.backend, self.weights())
+        made.checkpoint, made.origin = self.checkpoint, self.origin
+        return made
+
     def weights(self) -> dict[str, Array]:
         """Parameters and running statistics by tensor name, as stored."""
         return self.network.read(mode="infer")

@@ -258,6 +258,18 @@ class Task:
             ),
         )
 
+    def only_for(self, given: Mapping[str, object]) -> Task:
+        """The task without data for lengths by the names of inputs, as exports and listings need.
+
+        Raises what `LayerGraph.lengths_named` and `LayerGraph.bound` raise.
+        """
+        graph = self.open_graph or self.graph
+        found = self.for_lengths(graph.lengths_named(given))
+        return replace(
+            found, spec=replace(found.spec, variant=""), training=None, validation=None, test=None,
+            open_graph=None,
+        )  # fmt: skip
+
     def _in_order(self, places: tuple[int, ...], ends: tuple[int | None, ...]) -> Task:
         """The same data with inputs and targets in another order; None for no targets."""
         same = tuple(range(len(self.spec.targets)))
