@@ -84,7 +84,9 @@ def read_inputs(
             names.append(path.name)
         else:
             names.extend(f"{path.name}:{row}" for row in range(len(values)))
-        parts.append(_to_dtype(values, spec.dtype, path.name))
+        is_part = bool(spec.key) and path.suffix.lower() == ".npz"
+        who = f"{path.name}/{spec.key}" if is_part else path.name
+        parts.append(_to_dtype(values, spec.dtype, who))
         held = sum(part.nbytes for part in parts)
         if held > limits.array_bytes:
             raise DataError(
@@ -103,16 +105,22 @@ def read_named_inputs(
 
     Args:
         paths: one ``.npz`` archive with an array for each input, called as the input or as the key
-            of its form.
+            of its form; or one table, where the columns of every input are known by name.
         specs: the form of each input by name, in order.
         limits: caps on sizes.
 
     Raises:
-        DataError: not one archive, an array that is missing or does not fit, unequal lengths.
+        DataError: not one such file, what is missing or does not fit, unequal lengths.
     """
-    if len(paths) != 1 or paths[0].is_dir() or _sniff(paths[0], limits) != "archive":
+    kind = _sniff(paths[0], limits) if len(paths) == 1 and not paths[0].is_dir() else ""
+    may_be_table = all(spec.feature_names for spec in specs.values())
+    if kind == "table" and may_be_table:
+        return _read_named_columns(paths[0], specs, limits)
+    if kind != "archive":
+        table = ", or a table with their columns" if may_be_table else ""
         raise DataError(
-            f"expected one .npz file with an array for each of {', '.join(specs)}", who="input"
+            f"expected one .npz file with an array for each of {', '.join(specs)}{table}",
+            who="input",
         )
     (path,) = paths
     with open_npz(path, limits) as archive:
@@ -131,6 +139,25 @@ def read_named_inputs(
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{quoted(name)} has {count}" for name, count in lengths.items())
         raise DataError(f"all inputs need the same number of rows: {shown}", who=path.name)
+    return [each.values for each in found], found[0].names
+
+
+def _read_named_columns(
+    path: Path, specs: Mapping[str, InputSpec], limits: DataLimits
+) -> tuple[list[Array], tuple[str, ...]]:
+    """The rows of a table for each input, by the names of its columns."""
+    with open_table(path, None, limits) as table:
+        first = next(table.rows(), None)
+        columns = () if first is None else first.cells
+    for name, spec in specs.items():
+        missing = next((each for each in spec.feature_names if each not in columns), None)
+        if missing is not None:
+            raise DataError(
+                f"the first row names no column {quoted(missing)}, which the input {quoted(name)} "
+                "takes",
+                who=path.name,
+            )
+    found = [read_inputs([path], spec, limits) for spec in specs.values()]
     return [each.values for each in found], found[0].names
 
 

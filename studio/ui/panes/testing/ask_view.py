@@ -39,6 +39,7 @@ _BESIDE = 430
 _ASK_MS = 30
 _FILE_TIP = "Open an image, a table or an array, or drop files here"
 _ALL_TIP = "Open an .npz file with an array for each input, or drop it here"
+_TABLE_TIP = "Open a table with the columns of all inputs, or an .npz file, or drop it here"
 _HINT = "Draw, drop a file here, or choose a sample"
 
 
@@ -116,7 +117,8 @@ class AskView(QWidget):
             self._inputs.show_inputs(() if subject is None else subject.inputs)
             several = subject is not None and len(subject.inputs) > 1
             self._file.setText("Open all inputs…" if several else "Open a file…")
-            self._file.setToolTip(_ALL_TIP if several else _FILE_TIP)
+            all_tip = _TABLE_TIP if self._takes_tables() else _ALL_TIP
+            self._file.setToolTip(all_tip if several else _FILE_TIP)
             page = self._none
             if several:
                 page = self._inputs
@@ -173,9 +175,15 @@ class AskView(QWidget):
         if subject is not None and subject.form:
             return "Change a number, or choose a sample"
         if subject is not None and len(subject.inputs) > 1:
-            return "Change an input, choose a sample, or drop an .npz file with all inputs"
+            file = "a table" if self._takes_tables() else "an .npz file"
+            return f"Change an input, choose a sample, or drop {file} with all inputs"
         has_sheet = subject is None or subject.sheet is not None
         return _HINT if has_sheet else "Drop a file here, or choose a sample"
+
+    def _takes_tables(self) -> bool:
+        """Whether the columns of every input are known by name."""
+        inputs = () if self._subject is None else self._subject.inputs
+        return bool(inputs) and all(each.facts.feature_names for each in inputs)
 
     def _show_seen(self, answer: Answer) -> None:
         subject = self._subject

@@ -8,7 +8,7 @@ from PIL import Image
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import StudioError
-from studio.engine.train.data.predict_input import InputSpec, read_inputs
+from studio.engine.train.data.predict_input import InputSpec, read_inputs, read_named_inputs
 
 PICTURE = InputSpec((4, 5, 1), DType.uint8)
 ROW = InputSpec((3,))
@@ -140,3 +140,37 @@ def test_nothing_is_refused(tmp_path: Path) -> None:
         read_inputs([tmp_path], ROW)
     with pytest.raises(StudioError, match="there is no file"):
         read_inputs([tmp_path / "none.npy"], ROW)
+
+
+def test_a_table_has_the_columns_of_several_inputs(tmp_path: Path) -> None:
+    path = tmp_path / "houses.csv"
+    path.write_text("price,rooms,x,y\n100,3,1.5,2\n200,4,2.5,3\n")
+    specs = {
+        "place": InputSpec((2,), feature_names=("y", "x")),
+        "house": InputSpec((1,), DType.int32, feature_names=("rooms",)),
+    }
+    (place, house), names = read_named_inputs([path], specs)
+    np.testing.assert_array_equal(place, [[2, 1.5], [3, 2.5]])
+    assert (house.dtype, house.ravel().tolist()) == (np.int32, [3, 4])
+    assert names == ("houses.csv:0", "houses.csv:1")
+    for text, words in (
+        ("price,x,y\n1,2,3\n", "the first row names no column 'rooms', which the input 'house'"),
+        ("1,2\n3,4\n", "the first row names no column 'y', which the input 'place' takes"),
+        ("", "the file is empty"),
+        ("rooms,x,y\n1,2,big\n", "row 2, column 3 ('y')"),
+    ):
+        path.write_text(text)
+        with pytest.raises(StudioError) as caught:
+            read_named_inputs([path], specs)
+        assert words in str(caught.value)
+    unnamed = {**specs, "rest": InputSpec((2,))}
+    with pytest.raises(StudioError, match=r"expected one \.npz file with an array for each of"):
+        read_named_inputs([path], unnamed)
+
+
+def test_what_is_wrong_in_an_archive_is_said_by_array(tmp_path: Path) -> None:
+    path = tmp_path / "rows.npz"
+    np.savez(path, a=np.ones((2, 3)), b=np.full((2, 3), np.nan))
+    with pytest.raises(StudioError) as caught:
+        read_named_inputs([path], {"a": InputSpec((3,)), "b": InputSpec((3,))})
+    assert "[rows.npz/b] sample 0" in str(caught.value)

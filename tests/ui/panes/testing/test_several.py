@@ -16,6 +16,7 @@ from studio.session.evaluation.measures import Classification, Regression
 from studio.session.studio import Studio
 from studio.ui.panes.testing.pane import TestingPane
 from tests.engine.train.two_inputs import CLASSES, two_inputs
+from tests.engine.train.two_tables import two_tables
 from tests.ui.panes.stage import Stage
 from tests.ui.panes.testing.page_hands import SIZE
 from tests.ui.panes.trainings import Trainings
@@ -170,6 +171,28 @@ def test_an_archive_with_all_inputs_is_dropped(
     drop(page, tmp_path / "half.npz")
     said = "there is no array for the input 'row'"
     two.until(lambda: said in page.ask.answer.text())
+
+
+@pytest.mark.slow
+def test_a_table_with_the_columns_of_all_inputs_is_dropped(
+    studio: Studio, stage: Stage, qtbot: QtBot, tmp_path: Path
+) -> None:
+    houses = Trainings(studio, qtbot, tmp_path, two_tables(tmp_path))
+    page = stage.show(TestingPane(studio), *SIZE)
+    houses.tested()
+    houses.until(lambda: "drop a table with all inputs" in page.ask.answer.text())
+    new = tmp_path / "new.csv"
+    new.write_text("distance,rooms,area\n0.5,-1,2\n0.25,1,-0.5\n")
+    drop(page, new)
+    houses.until(lambda: studio.evaluation.answer is not None)
+    answer = studio.evaluation.answer
+    assert answer is not None
+    assert [each.tolist() for each in answer.inputs] == [[[2, -1], [-0.5, 1]], [[0.5], [0.25]]]
+    assert answer.names == ("new.csv:0", "new.csv:1")
+    new.write_text("distance,rooms\n0.5,-1\n")
+    drop(page, new)
+    said = "the first row names no column 'area', which the input 'house' takes"
+    houses.until(lambda: said in page.ask.answer.text())
 
 
 def drop(page: TestingPane, path: Path) -> None:
