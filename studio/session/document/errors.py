@@ -50,7 +50,7 @@ class LossInCopies(GraphError):  # noqa: N818
     code: ClassVar[str] = "graph.loss_in_copies"
 
     def __init__(self, message: str, *, block: CanvasNode, who: str) -> None:
-        super().__init__(message, who=who, hint=f"unlink {block.name} first")
+        super().__init__(message, who=who, hint="unlink the block first")
         self.block = block
 
 

@@ -289,9 +289,10 @@ def test_moving_out_of_a_linked_copy_is_refused_where_others_would_lose_layers()
     error = refusal(move_out, state, ["re_lu"])
     assert isinstance(error, LossInCopies)
     assert error.message == (
-        "moving it out of stem would remove re_lu_1 and re_lu_2 from 2 other linked copies"
+        "moving it out of the block stem would remove re_lu_1 and re_lu_2"
+        " from 2 other linked copies"
     )
-    assert (error.who, error.hint) == ("re_lu", "unlink stem first")
+    assert (error.who, error.hint) == ("re_lu", "unlink the block first")
     assert error.block.id == "block"
     unlinked = make_unique(state, "block")
     after = edited(unlinked, move_out(unlinked, ["re_lu"]))

@@ -93,7 +93,7 @@ def _check_copies(before: DocumentState, after: DocumentState, moved: str) -> No
     them = "another linked copy" if count == 1 else f"{count} other linked copies"
     named = " and ".join(lost) if len(lost) < 3 else f"{len(lost)} layers"
     raise LossInCopies(
-        f"moving it out of {block.name} would remove {named} from {them}",
+        f"moving it out of the block {block.name} would remove {named} from {them}",
         block=block, who=before.nodes[moved].name,
     )  # fmt: skip
 
