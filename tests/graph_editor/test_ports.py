@@ -474,3 +474,21 @@ def test_the_outline_says_the_shapes_of_all_outputs(hands):
     finally:
         outline.close()
         outline.deleteLater()
+
+
+def test_readers_hear_which_outputs_are_the_network_s(hands):
+    hands.open(fork())
+    canvas = QAccessible.queryAccessibleInterface(hands.canvas)
+
+    def said() -> list[str]:
+        names = (canvas.child(i).text(QAccessible.Text.Name) for i in range(canvas.childCount()))
+        return [name for name in names if "of the network" in name]
+
+    hands.click(hands.port("split", SECOND))
+    pick_in_menu(hands, hands.body("split"), "graph.mark_output")
+    (heard,) = said()
+    assert "Split split" in heard
+    assert "output 1 is an output of the network" in heard
+    hands.click(hands.body("add"))
+    pick_in_menu(hands, hands.body("add"), "graph.mark_output")
+    assert "output 3, output of the network, no errors" in said()[1]

@@ -146,11 +146,19 @@ def accessible_text(state: DocumentState, report: Report, node_id: str) -> str:
     parts.append(f"input from {' and '.join(sources)}" if sources else "no input")
     shapes = [spoken_shape(shape) for shape in status.all_shapes]
     parts += [f"output{'s' * (len(shapes) > 1)} {' and '.join(shapes)}"] if shapes else []
+    parts += _network_outputs(report.outputs_of(node_id), len(shapes))
     parts += ["bypassed"] * node.bypassed + ["frozen"] * node.frozen
     parts += ["pinned in place"] * node.pinned
     parts += _place(state, node)
     parts.append(_condition(status))
     return ", ".join(parts)
+
+
+def _network_outputs(marked: tuple[int, ...], outputs: int) -> list[str]:
+    """Which outputs of a layer are the network's; nothing for a layer inside."""
+    if not marked or outputs < 2:
+        return ["output of the network"] * bool(marked)
+    return [f"output {number} is an output of the network" for number in sorted(marked)]
 
 
 def _place(state: DocumentState, node: CanvasNode) -> list[str]:
