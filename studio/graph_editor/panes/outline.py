@@ -170,29 +170,33 @@ class OutlinePane(PaneFrame):
 
     def _same_groups(self, found: Outline) -> bool:
         return {row.id for row in found.aside} == self._aside and all(
-            self._id_of(self._rows[row.id].parent()) == row.parent for row in found.running
+            self._id_of(self._rows[row.id].parent()) == row.parent
+            for row in (*found.running, *found.aside)
         )
 
     def _rebuild(self, found: Outline) -> None:
         self._following = True
         self.tree.clear()
-        self.tree.setRootIsDecorated(any(row.is_block for row in found.running))
+        blocks = [row.id for row in (*found.running, *found.aside) if row.is_block]
+        self.tree.setRootIsDecorated(bool(blocks))
         self._rows = {}
         self._aside = {row.id for row in found.aside}
         for row in found.running:
             item = QTreeWidgetItem(self._rows.get(row.parent, self.tree))
             item.setData(_NAME, _ID, row.id)
             self._rows[row.id] = item
-        for row in found.running:
-            if row.is_block:
-                self._rows[row.id].setExpanded(row.id not in self._folded)
         if found.aside:
             heading = QTreeWidgetItem(self.tree, ["Not part of the network"])
             heading.setFlags(Qt.ItemFlag.ItemIsEnabled)
             heading.setFirstColumnSpanned(True)
             heading.setForeground(_NAME, QBrush(theme.colour("text3")))
-            self._rows.update({row.id: QTreeWidgetItem(heading) for row in found.aside})
+            for row in found.aside:
+                item = QTreeWidgetItem(self._rows.get(row.parent, heading))
+                item.setData(_NAME, _ID, row.id)
+                self._rows[row.id] = item
             heading.setExpanded(True)
+        for block in blocks:
+            self._rows[block].setExpanded(block not in self._folded)
         self._following = False
 
     def _fold(self, item: QTreeWidgetItem) -> None:

@@ -192,6 +192,7 @@ class NodeStatus:
         parameters: numbers it owns, where known.
         message: what to say about it; empty when it is ok.
         shapes: of all its outputs where it has several, else empty.
+        reached: whether it takes part; a layer that does not may have a warning.
     """
 
     state: NodeCondition = "ok"
@@ -199,6 +200,7 @@ class NodeStatus:
     parameters: int | None = None
     message: str = ""
     shapes: tuple[Shape, ...] = ()
+    reached: bool = True
 
     @property
     def all_shapes(self) -> tuple[Shape, ...]:
@@ -212,7 +214,7 @@ class NodeStatus:
         return self.shapes[output] if 0 <= output < len(self.shapes) else None
 
 
-UNKNOWN = NodeStatus("unreached", message="not reached")
+UNKNOWN = NodeStatus("unreached", message="not reached", reached=False)
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def graph_facts(document: Document, compilation: Compilation) -> GraphFacts:
     """What is known of the whole network now."""
     report, result = document.report, compilation.result
     layers = [node.id for node in document.state.layers()]
-    used = sum(1 for i in layers if report.status(i).state != "unreached")
+    used = sum(1 for i in layers if report.status(i).reached)
     program = None if result is None else result.main
     total = PassCost()
     if program is not None:

@@ -9,6 +9,7 @@ from studio.session.document.cards.geometry import Box, box_of
 from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
 from studio.session.document.edits import comments, layers, places
+from studio.session.document.edits.blocks import group
 from studio.session.document.edits.layers import bypass
 from studio.session.document.edits.wires import add_dot
 from studio.session.document.finding.keyboard_navigation import first_layer, next_node
@@ -36,6 +37,27 @@ def test_what_does_not_take_part_stands_aside():
     assert [row.id for row in found.aside] == ["dropout"]
     assert [row.id for row in found.running] == list(chain().nodes)
     assert found.running[1].inputs == ("dot",)
+
+
+def test_layers_that_no_data_reaches_stand_aside_with_their_warning():
+    state = layers.mark_output(chain(), "dense")
+    state = layers.add_layer(state, "Dense", at=(0.0, 500.0))
+    state = group(layers.add_layer(state, "ReLU", after="dense_1"), ["dense_1", "re_lu_1"], "loose")
+    report = validate(state)
+    assert report.status("dense_1").state == "warning"
+    found = outline(state, report)
+    assert [row.id for row in found.running] == list(chain().nodes)
+    assert [(row.id, row.parent) for row in found.aside] == [
+        ("block", ""), ("dense_1", "block"), ("re_lu_1", "block")
+    ]  # fmt: skip
+    # Of a block that is used in part, the rest is listed without it.
+    state = layers.mark_output(layers.add_layer(chain(), "Dense", after="flatten"), "dense_1")
+    state = group(layers.add_layer(state, "ReLU", after="dense_1"), ["dense_1", "re_lu_1"], "half")
+    found = outline(state, validate(state))
+    assert [(row.id, row.parent) for row in found.running][-2:] == [
+        ("block", ""), ("dense_1", "block")
+    ]  # fmt: skip
+    assert ("re_lu_1", "") in [(row.id, row.parent) for row in found.aside]
 
 
 def test_a_row_says_how_the_layer_is():

@@ -82,7 +82,7 @@ def _node_status(
     unknown = node.is_layer and not is_known(node.type_name)
     if not _takes_part(state, node, resolved):
         if not unknown:
-            return NodeStatus("unreached", shape, count, "not reached", shapes), None
+            return NodeStatus("unreached", shape, count, "not reached", shapes, False), None
     elif node.id in flow.waiting:
         names = " and ".join(state.nodes[i].name for i in flow.waiting[node.id][:3])
         return NodeStatus("waiting", None, None, f"waiting for {names}"), None

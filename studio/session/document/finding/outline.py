@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from studio.engine.core.tensor import Shape
@@ -62,7 +63,9 @@ class OutlineRow(NamedTuple):
 class Outline(NamedTuple):
     """Layers that take part, in running order, and those that do not.
 
-    A block stands in front of the first of its layers that takes part, and they follow it.
+    A block stands in front of the first of its layers that takes part, and they follow it. Those of
+    its layers that do not take part are listed aside without it; a block of which none does is
+    listed there with its layers.
     """
 
     running: tuple[OutlineRow, ...]
@@ -71,24 +74,32 @@ class Outline(NamedTuple):
 
 def outline(state: DocumentState, report: Report) -> Outline:
     """The layers in running order; those that are left out behind them."""
-    running: list[OutlineRow] = []
-    aside: list[OutlineRow] = []
+    layers = [i for i in report.nodes if i in state.nodes and state.nodes[i].is_layer]
+    used = [i for i in layers if report.status(i).reached]
     listed: set[str] = set()
-    for node_id in report.nodes:
-        if node_id not in state.nodes or not state.nodes[node_id].is_layer:
-            continue
-        row = _row(state, report, node_id)
-        if row.condition == "unreached":
-            aside.append(row)
-            continue
+    running = _in_blocks(state, report, used, listed)
+    aside = _in_blocks(state, report, [i for i in layers if i not in used], listed)
+    empty = (block.id for block in all_blocks(state) if block.id not in listed)
+    aside += [_block_row(state, report, block) for block in empty]
+    beside = {row.id for row in aside}
+    return Outline(
+        tuple(running),
+        tuple(row if row.parent in beside else row._replace(parent="") for row in aside),
+    )
+
+
+def _in_blocks(
+    state: DocumentState, report: Report, node_ids: Sequence[str], listed: set[str]
+) -> list[OutlineRow]:
+    """Rows of layers, behind the blocks around them that are not listed yet."""
+    rows: list[OutlineRow] = []
+    for node_id in node_ids:
         for block in reversed(blocks_around(state, node_id)):
             if block not in listed:
                 listed.add(block)
-                running.append(_block_row(state, report, block))
-        running.append(row._replace(parent=state.nodes[node_id].parent))
-    left_out = (block.id for block in all_blocks(state) if block.id not in listed)
-    aside += [_block_row(state, report, block)._replace(parent="") for block in left_out]
-    return Outline(tuple(running), tuple(aside))
+                rows.append(_block_row(state, report, block))
+        rows.append(_row(state, report, node_id)._replace(parent=state.nodes[node_id].parent))
+    return rows
 
 
 def _block_row(state: DocumentState, report: Report, block_id: str) -> OutlineRow:
