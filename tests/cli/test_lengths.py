@@ -66,7 +66,7 @@ def test_a_listing_needs_a_length_or_data(
 
 @pytest.mark.slow
 def test_an_export_has_the_length_of_the_data_or_the_one_named(
-    glassbox: Callable[..., Answer], project: Project, tmp_path: Path
+    glassbox: Callable[..., Answer], refused: Callable[..., str], project: Project, tmp_path: Path
 ) -> None:
     glassbox("train", "words.glassbox", "--backend", "cpu")
     for words, length in (((), 12), (("--length", "tokens=7"), 7)):
@@ -80,5 +80,13 @@ def test_an_export_has_the_length_of_the_data_or_the_one_named(
             wanted = np.asarray(model.predict(rows), np.float64)
         np.testing.assert_allclose(answers.astype(np.float64), wanted, rtol=1e-5, atol=1e-6)
     glassbox("export", "words.glassbox", "-o", "words.safetensors")
+    np.save(tmp_path / "nine.npy", np.zeros((2, 9, 4), np.float32))
+    np.save(tmp_path / "one.npy", np.zeros((5, 4), np.float32))
+    assert len(glassbox("predict", "words.glassbox", "nine.npy", "--json").json["outputs"]) == 2
+    assert len(glassbox("predict", "words.glassbox", "one.npy", "--json").json["outputs"]) == 1
+    said = refused("predict", "words.glassbox", "one.npy", "nine.npy")
+    assert "expected files with samples of one length, got [5, 4] and [9, 4]" in said
+    np.save(tmp_path / "wrong.npy", np.zeros((2, 9, 3), np.float32))
+    assert "inputs must have shape" in refused("predict", "words.glassbox", "wrong.npy")
     glassbox("import", "words.safetensors", "-o", "words.glassbox")
     glassbox("evaluate", "words.glassbox")

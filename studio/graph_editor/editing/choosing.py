@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from PySide6.QtCore import QPointF
 
 from studio.engine.core.errors import StudioError
+from studio.engine.layers.graph import Port
 from studio.session.document.adding.preview import AddPreview, first_message, preview_edit
 from studio.session.document.adding.published_blocks import Placed, block_offer, place_block
 from studio.session.document.adding.quick_add import (
@@ -25,12 +26,12 @@ from studio.session.document.cards.families import family_of
 from studio.session.document.cards.geometry import NODE_WIDTH
 from studio.session.document.cards.lines import shape_label
 from studio.session.document.cards.ports import port_offset
+from studio.session.document.checks.lengths import shown_type
 from studio.session.document.document import Document
 from studio.session.document.edits.chains import Chained, NewLayer
 from studio.session.document.edits.switching import switch_type, switchable
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import words_for
-from studio.session.document.flow import flow_of
 from studio.session.document.state import CanvasNode, DocumentState
 
 _PORTS = {"in 1": "into its input", "out": "from its output", "": ""}
@@ -261,8 +262,8 @@ class SwitchChooser:
 
     def _shape(self, name: str) -> str:
         made = self._switched(name)
-        shape = None if made is None else flow_of(made).shape(self._node_id)
-        return "" if shape is None else shape_label(shape)
+        found = None if made is None else shown_type(made, Port(self._node_id))
+        return "" if found is None else shape_label(found.sample)
 
     def _switched(self, name: str) -> DocumentState | None:
         try:

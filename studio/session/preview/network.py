@@ -24,7 +24,7 @@ from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.initializers import initial_values
 from studio.engine.layers.layer import Layer
 from studio.engine.runtime.live import StepClock, Tap
-from studio.engine.train.project.task import Task
+from studio.engine.train.project.task import Task, bound_to
 from studio.session.document.flow import running_order
 from studio.session.document.layer_types import is_input, new_layer
 from studio.session.document.report import Report
@@ -207,7 +207,8 @@ def run_part(
     ports = tuple(dict.fromkeys(port for port in wanted if port in part.ports))
     # Which tensor is which output of a layer is known of the outputs of the network only.
     part.graph.outputs = ports or part.graph.outputs
-    program = compile_program(lower(part.graph, "infer", data=spec), CPU, level=0)
+    graph = bound_to(part.graph, [source.shape for source in spec.inputs])
+    program = compile_program(lower(graph, "infer", data=spec), CPU, level=0)
     backend = CpuBackend()
     try:
         session = backend.open_session()

@@ -7,12 +7,18 @@ from pathlib import Path
 import pytest
 
 from studio.engine import Conv2D, Dense, GlobalAveragePooling2D, Input, Model, Project, Reshape
+from studio.engine.core.tensor import TensorType
+from studio.engine.layers.graph import Port
 from studio.session.core.quantities import TIMES
 from studio.session.data.offers import input_offer
+from studio.session.document.adding.preview import preview_chain
+from studio.session.document.adding.quick_add import Place, QuickAdd
 from studio.session.document.cards.lines import shape_label, spoken_shape
+from studio.session.document.checks.lengths import shown_type
 from studio.session.document.checks.validation import validate
 from studio.session.document.document import Document
 from studio.session.document.edits import layers, sections
+from studio.session.document.edits.chains import NewLayer
 from studio.session.document.files.project_file import project_of_state
 from studio.session.document.report import DataFacts
 
@@ -82,3 +88,13 @@ def test_the_document_saves_none(document: Document, tmp_path: Path) -> None:
     assert project.graph.input_shapes == {"tokens": (None, 4)}
     document.save(tmp_path / "again.glassbox")
     assert Project.load(tmp_path / "again.glassbox").graph.input_shapes == {"tokens": (None, 4)}
+
+
+def test_what_could_be_added_shows_none(document: Document) -> None:
+    preview = preview_chain(document.state, [NewLayer("Dense", {"units": 5})], after="tokens")
+    assert preview.shape is not None
+    assert shape_label(preview.shape) == TIMES.join(("None", "5"))
+    offers = QuickAdd().offers(document.state, "", Place("tokens"))
+    found = {each.entry.type_name: each.shape for each in offers}
+    assert found["BatchNormalization"] == (*preview.shape[:1], 4)
+    assert shown_type(document.state, Port("mean")) == TensorType((-1, 6))

@@ -10,6 +10,8 @@ import numpy as np
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, quoted
+from studio.engine.core.tensor import OpenShape
+from studio.engine.layers.lengths import fits
 from studio.engine.train.data.array_storage import refuse_where, to_float32
 from studio.engine.train.data.arrays.array_files import open_npz, read_npy
 from studio.engine.train.data.csv.columns import Columns, FeatureBlocks
@@ -53,6 +55,7 @@ class InputSpec:
             read by these names, so that it may have other columns, the label too.
         key: array to take from an ``.npz``, or empty for the only one, ``x`` or ``x_test``.
         names: arrays of an ``.npz`` that are taken before those, where it has them.
+        open_shape: the shape with None for lengths of which an array may have any; None without.
     """
 
     shape: tuple[int, ...]
@@ -61,6 +64,7 @@ class InputSpec:
     feature_names: tuple[str, ...] = ()
     key: str = ""
     names: tuple[str, ...] = ()
+    open_shape: OpenShape | None = None
 
 
 def read_inputs(
@@ -95,6 +99,14 @@ def read_inputs(
             )
     if not parts:
         raise DataError("there are no inputs", who="input")
+    other = next((part for part in parts if part.shape[1:] != parts[0].shape[1:]), None)
+    if other is not None:
+        raise DataError(
+            f"expected files with samples of one length, got {list(parts[0].shape[1:])} and "
+            f"{list(other.shape[1:])}",
+            who="input",
+            hint="give the files one by one",
+        )
     return RawInputs(np.concatenate(parts) if len(parts) > 1 else parts[0], tuple(names))
 
 
@@ -187,14 +199,14 @@ def _read_one(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
     if kind == "table":
         return _fit(_read_table(path, spec, limits), spec.shape, path.name)
     if kind == "array":
-        return _fit(read_npy(path, limits), spec.shape, path.name)
+        return _fit_array(read_npy(path, limits), spec, path.name)
     with open_npz(path, limits) as archive:
         key = spec.key
         if not key:
             wanted = (*spec.names, "x", "X", "x_test", "images")
             usual = [name for name in wanted if name in archive.keys]
             key = archive.keys[0] if len(archive.keys) == 1 else next(iter(usual), "x")
-        return _fit(archive.read(key), spec.shape, f"{path.name}/{key}")
+        return _fit_array(archive.read(key), spec, f"{path.name}/{key}")
 
 
 def _sniff(path: Path, limits: DataLimits) -> _Kind:
@@ -276,6 +288,16 @@ def _read_table(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
     if not len(columns.lines):
         raise DataError("the table has a header but no rows of data", who=who)
     return blocks.matrix()
+
+
+def _fit_array(values: Array, spec: InputSpec, who: str) -> Array:
+    """An array as [rows, *shape], of any length where the model takes any."""
+    if spec.open_shape is not None and 0 not in values.shape[1:]:
+        if fits(spec.open_shape, values.shape[1:]):
+            return values
+        if fits(spec.open_shape, values.shape):
+            return values[np.newaxis]
+    return _fit(values, spec.shape, who)
 
 
 def _fit(values: Array, shape: tuple[int, ...], who: str) -> Array:

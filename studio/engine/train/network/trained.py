@@ -178,6 +178,7 @@ class Trained(Closing):
             place: of the input.
         """
         source, facts = self.task.spec.inputs[place], self.task.all_inputs[place]
+        graph = self.task.open_graph
         return InputSpec(
             source.shape,
             DType(source.dtype),
@@ -185,6 +186,7 @@ class Trained(Closing):
             facts.feature_names,
             key,
             tuple(name for name in (facts.name, facts.array) if name),
+            None if graph is None else graph.input_shapes[facts.name],
         )
 
     def read_files(self, paths: Sequence[Path]) -> tuple[list[Array], tuple[str, ...]]:

@@ -12,6 +12,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDragMoveEvent, QDropEvent
 
 from studio.engine.core.errors import StudioError
+from studio.engine.layers.graph import Port
 from studio.graph_editor.editing.adding import block_in, layer_in
 from studio.graph_editor.editing.context import CanvasContext, Pointer
 from studio.graph_editor.editing.interactions.move_nodes import INSERT_REACH
@@ -20,10 +21,10 @@ from studio.session.document.adding.published_blocks import can_place, place_blo
 from studio.session.document.adding.quick_add import NOWHERE, Place, add_at_place, added_text
 from studio.session.document.cards.geometry import GRID, NODE_WIDTH, TITLE_HEIGHT
 from studio.session.document.cards.lines import shape_label
+from studio.session.document.checks.lengths import shown_type
 from studio.session.document.checks.validation import validate
 from studio.session.document.edits.chains import Chained, NewLayer
 from studio.session.document.finding.outline import feeder_text
-from studio.session.document.flow import flow_of
 from studio.session.document.levels import ports_in
 from studio.session.document.state import Wire
 from studio.session.notices.settling import EDIT
@@ -192,8 +193,8 @@ class DropLayer(Carried):
     def words(self, made: Chained, place: Place) -> str:
         """The shape it gives, and over a wire what changes in the whole network."""
         before, after, node_id = self._context.document.state, made.state, made.ids[0]
-        shape, name = flow_of(after).shape(node_id), after.nodes[node_id].name
-        parts = [f"{name} {shape_label(shape)}" if shape is not None else name]
+        found, name = shown_type(after, Port(node_id)), after.nodes[node_id].name
+        parts = [f"{name} {shape_label(found.sample)}" if found is not None else name]
         if place.wire is not None:
             ghost = preview_chain(before, [self._layer], wire=place.wire)
             parts += [ghost.text] if ghost.text else []

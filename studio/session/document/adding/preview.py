@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
+from studio.engine.layers.graph import Port
+from studio.session.document.checks.lengths import shown_type
 from studio.session.document.checks.rule_checks import sharing_problem
 from studio.session.document.edits.chains import NewLayer, add_chain
 from studio.session.document.flow import Flow, flow_of
@@ -57,7 +59,7 @@ def preview_chain(
         for node_id in added.ids
     ]
     known = [count for count in parameters if count is not None]
-    shape = flow.shape(added.ids[-1]) if added.ids else None
+    end = shown_type(added.state, Port(added.ids[-1])) if added.ids else None
     if wire is not None and not message:
         target = flow.outcomes.get(wire.target)
         before = flow_of(state).outcomes.get(wire.target)
@@ -65,7 +67,7 @@ def preview_chain(
             name = state.nodes[wire.target].name
             message = f"{name} would no longer fit: {target.error.message}"
     return AddPreview(
-        shape,
+        None if end is None else end.sample,
         sum(known) if len(known) == len(parameters) else None,
         _difference(state, added.state) if wire is not None else None,
         message,

@@ -14,9 +14,11 @@ from studio.engine.core.tensor import Shape, TensorType
 from studio.engine.layers.activation_catalog import FUNCTIONS
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.engine.layers.graph import Port
+from studio.engine.layers.lengths import reported
 from studio.session.document.adding.connection_history import ConnectionHistory
 from studio.session.document.adding.net_text import is_net, parse_net
 from studio.session.document.cards.families import Family, family_of
+from studio.session.document.checks.lengths import other_flow
 from studio.session.document.checks.rule_checks import sizes_message
 from studio.session.document.edits.chains import Chained, NewLayer, add_chain
 from studio.session.document.edits.link_offers import link_offer, linked
@@ -245,8 +247,11 @@ def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
         made = _type_of(entry, types)
         if made is None or (place.wire is not None and not _fits_behind(state, made, place.wire)):
             return None
-        # What is joined to one thing may be joined to others of any shape.
-        return Offer(entry, "in 1", made.sample if low <= 1 else None)
+        if low > 1:
+            # What is joined to one thing may be joined to others of any shape.
+            return Offer(entry, "in 1", None)
+        other = _type_of(entry, other_flow(state).types([place.feed]))
+        return Offer(entry, "in 1", reported(made, other or made).sample)
     if place.target:
         return _offer_in_front(state, entry, place)
     made = _type_of(entry)

@@ -12,7 +12,7 @@ from studio.engine.layers.inputs import Input
 from studio.engine.layers.layer import shape_text
 from studio.engine.layers.lengths import fits, reported, tried_shapes
 from studio.session.document.edits.layers import set_option
-from studio.session.document.flow import flow_of
+from studio.session.document.flow import Flow, flow_of
 from studio.session.document.layer_types import is_input, layer_at
 from studio.session.document.report import DataFacts, Problem
 from studio.session.document.state import DocumentState
@@ -36,10 +36,9 @@ def with_lengths_of(state: DocumentState, facts: DataFacts) -> DocumentState:
 
 def shown_types(state: DocumentState) -> dict[str, tuple[TensorType, ...]]:
     """Types of the outputs of layers as people read them; only where a length is unknown."""
-    unknown = open_inputs(state)
-    if not unknown:
+    if not open_inputs(state):
         return {}
-    second = flow_of(_tried_again(state, unknown)).outcomes
+    second = other_flow(state).outcomes
     found: dict[str, tuple[TensorType, ...]] = {}
     for node_id, outcome in flow_of(state).outcomes.items():
         others = second[node_id].types if node_id in second else ()
@@ -72,7 +71,7 @@ def length_problems(state: DocumentState, *, has_data: bool) -> Iterator[Problem
             "choose data, which has a length, or put a number in place of None",
         )  # fmt: skip
     names = {state.nodes[i].name: shape for i, shape in unknown.items()}
-    first, second = flow_of(state), flow_of(_tried_again(state, unknown))
+    first, second = flow_of(state), other_flow(state)
     for node_id, outcome in first.outcomes.items():
         other = second.outcomes.get(node_id)
         if other is None or outcome.parameters == other.parameters:
@@ -85,8 +84,17 @@ def length_problems(state: DocumentState, *, has_data: bool) -> Iterator[Problem
             yield Problem("shape.unknown_length", "error", node_id, error.message, error.hint)
 
 
-def _tried_again(state: DocumentState, unknown: dict[str, OpenShape]) -> DocumentState:
-    """The state with other numbers in place of unknown lengths."""
-    for node_id, shape in unknown.items():
-        state = set_option(state, node_id, "shape", list(tried_shapes(shape)[1]))
-    return state
+def other_flow(state: DocumentState) -> Flow:
+    """What flows through the wires with other numbers in place of unknown lengths.
+
+    That of the state itself where all lengths are known; worked out once for each state.
+    """
+    found = state.__dict__.get("_other_flow")
+    if isinstance(found, Flow):
+        return found
+    other = state
+    for node_id, shape in open_inputs(state).items():
+        other = set_option(other, node_id, "shape", list(tried_shapes(shape)[1]))
+    made = flow_of(other)
+    state.__dict__["_other_flow"] = made
+    return made
