@@ -19,6 +19,7 @@ from studio.graph_editor.panes.palette import PalettePane, layer_picture
 from studio.session.core import entities
 from studio.session.document.adding.palette import load_palette, save_palette
 from studio.session.document.adding.quick_add import Entry, entries
+from studio.session.document.edits.blocks import group
 from studio.session.document.edits.layers import add_layer, mark_output
 from studio.session.document.edits.places import move
 from studio.session.studio import Studio
@@ -250,6 +251,24 @@ def test_a_layer_marked_as_output_joins_the_network_in_the_outline(
     assert texts(outline)[-2:] == ["dense", other]
     hands.key(K.Key_Z, CTRL)
     hands.qtbot.waitUntil(lambda: "Not part of the network" in texts(outline))
+
+
+def test_a_block_without_data_is_listed_aside_with_its_layers(
+    hands: Hands, outline: OutlinePane
+) -> None:
+    hands.open(group(chain(), ["flatten", "dense"], "head"))
+    hands.qtbot.waitUntil(lambda: texts(outline)[-1:] == ["head"])
+    hands.click(hands.body("block"))
+    hands.studio.actions.trigger("graph.copy_linked")
+    (copy,) = hands.selected
+    hands.qtbot.waitUntil(lambda: texts(outline)[-1] == "Not part of the network")
+    aside = outline.tree.topLevelItem(len(texts(outline)) - 1)
+    assert aside is not None
+    assert aside.childCount() == 1
+    block = aside.child(0)
+    assert block.text(0) == hands.state.nodes[copy].name
+    assert [block.child(i).text(0) for i in range(block.childCount())] == ["flatten_1", "dense_1"]
+    assert block.isExpanded()
 
 
 def test_selecting_in_the_outline_marks_and_shows_it_on_the_canvas(
