@@ -16,7 +16,7 @@ from studio.session.document.edits.copies import duplicate
 from studio.session.document.edits.layers import add_layer, pin
 from studio.session.document.edits.places import move, move_by
 from studio.session.document.edits.wires import connect, disconnect
-from studio.session.document.levels import ports_out
+from studio.session.document.levels import ports_in, ports_out
 from studio.session.document.state import DocumentState
 from studio.widgets import theme
 from tests.graph_editor.hands import CTRL, NONE, SHIFT, Hands
@@ -164,6 +164,18 @@ def test_q_brings_a_layer_level_with_the_second_port_of_a_block(hands: Hands):
     hands.click(hands.body("add"))
     hands.key(Qt.Key.Key_Q)
     assert hands.input("add").y() == hands.port(second).y()
+
+
+def test_q_brings_a_block_level_by_the_port_that_is_fed(hands: Hands) -> None:
+    state = group(residual(), ["conv2d", "conv2d_1"], "stem")
+    fed = ports_in(state, "block")[0].id
+    state = add_port(disconnect(state, fed, 0), "block", "in").state
+    second = ports_in(state, "block")[1].id
+    state = connect(state, "input", second, check_shapes=False)
+    hands.open(move_by(state, ["block"], 0, 61))
+    hands.click(hands.title("block"))
+    hands.key(Qt.Key.Key_Q)
+    assert hands.input(second).y() == hands.port("input").y()
 
 
 def test_a_linked_copy_by_keys_hides_nothing_of_its_original(hands: Hands):

@@ -29,7 +29,7 @@ from studio.session.document.edits.wires import cut_wires
 from studio.session.document.files.clipboard import MIME, copy_text, paste_mapped
 from studio.session.document.finding.keyboard_navigation import Direction, first_layer, next_node
 from studio.session.document.flow import downstream
-from studio.session.document.level_view import with_places
+from studio.session.document.level_view import input_rows, with_places
 from studio.session.document.levels import wires_of
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 from studio.session.notices.settling import UNDO
@@ -381,7 +381,7 @@ class CanvasCommands:
     def straighten(self) -> None:
         """Make the wires between the selected things level."""
         chosen, seen = self.context.selected_ids(), self.context.graph.seen
-        made = straighten(seen, chosen)
+        made = straighten(seen, chosen, input_rows(self.context.document.state, seen))
         self.arrange(self._named("Straighten", chosen),
                      lambda state: with_places(state, seen, made))  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -91,6 +91,15 @@ def with_places(state: DocumentState, seen: DocumentState, made: DocumentState) 
         if node is not seen.nodes[i]
     ]
     return state.with_nodes(changed) if changed else state
+
+
+def input_rows(state: DocumentState, seen: DocumentState) -> Mapping[str, Sequence[int]]:
+    """Of each block of a level, at which of its ports, from above, the inputs of its card end."""
+    return {
+        node.id: [row for row, port in enumerate(ports_in(state, node.id)) for _ in port.inputs]
+        for node in seen.nodes.values()
+        if node.type_name == BLOCK_CARD
+    }
 
 
 def layers_inside(state: DocumentState, block: str) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ class MoveNodes(Interaction):
         self._push: Push = "right"
         self._wire: Wire | None = None
         self._block = ""
-        self._refused: set[Wire] = set()
+        self._fitting: dict[Wire, bool] = {}
         self._fits = _has_free_ends(state, self._chosen)
         count = len(self._chosen)
         name = state.nodes[held].name
@@ -158,12 +158,14 @@ class MoveNodes(Interaction):
         found: list[tuple[float, Wire]] = []
         for place in (at, middle):
             for wire, away in graph.wires_within(place, reach):
-                if wire not in self._refused:
-                    found.append((away, wire))
+                found.append((away, wire))
         for _, wire in sorted(found):
-            if not can_insert(self.context.document.state, self._chosen, wire):
+            if wire not in self._fitting:
+                # Only places change while it is dragged.
+                state = self.context.document.state
+                self._fitting[wire] = not can_insert(state, self._chosen, wire)
+            if self._fitting[wire]:
                 return wire
-            self._refused.add(wire)
         return None
 
     def _show_wire(self, wire: Wire | None) -> None:

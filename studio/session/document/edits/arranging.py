@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from studio.session.document.cards.geometry import Box, box_of
@@ -15,7 +15,11 @@ from studio.session.document.state import CanvasNode, DocumentState
 Edge: TypeAlias = Literal["left", "right", "top", "bottom", "centre_x", "centre_y"]
 
 
-def straighten(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
+def straighten(
+    state: DocumentState,
+    node_ids: Iterable[str],
+    rows: Mapping[str, Sequence[int]] | None = None,
+) -> DocumentState:
     """Make wires between things level, by moving what they lead to up or down.
 
     With one thing chosen, it moves to the height of what feeds it; of several, to the nearest.
@@ -28,19 +32,24 @@ def straighten(state: DocumentState, node_ids: Iterable[str]) -> DocumentState:
         node = state.nodes[node_id]
         if node_id not in inside:
             continue
-        slots = [slot for slot, s in enumerate(node.sources) if s in inside or len(chosen) == 1]
-        if slots:
-            ways = (
-                output_place(state.nodes[port.node], size_of, port.output)[1]
-                - input_place(node, slot, size_of)[1]
-                for slot, port in enumerate(node.inputs)
-                if slot in slots
-            )
+        ways = [
+            output_place(state.nodes[port.node], size_of, port.output)[1]
+            - input_place(node, _row(rows, node_id, slot), size_of)[1]
+            for slot, port in enumerate(node.inputs)
+            if port.node in inside or len(chosen) == 1
+        ]
+        if ways:
             dy = min(ways, key=abs)
             made = move(state, {node_id: (node.x, node.y + dy)})
             if _under(made, node_id) <= _under(state, node_id):
                 state = made
     return state
+
+
+def _row(rows: Mapping[str, Sequence[int]] | None, node_id: str, slot: int) -> int:
+    """Which port from above an input is: the ports of a block may be open."""
+    found = (rows or {}).get(node_id, ())
+    return found[slot] if slot < len(found) else slot
 
 
 def align(state: DocumentState, node_ids: Iterable[str], edge: Edge) -> DocumentState:
