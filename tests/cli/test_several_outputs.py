@@ -88,6 +88,38 @@ def test_files_that_do_not_fit_the_inputs_are_refused(
         assert words in " ".join(answer.err.split())
 
 
+def test_a_table_with_their_columns_feeds_several_inputs(
+    two: Path, glassbox: Callable[..., Answer]
+) -> None:
+    rows = np.random.default_rng(1).normal(size=(30, 6)).astype(np.float32).round(3)
+    head = [f"l{n}" for n in range(3)] + [f"r{n}" for n in range(3)]
+    kinds = ["yes" if row[0] > 0 else "no" for row in rows]
+    table = zip(*rows.T, kinds, rows.sum(1), strict=True)
+    lines = [",".join(map(str, line)) for line in ([*head, "which", "size"], *table)]
+    (two / "rows.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    project = Project.load(two / "two.glassbox")
+    data = {
+        "source": "columns",
+        "path": "rows.csv",
+        "inputs": {"left": head[:3], "right": head[3:]},
+        "targets": {"which": "which", "size": "size"},
+    }
+    made = Project.new("table", project.graph, data, {"epochs": 1})
+    made.save(two / "table.glassbox")
+    glassbox("train", "table.glassbox", *CPU)
+    answer = glassbox("predict", "table.glassbox", "rows.csv", "--json", *CPU).json
+    np.savez("rows.npz", left=rows[:, :3], right=rows[:, 3:])
+    again = glassbox("predict", "table.glassbox", "rows.npz", "--json", *CPU).json
+    for name in ("which", "size"):
+        np.testing.assert_allclose(answer["outputs"][name], again["outputs"][name], atol=1e-6)
+    assert answer["names"][0] == "rows.csv:0"
+    (two / "short.csv").write_text("l0,l1,l2\n1,2,3\n", encoding="utf-8")
+    said = glassbox("predict", "table.glassbox", "short.csv", *CPU, code=2).err
+    assert "the first row names no column 'r0', which the input 'right' takes" in " ".join(
+        said.split()
+    )
+
+
 @pytest.mark.slow
 def test_exec_takes_every_input_by_name_and_writes_every_output(
     two: Path, glassbox: Callable[..., Answer]
@@ -132,11 +164,13 @@ ADD 0x2 0x1 0x3 1 1
     np.savez("one.npz", left=rows)
     np.savez("short.npz", left=rows, right=rows[:1])
     np.savez("rows.npz", left=rows, right=rows)
+    np.savez("wide.npz", left=rows, right=np.ones((2, 2), np.float32))
     np.save("plain.npy", rows)
     for name, output, said in (
         ("one.npz", "o.npz", "there is no array for the input 'right': the arrays are 'left'"),
         ("short.npz", "o.npz", "all inputs need the same number of rows"),
         ("plain.npy", "o.npz", "expected an .npz file with an array for each of left, right"),
+        ("wide.npz", "o.npz", "rows of 'right' must have shape [N,1], got [2,2]"),
         ("rows.npz", "o.npy", "several outputs (sum, sum_1), which are written to .npz"),
     ):
         words = ("exec", "sum.gbasm", "--input", name, "--output", output, *CPU)

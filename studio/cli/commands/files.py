@@ -121,12 +121,15 @@ def _save(path: Path, outputs: dict[str, np.ndarray]) -> None:
 
 def _rows(path: Path, inputs: tuple[str, ...]) -> np.ndarray | dict[str, np.ndarray]:
     """The arrays of a file by input; for one input the only array, or the one called x."""
-    if path.suffix.lower() != ".npz":
-        if len(inputs) > 1:
-            raise DataError(
-                f"expected an .npz file with an array for each of {', '.join(inputs)}",
-                who=str(path),
-            )
+    ending = path.suffix.lower()
+    if ending != ".npz" and (len(inputs) > 1 or ending != ".npy"):
+        each = f"an array for each of {', '.join(inputs)}"
+        raise DataError(
+            f"expected an .npz file with {each}" if len(inputs) > 1 else
+            f"expected an .npy or .npz file, got {quoted(path.name)}",
+            who=str(path), hint="glassbox predict reads tables and images for a project",
+        )  # fmt: skip
+    if ending == ".npy":
         return load_npy(path)
     arrays = load_npz(path)
     if len(inputs) > 1:

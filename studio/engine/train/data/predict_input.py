@@ -82,7 +82,7 @@ def read_inputs(
     """
     parts: list[Array] = []
     names: list[str] = []
-    for path in _expand(paths):
+    for path in _expand(paths, spec.names):
         values = _read_one(path, spec, limits)
         if len(values) == 1:
             names.append(path.name)
@@ -117,24 +117,31 @@ def read_named_inputs(
 
     Args:
         paths: one ``.npz`` archive with an array for each input, called as the input or as the key
-            of its form; or one table, where the columns of every input are known by name.
+            of its form; one table, where the columns of every input are known by name; or one
+            folder with a folder of images for each input, called so too, paired by name.
         specs: the form of each input by name, in order.
         limits: caps on sizes.
 
     Raises:
-        DataError: not one such file, what is missing or does not fit, unequal lengths.
+        DataError: none of these, a part that is missing or does not fit, unequal lengths.
     """
-    kind = _sniff(paths[0], limits) if len(paths) == 1 and not paths[0].is_dir() else ""
-    may_be_table = all(spec.feature_names for spec in specs.values())
-    if kind == "table" and may_be_table:
-        return _read_named_columns(paths[0], specs, limits)
-    if kind != "archive":
-        table = ", or a table with their columns" if may_be_table else ""
+    path = paths[0] if len(paths) == 1 else None
+    tables = all(each.feature_names for each in specs.values())
+    images = all(len(each.shape) == 3 for each in specs.values())
+    kind = None
+    if path is not None:
+        kind = "folder" if path.is_dir() else _sniff(path, limits)
+        if kind == "folder" and images:
+            return _read_folders(path, specs, limits)
+        if kind == "table" and tables:
+            return _read_named_columns(path, specs, limits)
+    if path is None or kind != "archive":
+        more = ", or a table with their columns" if tables else ""
+        more += ", or a folder with a folder of images for each" if images else ""
         raise DataError(
-            f"expected one .npz file with an array for each of {', '.join(specs)}{table}",
-            who="input",
+            f"expected one .npz file with an array for each of {', '.join(specs)}{more}",
+            who="input" if path is None else path.name,
         )
-    (path,) = paths
     with open_npz(path, limits) as archive:
         keys = archive.keys
     found = []
@@ -143,10 +150,10 @@ def read_named_inputs(
         if key not in keys:
             raise DataError(
                 f"there is no array for the input {quoted(name)}: the archive holds "
-                f"{', '.join(quoted(each) for each in keys[:12])}",
+                f"{', '.join(quoted(each) for each in keys[:12]) or 'nothing'}",
                 who=path.name,
             )
-        found.append(read_inputs(paths, replace(spec, key=key), limits))
+        found.append(read_inputs([path], replace(spec, key=key), limits))
     lengths = {name: len(each.names) for name, each in zip(specs, found, strict=True)}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{quoted(name)} has {count}" for name, count in lengths.items())
@@ -173,23 +180,58 @@ def _read_named_columns(
     return [each.values for each in found], found[0].names
 
 
-def _expand(paths: Sequence[Path]) -> list[Path]:
-    """The files meant; a folder gives its images."""
+def _read_folders(
+    path: Path, specs: Mapping[str, InputSpec], limits: DataLimits
+) -> tuple[list[Array], tuple[str, ...]]:
+    """The images of a folder for each input, paired by their names without the ending."""
+    found: list[Array] = []
+    stems, first = list[str](), tuple[str, ...]()
+    for name, spec in specs.items():
+        folder = _folder_of(path, (name, spec.key))
+        if folder is None:
+            raise DataError(
+                f"there is no folder {quoted(name)} with the images of that input", who=path.name
+            )
+        files = _expand([folder])
+        own = [file.stem for file in files]
+        if stems and own != stems:
+            odd = sorted(set(own) ^ set(stems)) or own
+            raise DataError(
+                f"each input needs an image of the same name: only one has {quoted(odd[0])}",
+                who=path.name,
+            )
+        read = read_inputs(files, spec, limits)
+        stems, first = own, first or read.names
+        found.append(read.values)
+    return found, first
+
+
+def _folder_of(path: Path, names: Sequence[str]) -> Path | None:
+    """The folder in another one that has the first of some names."""
+    return next((path / name for name in names if name and (path / name).is_dir()), None)
+
+
+def _expand(paths: Sequence[Path], names: Sequence[str] = ()) -> list[Path]:
+    """The files meant; a folder gives its images, or those of a folder of these names in it."""
     files: list[Path] = []
     for path in paths:
         if not path.is_dir():
             files.append(path)
             continue
         try:
-            images = sorted(
-                entry for entry in path.iterdir() if entry.suffix.lower() in IMAGE_SUFFIXES
-            )
+            images = _images_in(path)
+            inner = None if images else _folder_of(path, names)
+            images = images if inner is None else _images_in(inner)
         except OSError as error:
             raise DataError(f"cannot be read: {error.strerror}", who=path.name) from None
         if not images:
             raise DataError("the folder holds no images", who=path.name)
         files.extend(images)
     return files
+
+
+def _images_in(folder: Path) -> list[Path]:
+    return sorted(entry for entry in folder.iterdir() if entry.suffix.lower() in IMAGE_SUFFIXES)
 
 
 def _read_one(path: Path, spec: InputSpec, limits: DataLimits) -> Array:

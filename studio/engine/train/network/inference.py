@@ -12,6 +12,7 @@ from studio.engine.compiler.plan_memory import plan_memory
 from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.tensor import BATCH, Ref, Tensor, shape_text
+from studio.engine.interop.program_names import input_names
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend, BackendSession, Executable
 from studio.engine.runtime.free_memory import require_memory
@@ -159,10 +160,12 @@ class Inference(Closing):
             raise DataError(
                 f"expected {len(tensors)} input arrays, got {len(inputs)}", who=self.program.name
             )
-        for tensor, values in zip(tensors, inputs, strict=True):
+        names = input_names(self.program) if len(tensors) > 1 else ("",)
+        for name, tensor, values in zip(names, tensors, inputs, strict=True):
             if values.ndim != len(tensor.shape) or values.shape[1:] != tensor.shape[1:]:
+                rows = f"rows of {quoted(name)}" if name else "rows"
                 raise DataError(
-                    f"rows must have shape {shape_text(tensor.shape)}, got "
+                    f"{rows} must have shape {shape_text(tensor.shape)}, got "
                     f"{shape_text(values.shape)}",
                     who=self.program.name,
                 )

@@ -174,3 +174,22 @@ def test_what_is_wrong_in_an_archive_is_said_by_array(tmp_path: Path) -> None:
     with pytest.raises(StudioError) as caught:
         read_named_inputs([path], {"a": InputSpec((3,)), "b": InputSpec((3,))})
     assert "[rows.npz/b] sample 0" in str(caught.value)
+
+
+def test_folders_of_images_feed_several_inputs_by_name(tmp_path: Path) -> None:
+    specs = {"left": InputSpec((4, 5, 1), key="near"), "right": InputSpec((4, 5, 1))}
+    for folder, shade in (("near", 10), ("right", 20)):
+        (tmp_path / folder).mkdir()
+        for name in ("b.png", "a.png"):
+            Image.fromarray(np.full((4, 5), shade, np.uint8)).save(tmp_path / folder / name)
+    (left, right), names = read_named_inputs([tmp_path], specs)
+    assert ((left == 10).all(), (right == 20).all()) == (True, True)
+    assert (left.shape, names) == ((2, 4, 5, 1), ("a.png", "b.png"))
+    # A network with one input takes the folder of its data, too.
+    only = InputSpec((4, 5, 1), names=("image", "near"))
+    assert (read_inputs([tmp_path], only).values == 10).all()
+    (tmp_path / "near" / "b.png").unlink()
+    with pytest.raises(StudioError, match=r"each input needs an image of the same name.*'b'"):
+        read_named_inputs([tmp_path], specs)
+    with pytest.raises(StudioError, match="there is no folder 'top'"):
+        read_named_inputs([tmp_path], {"top": specs["right"]})
