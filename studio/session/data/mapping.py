@@ -16,6 +16,7 @@ from studio.engine.train.project.data_settings import BY_NAME
 from studio.session.core.option_rows import Row, row_of
 from studio.session.data.sources import AUTO, NORMALIZATIONS, class_names_option, reference_of
 from studio.session.document.document import Document
+from studio.session.document.edits.sections import training_of
 from studio.session.document.flow import flow_of
 from studio.session.document.layer_types import is_input
 from studio.session.document.resolve import resolve
@@ -59,12 +60,14 @@ class End:
         name: its name.
         shape: of one sample; None while it is unknown.
         is_whole: whether it is an input of whole numbers.
+        is_free: whether it is an output that needs no data, for it has no loss and no metrics.
     """
 
     side: Side
     name: str
     shape: Shape | None = None
     is_whole: bool = False
+    is_free: bool = False
 
     @property
     def title(self) -> str:
@@ -82,9 +85,17 @@ def ends_of(state: DocumentState) -> Ends:
     reached = [i for i in entries if i in resolved.reached] or entries
     outputs = resolved.outputs or tuple(Port(i) for i in resolved.ends)
     names = port_names((state.nodes[port.node].name, port.output) for port in outputs)
+    settings = training_of(state)
+
+    def is_free(name: str) -> bool:
+        return settings.has_no_loss(name) and not settings.measures(name)
+
     return (
         *(_input_end(state.nodes[i], flow.shape(i)) for i in reached),
-        *(End("targets", n, flow.shape(p)) for n, p in zip(names, outputs, strict=True)),
+        *(
+            End("targets", name, flow.shape(port), is_free=len(names) > 1 and is_free(name))
+            for name, port in zip(names, outputs, strict=True)
+        ),
     )
 
 
@@ -340,8 +351,9 @@ def _folders_by_name(
 
 
 def missing_ends(reference: Mapping[str, object], ends: Ends) -> Ends:
-    """Inputs and outputs of the network that nothing is mapped to."""
-    return tuple(end for end in ends if not mapped(reference, end.side).get(end.name))
+    """Inputs and outputs of the network that need data and have none mapped to them."""
+    needed = (end for end in ends if not end.is_free)
+    return tuple(end for end in needed if not mapped(reference, end.side).get(end.name))
 
 
 def needed_text(reference: Mapping[str, object], ends: Ends) -> str:

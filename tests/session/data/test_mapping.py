@@ -10,10 +10,18 @@ import pytest
 from PIL import Image
 
 from studio.engine.core.errors import StudioError
-from studio.session.data.mapping import ends_of, mapped, mapped_by_name, missing_ends, uses_of
+from studio.session.data.mapping import (
+    ends_of,
+    mapped,
+    mapped_by_name,
+    missing_ends,
+    needed_text,
+    uses_of,
+)
 from studio.session.data.peeking import array_parts
 from studio.session.data.samples import SampleBrowser
 from studio.session.document.edits.layers import rename, set_option
+from studio.session.document.edits.outputs import NO_LOSS, set_output_training
 from studio.session.document.edits.sections import data_of
 from studio.session.document.state import DocumentState
 from tests.session.data.test_model import DataDesk
@@ -275,6 +283,23 @@ def test_mapping_by_name_keeps_options_and_what_no_part_is_named_after(
     assert "weights" not in desk.data.data
     desk.document.undo()
     assert desk.data.data["weights"] == {"kind": "other"}
+
+
+def test_an_output_without_a_loss_needs_no_data(desk: DataDesk, tmp_path: Path) -> None:
+    attached(desk, tmp_path)
+    state = set_output_training(desk.document.state, "size", {"loss": NO_LOSS})
+    desk.document.apply("loss", state)
+    desk.data.mapping.leave_out(desk.data.parts[3])
+    desk.settle()
+    assert (desk.data.status, problems(desk)) == ("ready", set())
+    ends = desk.data.mapping.ends
+    assert missing_ends(desk.data.data, ends) == ()
+    assert needed_text(desk.data.data, ends) == ""
+    measured = set_output_training(desk.document.state, "size", {"metrics": ["mse"]})
+    desk.document.apply("metrics", measured)
+    assert problems(desk) == {("data.no_target_array", "size")}
+    missing = missing_ends(desk.data.data, desk.data.mapping.ends)
+    assert [end.name for end in missing] == ["size"]
 
 
 def test_mapping_by_name_leaves_what_was_mapped_by_hand(tmp_path: Path) -> None:
