@@ -26,6 +26,7 @@ _TRAIN = "studio.engine.train"
 _PLACES: dict[str, tuple[str, ...]] = {
     **{module: (name,) for name, module in _FAMILIES.items()},
     f"{_TRAIN}.data.builtin": ("circles", "load_digits", "load_iris", "moons", "spirals"),
+    f"{_TRAIN}.data.padding": ("pad_to_lengths",),
     f"{_TRAIN}.devices": ("open_backend",),
     f"{_TRAIN}.export.exporting": ("export_all", "export_file"),
     f"{_TRAIN}.loop.trainer": ("Trainer",),

@@ -71,6 +71,7 @@ from studio.engine.train.data.builtin import load_digits
 from studio.engine.train.data.builtin import load_iris
 from studio.engine.train.data.builtin import moons
 from studio.engine.train.data.builtin import spirals
+from studio.engine.train.data.padding import pad_to_lengths
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import export_all
 from studio.engine.train.export.exporting import export_file
@@ -168,5 +169,6 @@ __all__ = [
     "load_iris",
     "moons",
     "open_backend",
+    "pad_to_lengths",
     "spirals",
 ]

@@ -128,6 +128,17 @@ def test_lengths_that_a_layer_cannot_work_with_are_named() -> None:
     assert both.graph.bound((5, 5)).shapes()["sum"] == (5, 2)
 
 
+def test_huge_lengths_are_refused_by_the_layer_that_would_be_too_large() -> None:
+    with pytest.raises(
+        GraphError, match=r"\[tokens\] expected an output of 1 to .*\[2147483647,4\]"
+    ):
+        sequences().graph.bound((2**31 - 1,))
+    with pytest.raises(ShapeError, match="expected a number for the input"):
+        sequences().graph.lengths_named({"tokens": 10**30})
+    with pytest.raises(GraphError, match="expected 1 lengths, got 2"):
+        sequences().graph.bound((3, 4))
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
