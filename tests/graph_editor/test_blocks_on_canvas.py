@@ -6,10 +6,10 @@ import random
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QTimer
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.items.marks import PortKey
@@ -106,6 +106,35 @@ def test_the_bar_names_the_way_and_leads_back(stem: Hands):
     QTest.mouseClick(bar.buttons[0], LEFT)
     assert stem.canvas.graph.level == ""
     assert [button.text() for button in bar.buttons] == ["Model"]
+
+
+def test_a_long_way_keeps_its_ends_in_the_bar(hands: Hands):
+    state = residual()
+    for number in range(8):
+        inner = f"block_{number - 1}" if number > 1 else "block" if number else "conv2d"
+        state = group(state, [inner], f"a block whose name is long {number}")
+    hands.open(state)
+    bar = hands.canvas.chrome.breadcrumbs
+    hands.canvas.context.open_block.open("block")
+    shown = [button.isVisible() for button in bar.buttons]
+    assert (len(shown), shown[0], shown[-1]) == (9, True, True)
+    assert False in shown
+    assert bar.geometry().right() < hands.canvas.viewport().width()
+    more = bar.findChild(QToolButton, "breadcrumbs_more")
+    assert isinstance(more, QToolButton)
+    menu = more.menu()
+    assert [each.text() for each in menu.actions()] == [
+        button.toolTip() for button, seen in zip(bar.buttons, shown, strict=True) if not seen
+    ]
+    # The menu runs an event loop of its own.
+    QTimer.singleShot(0, lambda: hands.qtbot.mouseClick(
+        menu, LEFT, pos=menu.actionGeometry(menu.actions()[0]).center()))  # fmt: skip
+    QTest.mouseClick(more, LEFT)
+    assert hands.canvas.graph.level == "block_7"
+    hands.canvas.window().resize(2400, 800)
+    hands.canvas.context.open_block.open("block")
+    hands.qtbot.waitUntil(lambda: all(b.isVisible() for b in bar.buttons), timeout=60_000)
+    assert not more.isVisible()
 
 
 def test_without_blocks_there_is_no_bar(hands: Hands):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton
 
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.session.document.level_view import has_blocks
@@ -31,10 +31,13 @@ class Breadcrumbs(QFrame):
         self.setAccessibleName("Open block")
         self._context = context
         self._shown: tuple[tuple[str, str], ...] = ()
-        self._parts: list[QWidget] = []
+        self._steps: list[tuple[QToolButton, QLabel]] = []
+        self._more = QToolButton(self)
+        self._menu = QMenu(self._more)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(6, 3, 6, 3)
         self._row.setSpacing(0)
+        self._set_up_more()
         self.hide()
         graph = context.graph
         self._deliveries = [
@@ -45,8 +48,29 @@ class Breadcrumbs(QFrame):
 
     @property
     def buttons(self) -> list[QToolButton]:
-        """One for each level, the top first."""
-        return [part for part in self._parts if isinstance(part, QToolButton)]
+        """One for each level, the top first; those that have no room are hidden."""
+        return [button for button, _ in self._steps]
+
+    def fit(self) -> None:
+        """Leave out levels behind the top where there is no room for all; a menu has them."""
+        room = self._context.view.viewport().width() - 2 * self.x()
+        edges = self._row.contentsMargins()
+        needed = edges.left() + edges.right() + sum(map(_width, self._steps))
+        self._menu.clear()
+        for place, (button, arrow) in enumerate(self._steps):
+            inner = 0 < place < len(self._steps) - 1
+            more = 0 if self._menu.isEmpty() else self._more.sizeHint().width()
+            left_out = inner and needed + more > room
+            if left_out:
+                needed -= _width(self._steps[place])
+                level, name = self._shown[place]
+                self._menu.addAction(name.replace("&", "&&")).triggered.connect(
+                    partial(self._go, level)
+                )
+            button.setVisible(not left_out)
+            arrow.setVisible(place > 0 and not left_out)
+        self._more.setVisible(not self._menu.isEmpty())
+        self.adjustSize()
 
     def event(self, event: QEvent) -> bool:
         # The canvas below must not take what is meant for the bar.
@@ -65,29 +89,41 @@ class Breadcrumbs(QFrame):
             self._shown = shown
             self._build()
 
+    def _set_up_more(self) -> None:
+        more = self._more
+        more.setText("\u203a \u2026")
+        more.setObjectName("breadcrumbs_more")
+        more.setAccessibleName("Blocks between")
+        more.setToolTip("The blocks between, which have no room here.")
+        more.setAutoRaise(True)
+        more.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        more.setMenu(self._menu)
+
     def _build(self) -> None:
-        for part in self._parts:
+        self._row.removeWidget(self._more)
+        for part in (part for step in self._steps for part in step):
             self._row.removeWidget(part)
             part.hide()
             part.deleteLater()
-        self._parts = []
         last = len(self._shown) - 1
+        self._steps = []
         for place, (level, name) in enumerate(self._shown):
-            if place:
-                arrow = QLabel("\u203a", self)
-                arrow.setProperty("role", "faint")
-                self._parts.append(arrow)
-            self._parts.append(self._button(level, name, is_open=place == last))
-        for part in self._parts:
-            self._row.addWidget(part)
-            part.show()
+            arrow = QLabel("\u203a", self)
+            arrow.setProperty("role", "faint")
+            button = self._button(level, name, is_open=place == last)
+            self._row.addWidget(arrow)
+            self._row.addWidget(button)
+            if place == 0:
+                self._row.addWidget(self._more)
+            self._steps.append((button, arrow))
         self.setVisible(bool(self._shown))
-        self.adjustSize()
+        self.fit()
 
     def _button(self, level: str, name: str, *, is_open: bool) -> QToolButton:
         button = QToolButton(self)
         metrics = button.fontMetrics()
-        button.setText(metrics.elidedText(name, Qt.TextElideMode.ElideRight, _MOST_PIXELS))
+        button.setText(metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, _MOST_PIXELS))
         button.setAccessibleName(f"{name}, open" if is_open else f"Go to {name}")
         button.setToolTip(name)
         button.setAutoRaise(True)
@@ -113,3 +149,8 @@ class Breadcrumbs(QFrame):
             f"QFrame#breadcrumbs {{ background: {ground}; border: 1px solid {outline};"
             " border-radius: 8px; }"
         )
+
+
+def _width(step: tuple[QToolButton, QLabel]) -> int:
+    button, arrow = step
+    return button.sizeHint().width() + arrow.sizeHint().width()

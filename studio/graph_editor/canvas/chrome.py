@@ -58,6 +58,7 @@ class Chrome:
         bar.fit(room.width() - 2 * _MARGIN)
         bar.move(room.width() - bar.width() - _MARGIN, _MARGIN)
         self.breadcrumbs.move(_MARGIN, _MARGIN)
+        self.breadcrumbs.fit()
         self._changed()
 
     def paint(self, painter: QPainter) -> None:
