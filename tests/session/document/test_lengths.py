@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from studio.engine import Conv2D, Dense, GlobalAveragePooling2D, Input, Model, Project, Reshape
+from studio.engine.compiler.lower_data import Source
 from studio.engine.core.tensor import TensorType
 from studio.engine.layers.graph import Port
 from studio.session.core.quantities import TIMES
@@ -21,6 +23,7 @@ from studio.session.document.edits import layers, sections
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.files.project_file import project_of_state
 from studio.session.document.report import DataFacts
+from studio.session.preview.network import Samples, run_part, working_part
 
 
 @pytest.fixture
@@ -98,3 +101,16 @@ def test_what_could_be_added_shows_none(document: Document) -> None:
     found = {each.entry.type_name: each.shape for each in offers}
     assert found["BatchNormalization"] == (*preview.shape[:1], 4)
     assert shown_type(document.state, Port("mean")) == TensorType((-1, 6))
+
+
+def test_previews_have_the_length_of_the_data(document: Document) -> None:
+    state = sections.set_data(document.state, {"source": "digits"})
+    report = validate(state, DataFacts((12, 4), classes=2))
+    rows = np.random.default_rng(0).normal(size=(3, 12, 4)).astype(np.float32)
+    samples = Samples("", ("tokens",), (Source((12, 4)),), (rows,))
+    part = working_part(state, report, samples)
+    assert part is not None
+    found, _ = run_part(part, samples, 0, [Port("conv"), Port("mean")])
+    assert found[Port("conv")].shape == (3, 10, 1, 6)
+    mean = found[Port("conv")].astype(np.float64).mean(axis=(1, 2))
+    np.testing.assert_allclose(found[Port("mean")].astype(np.float64), mean, rtol=1e-5, atol=1e-6)

@@ -19,9 +19,14 @@ from studio.session.document.state import DocumentState
 
 
 def open_inputs(state: DocumentState) -> dict[str, OpenShape]:
-    """Shapes of the inputs that have unknown lengths, by id."""
+    """Shapes of the inputs that have unknown lengths, by id; looked for once for each state."""
+    known: dict[str, OpenShape] | None = state.__dict__.get("_open_inputs")
+    if known is not None:
+        return known
     layers = ((node.id, layer_at(node)) for node in state.layers() if is_input(node))
-    return {i: la.shape for i, la in layers if isinstance(la, Input) and la.has_unknown_lengths}
+    found = {i: la.shape for i, la in layers if isinstance(la, Input) and la.has_unknown_lengths}
+    state.__dict__["_open_inputs"] = found
+    return found
 
 
 def with_lengths_of(state: DocumentState, facts: DataFacts) -> DocumentState:
