@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
     QFontMetricsF,
     QHelpEvent,
+    QImage,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from studio.session.evaluation.measures import Classes, Classification
 from studio.widgets import binding, numbers, theme
 
-_LEAST_CELL, _MOST_CELL = 5.0, 76.0
+_MOST_CELL = 76.0
+_SEPARATE = 8.0
+"""Pixels from which on cells are drawn one by one, with gaps and numbers."""
+_MANY = 40
+"""Above this many classes cells are drawn as one image, whatever their size."""
+_TONES = 255
 _LABEL = 16
 _NAME = 96
 _TEXT_ROOM = 3
@@ -50,7 +59,9 @@ class MatrixView(QWidget):
         self._marked: Cell | None = None
         self._over: Cell | None = None
         self._caret: Cell = (0, 0)
-        binding.connect(self, theme.changed, self.update)
+        self._laid: tuple[float, float, float] | None = None
+        self._image: QImage | None = None
+        binding.connect(self, theme.changed, self._lay_out_again)
 
     def sizeHint(self) -> QSize:
         return QSize(320, 320)
@@ -67,12 +78,12 @@ class MatrixView(QWidget):
         self._names = () if outcome is None else outcome.names
         self._counts = None if outcome is None else outcome.confusion()
         self._caret = (0, 0)
+        self._lay_out_again()
         if outcome is not None:
             wrong = int(outcome.wrong.sum())
             total = numbers.count(int(outcome.counts.reshape(len(outcome.truth), -1).any(1).sum()))
             text = f"{numbers.count(wrong)} of {total} samples misclassified"
             self.setAccessibleDescription(text)
-        self.update()
 
     def show_shares(self, on: bool) -> None:
         """Show the share of each row instead of counts."""
@@ -94,8 +105,15 @@ class MatrixView(QWidget):
         left, top, side = self._geometry()
         count = len(self._names)
         row, column = int((place.y() - top) // side), int((place.x() - left) // side)
-        inside = 0 <= row < count and 0 <= column < count
-        return (row, column) if inside else None
+        if not (0 <= row < count and 0 <= column < count):
+            return None
+        if side >= 1 or self._counts is None:
+            return row, column
+        # Of the cells that share a pixel the largest count is meant.
+        reach = int(np.ceil(1 / side))
+        found = self._counts[row : row + reach, column : column + reach]
+        down, across = np.unravel_index(int(found.argmax()), found.shape)
+        return row + int(down), column + int(across)
 
     def text_of(self, cell: Cell) -> str:
         """What a cell says."""
@@ -119,7 +137,21 @@ class MatrixView(QWidget):
 
     # -- painting -------------------------------------------------------------------------------
 
+    def _lay_out_again(self) -> None:
+        self._laid = self._image = None
+        self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_out_again()
+
     def _geometry(self) -> tuple[float, float, float]:
+        """Left and upper edge of the first cell, and the side of a cell; all cells fit in."""
+        if self._laid is None:
+            self._laid = self._measured()
+        return self._laid
+
+    def _measured(self) -> tuple[float, float, float]:
         count = max(1, len(self._names))
         metrics = QFontMetricsF(self.font())
         wide = max((metrics.horizontalAdvance(n) for n in self._names), default=0.0)
@@ -130,8 +162,8 @@ class MatrixView(QWidget):
             # The names would not fit below one another: their room is the cells'.
             left, top = _LABEL + 2.0, _LABEL + 2.0
             room = min(self.width() - left - 4, self.height() - top - 4)
-        side = min(max(room / count, _LEAST_CELL), _MOST_CELL)
-        return left, top, float(int(side)) if side >= 8 else side
+        side = min(max(room, 1.0) / count, _MOST_CELL)
+        return left, top, float(int(side)) if side >= _SEPARATE else side
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -157,14 +189,14 @@ class MatrixView(QWidget):
         # Names that do not fit below one another are left out: the tip has them.
         if top > _LABEL + 2:
             self._paint_names(painter, metrics, left, top, side)
-        rows = counts.sum(axis=1)
-        off = counts.copy()
-        for n in range(count):
-            off[n, n] = 0
-        most = max(1, int(off.max()))
-        for row in range(count):
-            for column in range(count):
-                self._paint_cell(painter, (row, column), int(rows[row]), most)
+        if count > _MANY or side < _SEPARATE:
+            self._paint_image(painter, counts)
+        else:
+            rows = counts.sum(axis=1)
+            most = _most_wrong(counts)
+            for row in range(count):
+                for column in range(count):
+                    self._paint_cell(painter, (row, column), int(rows[row]), most)
         for cell, width, role in ((self._over, 1.0, "text2"), (self._marked, 2.0, "accent")):
             if cell is not None:
                 painter.setPen(QPen(theme.colour(role), width))
@@ -173,6 +205,15 @@ class MatrixView(QWidget):
         if self.hasFocus():
             painter.setPen(QPen(theme.colour("accent"), 1.0, Qt.PenStyle.DotLine))
             painter.drawRect(self.cell_rect(self._caret).adjusted(2, 2, -2, -2))
+
+    def _paint_image(self, painter: QPainter, counts: Classes) -> None:
+        """All cells at once: one by one a thousand classes would take minutes."""
+        left, top, side = self._geometry()
+        count = len(self._names)
+        area = QRectF(left, top, side * count, side * count)
+        if self._image is None:
+            self._image = _image_of(counts, max(1, round(side * count * self.devicePixelRatioF())))
+        painter.drawImage(area, self._image)
 
     def _paint_names(
         self, painter: QPainter, metrics: QFontMetricsF, left: float, top: float, side: float
@@ -262,6 +303,55 @@ class MatrixView(QWidget):
 
     def _choose(self, cell: Cell | None) -> None:
         self.chosen.emit(None if cell == self._marked else cell)
+
+
+def _most_wrong(counts: Classes) -> int:
+    """The largest count beside the diagonal, at least 1."""
+    off = counts.copy()
+    np.fill_diagonal(off, 0)
+    return max(1, int(off.max()))
+
+
+def _image_of(counts: Classes, pixels: int) -> QImage:
+    """The cells as an image; of cells that share a pixel the strongest is seen.
+
+    Args:
+        counts: [classes, classes].
+        pixels: side of the image.
+    """
+    diagonal = np.diag(np.diag(counts) / np.maximum(1, counts.sum(axis=1)))
+    wrong = counts / _most_wrong(counts)
+    np.fill_diagonal(wrong, 0.0)
+    right, missed = _as_tones(diagonal, pixels), _as_tones(wrong, pixels)
+    shown = np.empty((*right.shape, 4), np.uint8)
+    shown[:] = _rgba(theme.colour("field"))
+    for role, tones in (("accent", right), ("error", missed)):
+        colours = np.array(
+            [
+                _rgba(theme.mixed(role, "field", 0.15 + 0.75 * n / _TONES))
+                for n in range(_TONES + 1)
+            ],
+            np.uint8,
+        )
+        found = tones > 0 if role == "accent" else (tones > 0) & (right == 0)
+        shown[found] = colours[tones[found]]
+    wide = len(shown)
+    image = QImage(shown.tobytes(), wide, wide, 4 * wide, QImage.Format.Format_RGBA8888)
+    return image.copy()
+
+
+def _as_tones(shares: npt.NDArray[np.float64], pixels: int) -> npt.NDArray[np.intp]:
+    """Shares as 1 … 255, and 0 for none, [side, side] with at most ``pixels`` a side."""
+    count = len(shares)
+    if pixels < count:
+        starts = np.arange(pixels) * count // pixels
+        shares = np.maximum.reduceat(np.maximum.reduceat(shares, starts, axis=0), starts, axis=1)
+    tones = np.ceil(shares * _TONES).astype(np.intp)
+    return np.asarray(tones)
+
+
+def _rgba(colour: QColor) -> tuple[int, int, int, int]:
+    return colour.red(), colour.green(), colour.blue(), 255
 
 
 def _readable(ground: QColor) -> QColor:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,13 +17,15 @@ from studio.engine.layers.inputs import Input
 from studio.engine.train.project.project import Project
 from studio.session.core.held_out import SHARED_PART
 from studio.session.document.edits.layers import set_option
-from studio.session.evaluation.measures import Regression
+from studio.session.evaluation.measures import Regression, classify
 from studio.session.studio import Studio
 from studio.ui.panes.testing.evidence_view import CellFilter
+from studio.ui.panes.testing.matrix_view import MatrixView
 from studio.ui.panes.testing.pane import TestingPane
 from studio.ui.panes.testing.pictures import sample_image
 from studio.widgets import theme
 from studio.widgets.labels.elided_label import ElidedLabel
+from tests.ui.panes.stage import Stage
 from tests.ui.panes.testing.page_hands import outcome_of
 from tests.ui.panes.trainings import Trainings
 
@@ -64,6 +67,39 @@ def test_the_matrix_counts_and_shows_shares(
     row = outcome.confusion()[3]
     assert matrix.text_of((3, 3)) == f"{100 * row[3] / row.sum():.0f}"
     assert "3 recognised" in matrix.sentence((3, 3))
+
+
+@pytest.mark.parametrize("classes", [60, 1000])
+def test_a_matrix_of_many_classes_fits_and_is_drawn_at_once(
+    stage: Stage, qtbot: QtBot, classes: int
+) -> None:
+    """Each class is recognised, but the third is always taken for the second last."""
+    truth = np.arange(classes).repeat(3)
+    found = np.where(truth == 2, classes - 2, truth)
+    names = tuple(f"class {n}" for n in range(classes))
+    shares = np.eye(classes)[found]
+    matrix = stage.show(MatrixView(), 400, 300)
+    matrix.show_outcome(classify(shares, truth, names, logits=False))
+    last = matrix.cell_rect((classes - 1, classes - 1))
+    assert QRectF(matrix.rect()).contains(last)
+    seen = matrix.grab().toImage()
+
+    def spot(truth: int, said: int) -> QPoint:
+        centre = matrix.cell_rect((truth, said)).center()
+        return QPoint(int(centre.x()), int(centre.y()))
+
+    def colour(truth: int, said: int) -> QColor:
+        return seen.pixelColor(spot(truth, said))
+
+    assert colour(classes // 2, classes // 2) == theme.mixed("accent", "field", 0.9)
+    assert colour(2, classes - 2) == theme.mixed("error", "field", 0.9)
+    assert colour(classes // 4, classes // 2) == theme.colour("field")
+    chosen: list[object] = []
+    matrix.chosen.connect(chosen.append)
+    qtbot.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=spot(2, classes - 2))
+    assert chosen == [(2, classes - 2)]
+    said = f"3 of 3 class 2 predicted class {classes - 2}"
+    assert matrix.sentence((2, classes - 2)).startswith(said)
 
 
 @pytest.mark.slow
