@@ -7,7 +7,9 @@ from PySide6.QtCore import QPointF, Qt
 
 from studio.session.core import entities
 from studio.session.document.checks.invariants import broken_rules
+from studio.session.document.edits.blocks import group
 from studio.session.document.edits.layers import add_layer
+from studio.session.document.levels import ports_out
 from studio.session.document.state import DocumentState, Wire
 from tests.graph_editor.hands import Hands
 from tests.session.document.networks import chain, net
@@ -216,6 +218,22 @@ def test_what_is_added_joins_all_selected_layers(
     hands.key(K.Key_Return)
     assert hands.state.nodes[made].sources == sources
     assert hands.steps == 1
+    assert broken_rules(hands.state) == ()
+
+
+def test_what_is_added_joins_layers_and_blocks_that_have_an_output(hands: Hands) -> None:
+    state = group(add_layer(three_ends(), "ReLU", after="dense_2"), ["dense_2"], "box")
+    state = group(state, ["dense_1"], "closed")
+    (box,) = (node.id for node in state.nodes.values() if node.name == "box")
+    (closed,) = (node.id for node in state.nodes.values() if node.name == "closed")
+    hands.open(state)
+    for node_id in ("dense", box, closed):
+        hands.click(hands.body(node_id), Qt.KeyboardModifier.ShiftModifier)
+    hands.key(K.Key_Tab)
+    hands.type("concatenate")
+    hands.key(K.Key_Return)
+    (port,) = ports_out(hands.state, box)
+    assert hands.state.nodes["concatenate"].sources == ("dense", port.id)
     assert broken_rules(hands.state) == ()
 
 

@@ -34,15 +34,12 @@ def place_of(bus: SelectionBus, state: DocumentState) -> Place:
         # Behind an output of the open block is outside: the layer goes in front of it.
         wires = state.wires_into(node.id)
         return next((Place(wire=wire) for wire in wires), Place(target=node.id, slot=0))
-    if node.is_block:
-        source = _first_output(state, node)
-    else:
-        source = _output_of(bus, state, node) if node.flows else None
-    if source is None:
-        return NOWHERE
     others = (state.nodes[i] for i in bus.drawn.of_kind("node") if i in state.nodes)
-    found = (_first_output(state, other) for other in others if other.id != node.id)
-    return Place(source=source, beside=tuple(port for port in found if port is not None))
+    found = [_first_output(state, other) for other in others if other.id != node.id]
+    own = _first_output(state, node)
+    found.append(_output_of(bus, state, node) if own is not None and node.flows else own)
+    sources = [port for port in found if port is not None]
+    return Place(source=sources[-1], beside=tuple(sources[:-1])) if sources else NOWHERE
 
 
 def _first_output(state: DocumentState, node: CanvasNode) -> Port | None:
