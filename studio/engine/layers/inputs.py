@@ -34,6 +34,7 @@ class Input(Layer):
     shape = open_integers(
         "Shape of one sample, without the batch: height, width, channels.", low=1,
         start=[28, 28, 1],
+        effect="None stands for a length that may be any; a training takes that of its data.",
     )  # fmt: skip
     dtype = choice(
         "Element type of the samples; int32 for whole numbers such as the indices of words.",
