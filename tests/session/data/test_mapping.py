@@ -129,8 +129,9 @@ def test_samples_show_every_input_and_output(desk: DataDesk, tmp_path: Path) -> 
     np.testing.assert_array_equal(sample.values[..., 0], given["RIGHT"][sample.index])
     kind, size = given["kind"][sample.index], given["size"][sample.index]
     assert right.target_names == ("kind", "size")
-    assert sample.labels == (str(kind), f"{size:.4g}")
-    assert sample.label == f"kind {kind}, size {size:.4g}"
+    shown = f"{size:.4g}".replace("-", "\N{MINUS SIGN}")
+    assert sample.labels == (str(kind), shown)
+    assert sample.label == f"kind {kind}, size {shown}"
     only = SampleBrowser(part, klass=1)
     assert {each.klass for each in only} == {1}
 
