@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.options import Option, Plain, choice
 from studio.engine.core.tensor import Shape
 from studio.engine.layers.graph import Port, port_names
+from studio.engine.train.data.named_parts import entry_options
 from studio.engine.train.data.normalization import KINDS
 from studio.engine.train.project.data_settings import BY_NAME
 from studio.session.core.option_rows import Row, row_of
@@ -238,6 +239,8 @@ def _with_entries_before(
         if not had or not known.issuperset(had):
             continue
         own = _entry(before, end.side, end.name)
+        if not _can_be_read(end, own, key):
+            continue
         if end.name in table:
             now = _fields(end.name, table[end.name], key)
             table[end.name] = _short({**own, key: now[key]}, key)
@@ -245,6 +248,16 @@ def _with_entries_before(
             table[end.name] = _short(own, key)
         found[end.side] = table
     return found
+
+
+def _can_be_read(end: End, entry: Mapping[str, Plain], key: str) -> bool:
+    """Whether the loader takes what an entry says beside its part."""
+    fields: dict[object, object] = dict(entry.items())
+    try:
+        entry_options(end.name, fields, end.side == "inputs", key)
+    except StudioError:
+        return False
+    return True
 
 
 def _arrays_by_name(
