@@ -101,8 +101,15 @@ class ProblemList:
 
     @property
     def items(self) -> tuple[ProblemItem, ...]:
-        """All of them: errors before warnings, causes before consequences."""
-        found = [item for source in SOURCES for item in self._by_source.get(source, ())]
+        """All of them: errors before warnings, causes before consequences.
+
+        What two parts say of one place, such as a file that is missing, is listed once.
+        """
+        found: list[ProblemItem] = []
+        for source in SOURCES:
+            said = {(item.place, item.text) for item in found}
+            own = self._by_source.get(source, ())
+            found += [item for item in own if (item.place, item.text) not in said]
         return tuple(sorted(found, key=lambda item: item.severity == "warning"))
 
     @property

@@ -50,6 +50,18 @@ def test_errors_come_before_warnings_and_causes_before_consequences(
     assert (problems.errors, problems.warnings) == (3, 1)
 
 
+def test_what_two_parts_say_of_one_place_is_listed_once(problems: ProblemList) -> None:
+    missing = DataError("there is no file houses.csv", who="houses.csv")
+    problems.provide_error("data", missing)
+    problems.provide_error("training", missing)
+    assert [item.source for item in problems.items] == ["data"]
+    assert problems.errors == 1
+    problems.provide_error("data", None)
+    assert [item.source for item in problems.items] == ["training"]
+    problems.provide_error("data", DataError("there is no file prices.csv", who="prices.csv"))
+    assert problems.errors == 2
+
+
 def test_walking_goes_round_selects_and_shows(problems: ProblemList, bus: SelectionBus) -> None:
     shown: list[tuple[str, str]] = []
 
