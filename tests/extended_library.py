@@ -44,7 +44,7 @@ from studio.session.document.finding.layer_names import successors, type_of_word
 from studio.session.document.repairs.search import with_fixes
 from studio.session.document.report import DataFacts
 from studio.session.document.state import DocumentState
-from studio.session.evaluation.measures import has_logits, regress
+from studio.session.evaluation.measures import regress
 from studio.session.runs.columns import is_share
 from tests.engine.gl.one_line import OneLine
 
@@ -401,7 +401,7 @@ def test_repairs_offer_the_losses_and_say_their_effect() -> None:
     offered = {fix.text: fix.effect for problem in report.problems for fix in problem.fixes}
     for name in ("LogCosh", "CosineDistance"):
         assert offered[f"Set the loss to {name}"] == made(name).effect
-    assert not has_logits([made("LogCosh")()])
+    assert not made("LogCosh")().takes_logits
 
 
 def test_the_metric_is_compared_and_shown_as_it_says() -> None:
