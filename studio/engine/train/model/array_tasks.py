@@ -16,11 +16,11 @@ from studio.engine.layers.lengths import Lengths
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.train.data.samples import Batch, MixedSamples, Samples, weight_shapes
 from studio.engine.train.model.mixed_lengths import (
+    Chosen,
     are_batches,
     groups_of,
     listed_batches,
     single_samples,
-    taken,
 )
 from studio.engine.train.model.model_data import (
     class_factors,
@@ -70,15 +70,13 @@ class ArrayTasks:
         single = single_samples(x, self.graph)
         if single is None:
             return self._of_arrays(x, y, weights)
-        groups = groups_of(single, self.graph).values()
-        return _mixed(
-            self._of_arrays(
-                [np.stack([each[i] for i in own]) for each in single],
-                taken(y, own),
-                taken(weights, own),
-            )
-            for own in groups
-        )
+        count, outputs = len(single[0]), len(self.graph.outputs)
+        parts = []
+        for indices in groups_of(single, self.graph).values():
+            own = Chosen(indices, count, outputs)
+            inputs = [np.stack([each[i] for i in indices]) for each in single]
+            parts.append(self._of_arrays(inputs, own.of(y, "y"), own.of(weights, "sample_weight")))
+        return _mixed(parts)
 
     def _of_batches(self, x: object) -> Samples:
         """Batches as samples that are always taken together."""

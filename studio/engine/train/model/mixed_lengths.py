@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -116,19 +117,42 @@ def groups_of(samples: Sequence[Sequence[Array]], graph: LayerGraph) -> dict[Len
     return {lengths: np.array(own, np.int32) for lengths, own in places.items()}
 
 
-def taken(values: object, indices: Indices) -> object:
-    """Targets or weights of some samples, from what is given for all of them."""
-    if values is None:
-        return None
-    if isinstance(values, Mapping):
-        return {name: taken(each, indices) for name, each in values.items()}
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        return values[indices]
-    if isinstance(values, list | np.ndarray) and len(values) > int(indices.max()):
-        return np.stack([np.asarray(values[index]) for index in indices])
-    if isinstance(values, list | tuple):
-        return [taken(each, indices) for each in values]
-    return np.asarray(values)[indices]
+@dataclass(frozen=True)
+class Chosen:
+    """Some of the samples of a set.
+
+    Attributes:
+        indices: which.
+        count: samples of the whole set.
+        outputs: outputs of the network.
+    """
+
+    indices: Indices
+    count: int
+    outputs: int
+
+    def of(self, values: object, what: str) -> object:
+        """Targets or weights of these samples, from those of all; None for none.
+
+        DataError, naming the argument ``what``, where there are not as many as samples.
+        """
+        if isinstance(values, Mapping):
+            return {name: self._taken(each, what) for name, each in values.items()}
+        if self.outputs > 1 and isinstance(values, list | tuple) and len(values) == self.outputs:
+            return [self._taken(each, what) for each in values]
+        return self._taken(values, what)
+
+    def _taken(self, values: object, what: str) -> object:
+        if values is None:
+            return None
+        given = values if isinstance(values, list | np.ndarray) else np.asarray(values)
+        found = len(given) if isinstance(given, list) or given.ndim else 0
+        if found != self.count:
+            raise DataError(f"expected {self.count} entries, one for each sample, got "
+                            f"{found}", who=what)  # fmt: skip
+        if isinstance(given, np.ndarray) and given.dtype != object:
+            return given[self.indices]
+        return np.stack([np.asarray(given[index]) for index in self.indices])
 
 
 def in_order(parts: Iterable[tuple[Indices, Sequence[Array]]]) -> list[Array | list[Array]]:

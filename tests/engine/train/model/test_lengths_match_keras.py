@@ -200,6 +200,10 @@ def test_wrong_batches_are_refused_in_a_sentence() -> None:
             model.fit([(x, y), (x[:, :2], y)])
         with pytest.raises(ShapeError, match=r"\[tokens\] expected samples \[None,4\]"):
             model.fit([*x, x[0][:, :3]], np.zeros((5, 2)))
+        single = [*x, x[0][:4]]
+        for targets, weights in ((y, None), (np.zeros((6, 2)), None), (np.zeros((5, 2)), [1.0])):
+            with pytest.raises(DataError, match=r"expected 5 entries, one for each sample, got"):
+                model.fit(single, targets, sample_weight=weights)
         with pytest.raises(DataError, match="samples of one length to take a part of"):
             model.fit(case.data(), validation_split=0.2)
         assert np.isfinite(model.fit(case.data()).history["loss"][0])
