@@ -23,7 +23,7 @@ from studio.engine.layers.graph import LayerGraph, Node, Port, output_port
 from studio.engine.layers.layer import shape_text
 from studio.engine.optim.counted_metrics import CountedMetric
 from studio.engine.optim.losses import Loss
-from studio.engine.optim.metrics import Metric
+from studio.engine.optim.metrics import Metric, require_apart
 
 MODES = ("train", "evaluate", "infer")
 
@@ -501,6 +501,8 @@ class _Lowering:
                     label = f"weighted_{metric.label}" if metric.label in labels else metric.label
                     labels.append(label)
                     values += self._emit_metric(metric, f"{head}{label}", one, weights)
+            counted = (str(each["label"]) for each in self.counted)
+            require_apart([*self.labels, *counted], self.names)
             self._emit_record([*values, *dict.fromkeys(self.weighed_by.values())])
 
     def _emit_metric(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 from studio.engine.core.configured import Configured
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import CompileError, ParameterError, quoted
 from studio.engine.core.options import number
 from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.isa.builder import ProgramBuilder
@@ -80,6 +81,21 @@ def metric_words(name: str) -> str:
     if cls is None or not cls.spelled:
         return name.replace("_", " ")
     return name.removesuffix(cls.logged_as()).replace("_", " ") + cls.spelled
+
+
+def require_apart(labels: Collection[str], outputs: Sequence[str]) -> None:
+    """CompileError, naming an output, where a number has the name of another's validation.
+
+    An output ``val`` has a ``val_loss``, and the validation part has one of all outputs.
+    """
+    twice = next((f"val_{label}" for label in labels if f"val_{label}" in labels), None)
+    if twice is not None:
+        own = [name for name in outputs if twice.startswith(f"{name}_")]
+        raise CompileError(
+            f"{quoted(twice)} is a number of this output, and one of the validation part",
+            who=max(own, key=len, default="metrics"),
+            hint="rename the output",
+        )
 
 
 def accuracy_kind(p: Shape, t: Shape) -> str:

@@ -9,6 +9,7 @@ from studio.engine import SGD, Dense, Input, Model
 from studio.engine.compiler.lower import lower
 from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import CPU
+from studio.engine.core.errors import CompileError
 from studio.engine.interop.program_names import input_names, output_names
 from tests.engine.layers.several_outputs import split_layer
 
@@ -67,3 +68,20 @@ def test_an_inference_program_tells_the_names_of_its_outputs() -> None:
             program = compile_program(lower(graph, "infer"), CPU, 2)
             assert output_names(program) == graph.output_names()
             assert input_names(program) == ("start",)
+
+
+@pytest.mark.parametrize(
+    ("names", "who", "number"),
+    [(("val", "size"), "val", "val_loss"), (("size", "val_size"), "val_size", "val_size_loss")],
+)
+def test_an_output_is_not_called_as_the_validation(
+    names: tuple[str, str], who: str, number: str
+) -> None:
+    entry = Input((3,))
+    graph = Model(entry, [Dense(2, name=name)(entry) for name in names], name="two").graph
+    with pytest.raises(CompileError) as caught:
+        lower(graph, "train", loss="mse", metrics=["mae"])
+    assert str(caught.value).startswith(f"[{who}] {number!r} is a number of this output")
+    assert lower(graph, "infer").outputs
+    alone = Model(entry, Dense(2, name="val")(entry), name="one").graph
+    assert lower(alone, "train", loss="mse", metrics=["mae"]).meta["metrics"]
