@@ -18,6 +18,7 @@ from studio.engine import (
     Dense,
     EarlyStopping,
     Input,
+    Masking,
     Model,
     ReduceLROnPlateau,
     Sequential,
@@ -263,6 +264,29 @@ def test_weights_of_none_leave_no_trace_in_weighted_metrics() -> None:
         wanted = float((said * weight).sum() / weight.sum())
         assert measured["mean_absolute_error"] == pytest.approx(wanted, rel=1e-5)
         assert model.evaluate(SIX, y[0], 2, sample_weight=weight * 0) == [0.0, 0.0, 0.0]
+
+
+def test_metrics_of_an_epoch_count_every_position_behind_a_mask_alike() -> None:
+    """Batches with few positions that count weigh little, with and without weights (Keras)."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(6, 5, 3)).astype(np.float32)
+    for row, length in enumerate((1, 1, 5, 4, 5, 2)):
+        x[row, length:] = 0.0
+    y, weight = rng.integers(0, 2, (6, 5)), rng.uniform(0, 2, (6, 5)).astype(np.float32)
+    start = Input((5, 3), name="start")
+    ending = Dense(2, "softmax", name="kind")(Masking()(start))
+    with Model(start, ending, backend="cpu") as model:
+        loss = "sparse_categorical_crossentropy"
+        model.compile("sgd", loss, metrics=["accuracy"], weighted_metrics=["accuracy"])
+        found = model.evaluate(x, y, 2, sample_weight=weight, return_dict=True)
+        said = model.predict(x)
+    assert isinstance(said, np.ndarray)
+    assert isinstance(found, dict)
+    right, counts = said.argmax(-1) == y, (x != 0).any(-1)
+    assert found["accuracy"] == pytest.approx(right[counts].mean(), rel=1e-5)
+    weights = weight * counts
+    wanted = (right * weights).sum() / weights.sum()
+    assert found["weighted_accuracy"] == pytest.approx(wanted, rel=1e-5)
 
 
 def test_what_was_compiled_is_saved_and_loaded(tmp_path: Path) -> None:
