@@ -368,7 +368,7 @@ def _metric_problems(end: _TrainedOutput) -> Iterator[Problem]:
             yield Problem(
                 "metrics.form", "error", end.node,
                 f"{metric.label} compares {wanted}, {type(end.loss).__name__} takes {came}",
-                "leave the metrics unset, so the data chooses them",
+                "choose other metrics, or leave them out",
             )  # fmt: skip
 
 
