@@ -126,9 +126,16 @@ def test_a_long_way_keeps_its_ends_in_the_bar(hands: Hands):
     assert [each.text() for each in menu.actions()] == [
         button.toolTip() for button, seen in zip(bar.buttons, shown, strict=True) if not seen
     ]
-    # The menu runs an event loop of its own.
-    QTimer.singleShot(0, lambda: hands.qtbot.mouseClick(
-        menu, LEFT, pos=menu.actionGeometry(menu.actions()[0]).center()))  # fmt: skip
+
+    def take_first() -> None:
+        if not menu.isVisible():
+            QTimer.singleShot(20, take_first)
+            return
+        place = menu.actionGeometry(menu.actions()[0]).center()
+        hands.qtbot.mouseClick(menu, LEFT, pos=place)
+
+    # The click opens the menu in an event loop of its own.
+    QTimer.singleShot(0, take_first)
     QTest.mouseClick(more, LEFT)
     assert hands.canvas.graph.level == "block_7"
     hands.canvas.window().resize(2400, 800)
