@@ -6,10 +6,9 @@ import random
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QPointF, QTimer
+from PySide6.QtCore import QPointF
 from PySide6.QtGui import QAccessible
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QToolButton
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.items.marks import PortKey
@@ -29,7 +28,7 @@ from studio.session.document.state import Wire
 from tests.graph_editor.hands import ALT, CTRL, LEFT, RIGHT, SHIFT, Hands
 from tests.graph_editor.test_panes_beside_the_canvas import carried
 from tests.graph_editor.text_fields import K
-from tests.session.document.networks import chain, nested_blocks, residual
+from tests.session.document.networks import nested_blocks, residual
 from tests.session.document.random_edits import Editor
 
 
@@ -93,62 +92,6 @@ def test_enter_opens_the_selected_block_and_esc_first_clears_the_selection(stem:
     assert stem.selected == []
     stem.key(K.Key_Escape)
     assert (stem.canvas.graph.level, stem.selected) == ("block", ["block_1"])
-
-
-def test_the_bar_names_the_way_and_leads_back(stem: Hands):
-    bar = stem.canvas.chrome.breadcrumbs
-    assert [button.text() for button in bar.buttons] == ["Model"]
-    stem.canvas.context.open_block.open("block_1")
-    assert [button.text() for button in bar.buttons] == ["Model", "stem", "inner"]
-    QTest.mouseClick(bar.buttons[1], LEFT)
-    assert stem.canvas.graph.level == "block"
-    assert stem.selected == ["block_1"]
-    QTest.mouseClick(bar.buttons[0], LEFT)
-    assert stem.canvas.graph.level == ""
-    assert [button.text() for button in bar.buttons] == ["Model"]
-
-
-def test_a_long_way_keeps_its_ends_in_the_bar(hands: Hands):
-    state = residual()
-    for number in range(8):
-        inner = f"block_{number - 1}" if number > 1 else "block" if number else "conv2d"
-        state = group(state, [inner], f"a block whose name is long {number}")
-    hands.open(state)
-    bar = hands.canvas.chrome.breadcrumbs
-    hands.canvas.context.open_block.open("block")
-    shown = [button.isVisible() for button in bar.buttons]
-    assert (len(shown), shown[0], shown[-1]) == (9, True, True)
-    assert False in shown
-    assert bar.geometry().right() < hands.canvas.viewport().width()
-    more = bar.findChild(QToolButton, "breadcrumbs_more")
-    assert isinstance(more, QToolButton)
-    menu = more.menu()
-    assert [each.text() for each in menu.actions()] == [
-        button.toolTip() for button, seen in zip(bar.buttons, shown, strict=True) if not seen
-    ]
-
-    def take_first() -> None:
-        if not menu.isVisible():
-            QTimer.singleShot(20, take_first)
-            return
-        place = menu.actionGeometry(menu.actions()[0]).center()
-        hands.qtbot.mouseClick(menu, LEFT, pos=place)
-
-    # The click opens the menu in an event loop of its own.
-    QTimer.singleShot(0, take_first)
-    QTest.mouseClick(more, LEFT)
-    assert hands.canvas.graph.level == "block_7"
-    hands.canvas.window().resize(2400, 800)
-    hands.canvas.context.open_block.open("block")
-    hands.qtbot.waitUntil(lambda: all(b.isVisible() for b in bar.buttons), timeout=60_000)
-    assert not more.isVisible()
-
-
-def test_without_blocks_there_is_no_bar(hands: Hands):
-    hands.open(chain())
-    assert not hands.canvas.chrome.breadcrumbs.isVisible()
-    hands.key(K.Key_Escape)
-    assert hands.canvas.graph.level == ""
 
 
 def test_grouping_and_dissolving_by_keys_are_one_step_each(hands: Hands):
