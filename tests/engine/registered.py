@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from studio.engine.core.discovery import all_or_none
+from studio.engine.core.discovery import all_or_none, import_modules
+
+BUILT_IN = (
+    "studio.engine.isa.ops", "studio.engine.layers", "studio.engine.optim",
+    "studio.engine.train.callbacks", "studio.engine.interop",
+)  # fmt: skip
 
 
 class _TakenBackError(Exception):
@@ -15,6 +20,9 @@ class _TakenBackError(Exception):
 @contextmanager
 def registered_meanwhile() -> Iterator[None]:
     """Instructions, layers and the like that the block declares are gone behind it."""
+    for package in BUILT_IN:
+        # What is found only now would be taken back as well.
+        import_modules(package)
     with suppress(_TakenBackError), all_or_none():
         yield
         raise _TakenBackError

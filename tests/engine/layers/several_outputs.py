@@ -10,7 +10,6 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.options import integer
 from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.ops import move
-from studio.engine.layers.catalog import all_layers
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.dropout import Dropout
@@ -26,7 +25,6 @@ from tests.engine.registered import registered_meanwhile
 @contextmanager
 def split_layer() -> Iterator[Any]:
     """A layer that cuts [features] in two behind its first ``at`` features."""
-    all_layers()  # What is found only now would be taken back with it.
     with registered_meanwhile():
 
         class Split(Layer):
