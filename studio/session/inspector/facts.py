@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -10,10 +10,12 @@ from studio.engine.core.tensor import Shape
 from studio.engine.layers.catalog import layer_class
 from studio.session.compile.compilation import Compilation
 from studio.session.compile.compilation_result import CompiledProgram
+from studio.session.document.cards.card import card_of, owned_parameters
 from studio.session.document.document import Document
 from studio.session.document.flow import flow_of
 from studio.session.document.layer_types import absent_plugin, is_known, layer_at
-from studio.session.document.levels import path_of
+from studio.session.document.level_view import layers_inside
+from studio.session.document.levels import copies_of, path_of, ports_in, ports_out
 from studio.session.document.report import NodeCondition, Problem
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -92,6 +94,55 @@ class NodeFacts:
     is_stale: bool
 
 
+class Inside(NamedTuple):
+    """What blocks hold together, with what is in blocks inside them.
+
+    Attributes:
+        layers: how many layers; a shared one counts once.
+        uses: the same with every use of a shared layer counted.
+        parameters: numbers these layers own; those of a shared layer count once.
+    """
+
+    layers: int
+    uses: int
+    parameters: int
+
+
+class BlockPort(NamedTuple):
+    """An input or output of a block.
+
+    Attributes:
+        name: its name.
+        shape: of what passes it, without the batch, where known.
+        is_connected: whether it has a wire at the side of the other blocks and layers.
+    """
+
+    name: str
+    shape: Shape | None
+    is_connected: bool
+
+
+@dataclass(frozen=True)
+class BlockFacts:
+    """What is known of one block.
+
+    Attributes:
+        node: the block as drawn.
+        message: what is wrong inside, with the layer; empty when nothing is.
+        inputs: in the order of the ports.
+        outputs: in the order of the ports.
+        copies: how many linked copies there are, this one included; 1 without others.
+        has_shared_weights: whether all layers with parameters are shared with layers outside.
+    """
+
+    node: CanvasNode
+    message: str
+    inputs: tuple[BlockPort, ...]
+    outputs: tuple[BlockPort, ...]
+    copies: int
+    has_shared_weights: bool
+
+
 @dataclass(frozen=True)
 class GraphFacts:
     """What is known of the whole network.
@@ -150,6 +201,40 @@ def node_facts(document: Document, compilation: Compilation, node: CanvasNode) -
         {} if program is None else costs_of(program, node.id),
         0 if program is None else program.batch,
         compilation.is_stale,
+    )
+
+
+def inside_facts(document: Document, blocks: Iterable[CanvasNode]) -> Inside:
+    """What blocks hold together now."""
+    state = document.state
+    inside = dict.fromkeys(i for block in blocks for i in layers_inside(state, block.id))
+    return Inside(
+        len({state.nodes[i].shares or i for i in inside}),
+        len(inside),
+        owned_parameters(state, document.report, inside),
+    )
+
+
+def block_facts(document: Document, block: CanvasNode) -> BlockFacts:
+    """What is known of a block now."""
+    state, report = document.state, document.report
+    inside = layers_inside(state, block.id)
+    fed = {port.node for node in state.nodes.values() for port in node.inputs}
+    with_parameters = [i for i in inside if report.status(state.counted_at(i)).parameters]
+    return BlockFacts(
+        block,
+        card_of(state, report, block.id).message,
+        tuple(
+            BlockPort(port.name, report.status(port.id).shape, bool(port.inputs))
+            for port in ports_in(state, block.id)
+        ),
+        tuple(
+            BlockPort(port.name, report.status(port.id).shape, port.id in fed)
+            for port in ports_out(state, block.id)
+        ),
+        len(copies_of(state, block.id)),
+        bool(with_parameters)
+        and all(not set(state.uses_of(i)) <= set(inside) for i in with_parameters),
     )
 
 

@@ -21,6 +21,7 @@ from studio.session.core.entities import Entity
 from studio.session.core.option_rows import Row, joined_rows, row_of
 from studio.session.document.cards.lines import CardLine, kept_lines
 from studio.session.document.document import Document
+from studio.session.document.edits.blocks import rename_block
 from studio.session.document.edits.layers import bypass, freeze, rename, set_option, set_preview
 from studio.session.document.edits.outputs import (
     NO_LOSS,
@@ -41,7 +42,16 @@ from studio.session.document.layer_types import is_known, layer_at
 from studio.session.document.report import Fix, TargetFacts
 from studio.session.document.resolve import output_names
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
-from studio.session.inspector.facts import GraphFacts, NodeFacts, graph_facts, node_facts
+from studio.session.inspector.facts import (
+    BlockFacts,
+    GraphFacts,
+    Inside,
+    NodeFacts,
+    block_facts,
+    graph_facts,
+    inside_facts,
+    node_facts,
+)
 from studio.session.inspector.sections import OptionGroup
 
 
@@ -76,6 +86,12 @@ class InspectorModel:
         """The layers whose options are shown; none for the settings of all."""
         found = (self.document.state.nodes.get(i) for i in self._ids)
         return tuple(node for node in found if node is not None and node.is_layer)
+
+    @property
+    def blocks(self) -> tuple[CanvasNode, ...]:
+        """The blocks among what is shown."""
+        found = (self.document.state.nodes.get(i) for i in self._ids)
+        return tuple(node for node in found if node is not None and node.is_block)
 
     @property
     def has_selection(self) -> bool:
@@ -130,6 +146,14 @@ class InspectorModel:
             return None
         return node_facts(self.document, self._compilation, nodes[0])
 
+    def block_facts(self) -> tuple[BlockFacts, ...]:
+        """What is known of each block shown."""
+        return tuple(block_facts(self.document, block) for block in self.blocks)
+
+    def inside(self) -> Inside:
+        """What the blocks shown hold together."""
+        return inside_facts(self.document, self.blocks)
+
     def set_value(self, name: str, value: Plain, merge_key: str = "") -> None:
         """Set an option of all layers shown; one undo step.
 
@@ -154,6 +178,17 @@ class InspectorModel:
         nodes = self.nodes
         if len(nodes) == 1 and name != nodes[0].name:
             self._apply("Rename", rename(self.document.state, nodes[0].id, name))
+
+    def rename_block(self, name: str) -> None:
+        """Give the only block shown another name; StudioError where it is wrong or taken."""
+        blocks = self.blocks
+        if len(blocks) == 1 and name != blocks[0].name:
+            made = rename_block(self.document.state, blocks[0].id, name)
+            self._apply(f"Rename {blocks[0].name} to {name.strip()}", made)
+
+    def select_blocks(self) -> None:
+        """Select the blocks shown, which may be pinned, so that actions are about them."""
+        self._bus.select([entities.node(block.id) for block in self.blocks], source="inspector")
 
     def set_frozen(self, on: bool) -> None:
         """Keep the parameters of the layers as they are in training, or train them."""

@@ -18,7 +18,7 @@ from studio.engine.core.errors import StudioError
 from studio.session.document.cards.families import family_of
 from studio.session.document.report import Fix
 from studio.session.document.state import CanvasNode
-from studio.session.inspector.facts import NodeFacts, Use
+from studio.session.inspector.facts import BlockFacts, NodeFacts, Use
 from studio.session.inspector.inspector import InspectorModel
 from studio.widgets import binding, icons, theme
 from studio.widgets.forms.reverting_line import RevertingLine
@@ -27,6 +27,10 @@ from studio.widgets.labels.elided_label import ElidedLabel
 
 _ICON = 20
 _MOST_FIXES = 3
+_NAMES = {
+    "layer": "Layer name: letters, digits, dots, dashes, underscores.",
+    "block": "Block name: up to 60 characters, no slash.",
+}
 _SIGNS = {"error": "error", "warning": "warning", "waiting": "waiting", "unreached": "unreached"}
 
 
@@ -37,6 +41,7 @@ class NodeHead(QWidget):
         rename: gives the layer another name; raises StudioError to refuse.
         repair: carries out a repair.
         parent: the widget it stands in.
+        what: what it is the head of, ``layer`` or ``block``.
     """
 
     def __init__(
@@ -44,6 +49,7 @@ class NodeHead(QWidget):
         rename: Callable[[str], None],
         repair: Callable[[Fix], None],
         parent: QWidget | None = None,
+        what: str = "layer",
     ) -> None:
         super().__init__(parent)
         self._rename = rename
@@ -51,16 +57,16 @@ class NodeHead(QWidget):
         self._picture = QLabel(self)
         self._picture.setFixedSize(_ICON, _ICON)
         self.name = RevertingLine(self)
-        self.name.setObjectName("layer_name")
-        self.name.setAccessibleName("Name of the layer")
-        self.name.setToolTip("Layer name: letters, digits, dots, dashes, underscores.")
+        self.name.setObjectName(f"{what}_name")
+        self.name.setAccessibleName(f"Name of the {what}")
+        self.name.setToolTip(_NAMES[what])
         self.name.setFont(theme.font("title"))
         self.name.editingFinished.connect(self._finish)
         self._type = ElidedLabel(self)
-        self._type.setObjectName("layer_type")
+        self._type.setObjectName(f"{what}_type")
         self._type.setProperty("role", "soft")
         self._about = QLabel(self)
-        self._about.setObjectName("layer_about")
+        self._about.setObjectName(f"{what}_about")
         self._about.setProperty("role", "faint")
         self._about.setFont(theme.font("small"))
         self._about.setWordWrap(True)
@@ -104,6 +110,26 @@ class NodeHead(QWidget):
         self._about.hide()
         self._refusal.hide()
         self.trouble.hide()
+
+    def show_block(self, facts: BlockFacts) -> None:
+        """Show one block."""
+        self._family = "family-block"
+        self._paint_icon()
+        self.name.show_text(facts.node.name)
+        self.name.setReadOnly(False)
+        self._type.set_text("nested model" if facts.node.model else "block")
+        self._about.setText(facts.message)
+        self._about.setVisible(bool(facts.message))
+
+    def show_blocks(self, blocks: Sequence[CanvasNode]) -> None:
+        """Show that several blocks are selected."""
+        self._family = "family-block"
+        self._paint_icon()
+        self.name.show_text(f"{len(blocks)} blocks")
+        self.name.setReadOnly(True)
+        self._type.set_text(", ".join(block.name for block in blocks))
+        self._about.hide()
+        self._refusal.hide()
 
     def clear_error(self) -> None:
         """Say no more what was refused."""

@@ -1,4 +1,4 @@
-"""The inspector pane: layers that are selected, or the project."""
+"""The inspector pane: layers or blocks that are selected, or the project."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from studio.session.document.document import Document
 from studio.session.inspector.inspector import InspectorModel
 from studio.session.studio import Studio
 from studio.ui.panes.inspector.actions import ACTIONS
+from studio.ui.panes.inspector.block_view import BlockView
 from studio.ui.panes.inspector.graph_view import GraphView
 from studio.ui.panes.inspector.node_view import NodeView
 from studio.widgets import binding
@@ -20,7 +21,10 @@ VIEW = "inspector"
 
 
 class InspectorPane(PaneFrame):
-    """Options of the selected layers; with nothing selected, totals and training settings."""
+    """Options of the selected layers, or the selected blocks.
+
+    With neither selected it shows totals and training settings.
+    """
 
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
         super().__init__(linkable=True, parent=parent)
@@ -29,9 +33,11 @@ class InspectorPane(PaneFrame):
         self.inspector = InspectorModel(lambda: studio.document, studio.bus, studio.compilation)
         self.node_view = NodeView(self.inspector)
         self.graph_view = GraphView(self.inspector)
+        self.block_view = BlockView(self.inspector, self._act_on_blocks)
         self._areas = QStackedWidget(self)
         self._areas.addWidget(_scrolled(self.graph_view))
         self._areas.addWidget(_scrolled(self.node_view))
+        self._areas.addWidget(_scrolled(self.block_view))
         self.set_body(self._areas)
         self.pin_changed.connect(self.inspector.set_pinned)
         self._refresh_later = binding.refresh(
@@ -47,15 +53,16 @@ class InspectorPane(PaneFrame):
 
     def refresh(self) -> None:
         """Show what is selected as it is now."""
-        nodes = self.inspector.nodes
+        nodes, blocks = self.inspector.nodes, self.inspector.blocks
         if nodes:
             self.node_view.refresh()
+        elif blocks:
+            self.block_view.refresh()
         else:
             dataset = self._data.dataset
             self.graph_view.refresh(() if dataset is None else dataset.class_names)
-        self._areas.setCurrentIndex(1 if nodes else 0)
-        count = len(nodes)
-        self.set_note(f"{count} layers" if count > 1 else "")
+        self._areas.setCurrentIndex(1 if nodes else 2 if blocks else 0)
+        self.set_note(_selected(len(nodes), len(blocks)))
 
     def focus_first_field(self) -> None:
         """Give the keyboard to the first option of the layer shown."""
@@ -77,6 +84,11 @@ class InspectorPane(PaneFrame):
         """Why there are no options to edit; empty when there are."""
         return "" if self.inspector.nodes else "no layer is selected"
 
+    def _act_on_blocks(self, action: str) -> None:
+        """Do an action of the canvas to the blocks shown."""
+        self.inspector.select_blocks()
+        self._actions.trigger(action)
+
     def _follow(self, document: Document) -> None:
         document.changed.connect(self._refresh_later.hear)
         document.report_changed.connect(self._refresh_later.hear)
@@ -86,6 +98,14 @@ class InspectorPane(PaneFrame):
         self._follow(document)
         self.inspector.show(())
         self.refresh()
+
+
+def _selected(layers: int, blocks: int) -> str:
+    """How much is selected, unless it is a single thing or nothing."""
+    if layers + blocks < 2:
+        return ""
+    parts = ((layers, "layer"), (blocks, "block"))
+    return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts if n)
 
 
 def _scrolled(body: QWidget) -> QScrollArea:

@@ -23,11 +23,10 @@ from studio.engine.train.settings import TrainingSettings
 from studio.session.core import entities
 from studio.session.core.theme import Theme
 from studio.session.document.document import Document
-from studio.session.document.edits.blocks import group
+from studio.session.document.edits.comments import add_note
 from studio.session.document.edits.layers import add_layer, rename, set_option
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sharing import place_again
-from studio.session.document.levels import all_blocks
 from studio.session.studio import Studio
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.widgets import theme
@@ -412,17 +411,16 @@ def test_the_uses_of_a_shared_layer_are_listed_and_one_gets_its_own_weights(
     qtbot.waitUntil(lambda: not sharing.isVisible())
 
 
-def test_a_selected_block_is_not_called_nothing(
+def test_a_selected_note_is_not_called_nothing(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
     remark = child(pane, QLabel, "project_remark")
     assert isinstance(remark, QLabel)
     assert remark.text().startswith("Nothing selected")
     document = studio.document
-    layer = next(node.id for node in document.state.layers() if node.type_name == "Conv2D")
-    document.apply("Group", group(document.state, [layer]))
-    (block,) = all_blocks(document.state)
-    studio.bus.select([entities.node(block.id)], source="canvas")
+    document.apply("Note", add_note(document.state, 0.0, 0.0, "look here"))
+    note = next(node.id for node in document.state.nodes.values() if node.kind == "note")
+    studio.bus.select([entities.node(note)], source="canvas")
     qtbot.waitUntil(lambda: remark.text().startswith("No layer selected"), timeout=60_000)
 
 
