@@ -12,6 +12,7 @@ from studio.engine.core.errors import DataError
 from studio.engine.core.tensor import Shape
 
 Array: TypeAlias = npt.NDArray[np.generic]
+Weights: TypeAlias = npt.NDArray[np.float32]
 
 _LARGEST = 2**31 - 1
 
@@ -30,7 +31,7 @@ class Samples:
 
     inputs: tuple[Array, ...]
     targets: tuple[Array | None, ...] = ()
-    weights: tuple[npt.NDArray[np.float32] | None, ...] = ()
+    weights: tuple[Weights | None, ...] = ()
 
     def __post_init__(self) -> None:
         lengths = {len(array) for array in self.arrays()}
@@ -43,6 +44,11 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.inputs[0])
+
+    @property
+    def parts(self) -> tuple[Samples, ...]:
+        """The samples of each length, here all of them."""
+        return (self,)
 
     def arrays(self) -> tuple[Array, ...]:
         """All of them: inputs, targets, weights."""
@@ -102,11 +108,41 @@ class MixedSamples(Samples):
                         hint="give validation_data instead of validation_split")  # fmt: skip
 
 
-def weight_shapes(*parts: Samples | None) -> tuple[Shape | None, ...]:
-    """What a program sees of the weights that at least one part has; the others weigh 1."""
-    given = [part.weights for part in parts if part is not None and part.weights]
-    columns = zip(*given, strict=True)
-    return tuple(next((w.shape[1:] for w in own if w is not None), None) for own in columns)
+def weight_shapes(*samples: Samples | None) -> tuple[Shape | None, ...]:
+    """What a program sees of the weights that at least one part has; the others weigh 1.
+
+    Where some weigh samples and others positions, it sees weights of positions. Their length is
+    that of the first part that has such.
+    """
+    parts = [part for each in samples if each is not None for part in each.parts]
+    count = max((len(part.weights) for part in parts), default=0)
+    found: list[Shape | None] = []
+    for index in range(count):
+        own = (weight_of(part, index) for part in parts)
+        shapes = [weight.shape[1:] for weight in own if weight is not None]
+        found.append(max(shapes, key=len, default=None))
+    return tuple(found)
+
+
+def weight_of(samples: Samples, index: int) -> Weights | None:
+    """The weights for one output, by its place; None where all samples count the same."""
+    given = samples.weights
+    return given[index if len(given) > 1 else 0] if given else None
+
+
+def filled_weight(samples: Samples, index: int, shape: Shape) -> Weights:
+    """The weights for one output in the shape a program takes.
+
+    Ones where samples have none; the weight of a sample counts at all of its positions.
+    """
+    own = weight_of(samples, index)
+    if own is None:
+        return np.ones((len(samples), *shape), np.float32)
+    missing = len(shape) - (own.ndim - 1)
+    if missing <= 0:
+        return own
+    wide = own.reshape(own.shape + (1,) * missing)
+    return np.ascontiguousarray(np.broadcast_to(wide, (len(own), *shape)))
 
 
 def stored_array(values: object, who: str) -> Array:

@@ -14,7 +14,13 @@ from studio.engine.core.errors import DataError
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.lengths import Lengths
 from studio.engine.optim.optimizers import Optimizer
-from studio.engine.train.data.samples import Batch, MixedSamples, Samples, weight_shapes
+from studio.engine.train.data.samples import (
+    Batch,
+    MixedSamples,
+    Samples,
+    filled_weight,
+    weight_shapes,
+)
 from studio.engine.train.model.mixed_lengths import (
     Chosen,
     are_batches,
@@ -149,17 +155,24 @@ class ArrayTasks:
         if self.sources:
             pairs = zip(self.sources, sources, strict=True)
             sources = tuple(replace(own, shape=given.shape) for own, given in pairs)
+        graph = bound_to(self.graph, [source.shape for source in sources])
+        shapes, outputs = weight_shapes(samples, validation), graph.types()
+        weights = zip(shapes, graph.outputs, strict=False)
         spec = DataSpec(
             sources,
             target_sources(samples.targets),
             class_weights=class_factors(class_weight, self.graph, samples),
-            sample_weights=weight_shapes(samples, validation),
+            # Those of validation may have another length.
+            sample_weights=tuple(
+                None if shape is None else outputs[port].sample[: len(shape)]
+                for shape, port in weights
+            ),
             meta=dict(self.facts),
         )
         found, names = self.objective, self.graph.output_names()
         return Task(
             self.name,
-            bound_to(self.graph, [source.shape for source in sources]),
+            graph,
             settings,
             spec,
             found.losses,
@@ -180,6 +193,17 @@ def _mixed(parts: Iterable[Samples], batches: tuple[Batch, ...] = ()) -> MixedSa
 
 def _joined(batches: Sequence[Samples]) -> Samples:
     """Samples of one length that came in several batches; DataError where these differ."""
+    shapes = weight_shapes(*batches)
+    batches = [
+        replace(
+            each,
+            weights=tuple(
+                None if shape is None else filled_weight(each, index, shape)
+                for index, shape in enumerate(shapes)
+            ),
+        )
+        for each in batches
+    ]
     columns = [[*each.inputs, *each.targets, *each.weights] for each in batches]
     forms = [[None if a is None else (a.shape[1:], a.dtype) for a in own] for own in columns]
     for number, form in enumerate(forms):

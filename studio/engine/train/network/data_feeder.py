@@ -15,7 +15,7 @@ from studio.engine.core.tensor import ROWS, Role
 from studio.engine.isa.ops.data import STEP_WORDS, StepWord
 from studio.engine.layers.lengths import Lengths
 from studio.engine.train.data.batches import batch_count, epoch_order
-from studio.engine.train.data.samples import Samples
+from studio.engine.train.data.samples import Samples, filled_weight
 from studio.engine.train.data.shards.plan import ShardPlan, plan_shards
 from studio.engine.train.data.shards.stream import ShardStream
 from studio.engine.train.network.network import Network
@@ -150,14 +150,12 @@ class DataFeeder:
             for index, array in enumerate(arrays):
                 if array is not None:
                     found[f"{prefix}/{part}/{index}" if several else f"{prefix}/{part}"] = array
-        given = self.samples.weights
         for index, shape in enumerate(spec.sample_weights):
             if shape is None:
                 continue
-            own = given[index if len(given) > 1 else 0] if given else None
-            ones = np.ones((len(self.samples), *shape), np.float32) if own is None else own
             several = len(spec.sample_weights) > 1
-            found[f"{prefix}/w/{index}" if several else f"{prefix}/w"] = ones
+            name = f"{prefix}/w/{index}" if several else f"{prefix}/w"
+            found[name] = filled_weight(self.samples, index, shape)
         return found
 
     def _make_room(self) -> None:
