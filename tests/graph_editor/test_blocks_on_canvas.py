@@ -11,13 +11,14 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.panes.outline import OutlinePane
 from studio.session.core import entities
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.blocks import group, ungroup
 from studio.session.document.edits.insertion import add_on_wire
-from studio.session.document.edits.layers import set_option
+from studio.session.document.edits.layers import add_layer, set_option
 from studio.session.document.edits.places import move, move_by
 from studio.session.document.edits.wires import cut_wires, disconnect
 from studio.session.document.finding.minimap import graph_map
@@ -28,7 +29,7 @@ from studio.session.document.state import Wire
 from tests.graph_editor.hands import ALT, CTRL, LEFT, RIGHT, SHIFT, Hands
 from tests.graph_editor.test_panes_beside_the_canvas import carried
 from tests.graph_editor.text_fields import K
-from tests.session.document.networks import nested_blocks, residual
+from tests.session.document.networks import chain, nested_blocks, residual
 from tests.session.document.random_edits import Editor
 
 
@@ -51,6 +52,25 @@ def test_a_block_is_one_card_with_its_ports_at_its_edges(stem: Hands):
     assert stem.input("port").x() == area.left()
     assert stem.port("port_1").x() == area.right()
     assert area.top() < stem.input("port").y() < area.bottom()
+
+
+def test_the_end_of_a_network_is_grouped_and_wired_on_from_its_block(hands: Hands):
+    hands.open(chain())
+    before = hands.state
+    hands.click(hands.body("flatten"))
+    hands.click(hands.body("dense"), SHIFT)
+    hands.key(K.Key_G, CTRL)
+    (block,) = hands.selected
+    (port,) = ports_out(hands.state, block)
+    assert port.inputs == (Port("dense"),)
+    assert hands.steps == 1
+    apart = add_layer(hands.state, "Dense", config={"units": 2}, at=(900, 600))
+    hands.document.apply("Add a layer", apart)
+    hands.drag(hands.port(port.id), hands.input("dense_1"))
+    assert hands.state.nodes["dense_1"].inputs == (Port(port.id),)
+    for _ in range(3):
+        hands.document.undo()
+    assert hands.state == before
 
 
 def test_wires_follow_the_ports_of_a_block_that_is_dragged(stem: Hands):

@@ -9,6 +9,7 @@ from studio.session.core import entities
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.blocks import group
 from studio.session.document.edits.layers import add_layer
+from studio.session.document.edits.removal import delete
 from studio.session.document.levels import ports_out
 from studio.session.document.state import DocumentState, Wire
 from tests.graph_editor.hands import Hands
@@ -224,6 +225,10 @@ def test_what_is_added_joins_all_selected_layers(
 def test_what_is_added_joins_layers_and_blocks_that_have_an_output(hands: Hands) -> None:
     state = group(add_layer(three_ends(), "ReLU", after="dense_2"), ["dense_2"], "box")
     state = group(state, ["dense_1"], "closed")
+    state = delete(
+        state,
+        [p.id for p in state.nodes.values() if p.port and p.text == "dense_1" and p.port == "out"],
+    )
     (box,) = (node.id for node in state.nodes.values() if node.name == "box")
     (closed,) = (node.id for node in state.nodes.values() if node.name == "closed")
     hands.open(state)

@@ -10,6 +10,7 @@ from studio.engine.layers.graph_json import graph_to_json
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.blocks import group, rename_block, ungroup
 from studio.session.document.edits.comments import add_frame, add_note
+from studio.session.document.edits.layers import add_layer, mark_output
 from studio.session.document.levels import (
     blocks_around,
     contents,
@@ -24,7 +25,8 @@ from studio.session.document.levels import (
 )
 from studio.session.document.resolve import layer_graph, resolve
 from studio.session.document.state import DocumentState
-from tests.session.document.networks import chain, places, refusal, residual, wires
+from tests.engine.layers.several_outputs import split_layer
+from tests.session.document.networks import chain, net, places, refusal, residual, wires
 
 
 def runs(state: DocumentState) -> object:
@@ -55,11 +57,43 @@ def test_one_port_serves_all_wires_that_leave_one_output():
     before = residual()
     state = group(before, ["conv2d", "conv2d_1", "add"])
     assert len(ports_in(state, "block")) == 1
-    assert ports_out(state, "block") == ()
+    assert len(ports_out(state, "block")) == 1
     assert runs(state) == runs(before)
     whole = group(before, ["input"])
     assert len(ports_out(whole, "block")) == 1
     assert runs(whole) == runs(before)
+
+
+def test_what_nothing_follows_gets_an_open_output_each():
+    before = add_layer(residual(), "Flatten", after="conv2d")
+    before = add_layer(before, "Dense", after="flatten", config={"units": 3})
+    before = mark_output(mark_output(before, "add"), "dense")
+    state = group(before, ["conv2d", "conv2d_1", "add", "flatten", "dense"], "body")
+    assert broken_rules(state) == ()
+    assert {p.inputs for p in ports_out(state, "block")} == {(Port("add"),), (Port("dense"),)}
+    assert state.outputs == before.outputs
+    assert runs(state) == runs(before)
+    whole = group(state, ["block"], "outer")
+    assert broken_rules(whole) == ()
+    inner = {Port(p.id) for p in ports_out(whole, "block")}
+    assert {p.inputs[0] for p in ports_out(whole, "block_1")} == inner
+    assert runs(whole) == runs(before)
+    wired = add_layer(whole, "Flatten", after=ports_out(whole, "block_1")[0].id)
+    assert broken_rules(wired) == ()
+    assert len(wired.nodes) == len(whole.nodes) + 1
+    assert ungroup(ungroup(whole, "block_1"), "block").nodes == before.nodes
+
+
+def test_only_marked_outputs_of_an_end_layer_get_ports():
+    with split_layer():
+        before = add_layer(net("input 6"), "Split", config={"at": 2}, after="input")
+        one = group(before, ["split"])
+        assert [p.inputs for p in ports_out(one, "block")] == [(Port("split"),)]
+        marked = mark_output(mark_output(before, Port("split", 1)), "split")
+        both = group(marked, ["split"])
+        assert [p.inputs[0].output for p in ports_out(both, "block")] == [0, 1]
+        assert runs(both) == runs(marked)
+        assert broken_rules(both) == ()
 
 
 @pytest.mark.parametrize("ids", [["conv2d"], ["conv2d", "add"], ["input", "add"], ["conv2d_1"]])

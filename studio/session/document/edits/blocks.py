@@ -46,8 +46,9 @@ def group(state: DocumentState, node_ids: Iterable[str], name: str = "") -> Docu
     """Make things of one level a block; wires across its border pass a port each.
 
     There is one input for each output outside that feeds something inside, and one output for each
-    output inside that feeds something outside. Ports are named after what is inside. Blocks among
-    the things stay whole. The block stands in the middle of where the things were.
+    output inside that feeds something outside. What nothing follows gets an output too, so that it
+    can be wired later. Ports are named after what is inside. Blocks among the things stay whole.
+    The block stands in the middle of where the things were.
 
     Raises:
         GraphError: there is nothing to group, the things are of several levels, or a block of that
@@ -73,7 +74,8 @@ def group(state: DocumentState, node_ids: Iterable[str], name: str = "") -> Docu
     moved = [replace(state.nodes[i], parent=block.id) for i in chosen]
     made = state.with_nodes([block, *moved])
     made = _with_ports(made, block.id, "in", _by_source(state, entering))
-    made = _with_ports(made, block.id, "out", _by_source(state, leaving))
+    outwards = {**_by_source(state, leaving), **_ends(state, chosen)}
+    made = _with_ports(made, block.id, "out", outwards)
     around = bounds(contents(made, block.id))
     made = sized(made, block.id)
     if around is None:
@@ -247,6 +249,23 @@ def _by_source(state: DocumentState, wires: Iterable[Wire]) -> Mapping[Port, lis
     return found
 
 
+def _ends(state: DocumentState, chosen: Iterable[str]) -> Mapping[Port, list[Wire]]:
+    """Outputs of things that nothing follows, each without wires; those further up first.
+
+    Of a layer these are its marked outputs, or the first one. Dots that nothing feeds have none.
+    """
+    followed = {link.node for node in state.nodes.values() for link in node.inputs}
+    found: list[Port] = []
+    for node in (state.nodes[i] for i in chosen):
+        for end in ports_out(state, node.id) if node.is_block else (node,):
+            if not end.flows or end.id in followed or (end.kind == "dot" and not end.inputs):
+                continue
+            marked = [port for port in state.outputs if port.node == end.id]
+            found += sorted(marked, key=lambda port: port.output) or [Port(end.id)]
+    found.sort(key=lambda port: _height(state, port.node, 0, "out"))
+    return {port: [] for port in found}
+
+
 def _with_ports(
     state: DocumentState, block: str, side: PortSide, wires: Mapping[Port, list[Wire]]
 ) -> DocumentState:
@@ -254,8 +273,8 @@ def _with_ports(
     x, lowest = _port_place(state, block, side)
     lowest -= PORT_GAP
     for link, together in wires.items():
-        inner = together[0].source if side == "out" else together[0].target
-        lowest = max(lowest + PORT_GAP, _height(state, inner, together[0].slot, side))
+        inner, slot = (link.node, 0) if side == "out" else together[0][1:3]
+        lowest = max(lowest + PORT_GAP, _height(state, inner, slot, side))
         state, port_id = add_port(state, block, side, state.nodes[inner].name, link)
         state = state.with_nodes([replace(state.nodes[port_id], x=held(x), y=held(lowest))])
         for wire in together:
