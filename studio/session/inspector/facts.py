@@ -100,12 +100,12 @@ class Inside(NamedTuple):
     Attributes:
         layers: how many layers; a shared one counts once.
         uses: the same with every use of a shared layer counted.
-        parameters: numbers these layers own; those of a shared layer count once.
+        parameters: numbers these layers own, where known; those of a shared layer count once.
     """
 
     layers: int
     uses: int
-    parameters: int
+    parameters: int | None
 
 
 class BlockPort(NamedTuple):
@@ -206,12 +206,13 @@ def node_facts(document: Document, compilation: Compilation, node: CanvasNode) -
 
 def inside_facts(document: Document, blocks: Iterable[CanvasNode]) -> Inside:
     """What blocks hold together now."""
-    state = document.state
+    state, report = document.state, document.report
     inside = dict.fromkeys(i for block in blocks for i in layers_inside(state, block.id))
+    are_counted = all(report.status(state.counted_at(i)).parameters is not None for i in inside)
     return Inside(
         len({state.nodes[i].shares or i for i in inside}),
         len(inside),
-        owned_parameters(state, document.report, inside),
+        owned_parameters(state, report, inside) if are_counted else None,
     )
 
 

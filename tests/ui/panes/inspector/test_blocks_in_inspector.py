@@ -13,6 +13,7 @@ from studio.graph_editor.canvas.view import CanvasView
 from studio.session.core import entities
 from studio.session.document.edits.blocks import add_port, group
 from studio.session.document.edits.copies import duplicate_mapped, share_block
+from studio.session.document.edits.removal import delete
 from studio.session.document.state import DocumentState
 from studio.session.studio import Studio
 from studio.ui.panes.inspector.pane import InspectorPane
@@ -163,3 +164,11 @@ def test_layers_and_blocks_selected_together_are_named(side: Side, qtbot: QtBot)
     side.studio.bus.select([entities.node(i) for i in ("block", "add")], source="canvas")
     qtbot.waitUntil(side.pane.node_view.isVisible, timeout=LONG)
     assert side.pane.note == "1 layer, 1 block"
+
+
+def test_parameters_that_are_not_known_are_not_called_none(side: Side, qtbot: QtBot) -> None:
+    state = group(residual(), ["conv2d", "conv2d_1"], "stem")
+    side.show(delete(state, ["input"]), "block")
+    dash = "\N{EN DASH}"
+    qtbot.waitUntil(lambda: side.view.facts.texts[1:] == (("parameters", dash),), timeout=LONG)
+    assert side.view.ports.texts == (("in 1", f"conv2d  {dash}"), ("out 1", f"conv2d_1  {dash}"))
