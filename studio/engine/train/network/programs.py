@@ -26,7 +26,7 @@ class Programs:
 
     def __init__(self, task: Task) -> None:
         self._tasks: dict[Lengths, Task] = {(): task}
-        self._made: dict[tuple[str, int, Target, Lengths], Program] = {}
+        self._made: dict[tuple[str, int, Target, Lengths, frozenset[str]], Program] = {}
         self._kept: dict[str, frozenset[str]] = {}
 
     def task(self, lengths: Lengths = ()) -> Task:
@@ -73,9 +73,12 @@ class Programs:
             target: the kind of device.
             lengths: numbers for the network's unknown lengths; the task's own unless given.
         """
-        key = (mode, level, target, lengths)
+        # What was made to keep fewer tensors stays until its lengths are given up: the device
+        # still holds its data.
+        kept = self.kept(mode) if lengths else frozenset()
+        key = (mode, level, target, lengths, kept)
         if key not in self._made:
-            made = self.compile(mode, level, target, lengths=lengths)
+            made = self.compile(mode, level, target, keep=kept, lengths=lengths)
             self._made[key] = with_own_constants(made, self.task(lengths).spec.variant)
         return self._made[key]
 
@@ -117,8 +120,11 @@ class Programs:
     def keep(
         self, mode: str, level: int, target: Target, names: frozenset[str], program: Program
     ) -> None:
-        """Take a program that keeps tensors of these names for the one of its mode."""
-        self._made[mode, level, target, ()] = program
+        """Take a program that keeps tensors of these names for the one of its mode.
+
+        Programs of other lengths keep them, too.
+        """
+        self._made[mode, level, target, (), frozenset()] = program
         self._kept[mode] = names
 
     def passes(
