@@ -151,7 +151,13 @@ def stored_array(values: object, who: str) -> Array:
     uint8, int32 and float32 stay; bool becomes uint8, other whole numbers int32, other floats
     float32. DataError for anything else, for numbers that do not fit, and for NaN and infinity.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise DataError(
+            "expected an array of numbers, got rows of different lengths", who=who,
+            hint="a network of unknown length takes a list with an array for each sample",
+        ) from error  # fmt: skip
     if array.dtype.kind == "b":
         return array.astype(np.uint8)
     if array.dtype in (np.dtype(np.uint8), np.dtype(np.int32)):

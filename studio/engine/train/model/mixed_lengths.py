@@ -145,14 +145,24 @@ class Chosen:
     def _taken(self, values: object, what: str) -> object:
         if values is None:
             return None
-        given = values if isinstance(values, list | np.ndarray) else np.asarray(values)
+        given = list(values) if isinstance(values, list | tuple) else np.asarray(values)
         found = len(given) if isinstance(given, list) or given.ndim else 0
         if found != self.count:
             raise DataError(f"expected {self.count} entries, one for each sample, got "
                             f"{found}", who=what)  # fmt: skip
         if isinstance(given, np.ndarray) and given.dtype != object:
             return given[self.indices]
-        return np.stack([np.asarray(given[index]) for index in self.indices])
+        return _stacked([given[index] for index in self.indices], what)
+
+
+def _stacked(values: Sequence[object], what: str) -> Array:
+    """One array of the targets or weights of samples of one length."""
+    try:
+        return np.stack([np.asarray(each) for each in values])
+    except ValueError as error:
+        raise DataError(
+            "expected entries of one shape for samples of one length, got several", who=what
+        ) from error
 
 
 def in_order(parts: Iterable[tuple[Indices, Sequence[Array]]]) -> list[Array | list[Array]]:

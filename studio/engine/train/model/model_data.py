@@ -137,7 +137,14 @@ def weight_arrays(values: object, graph: LayerGraph, rows: int) -> tuple[Floats 
 
 def _weight_array(values: object, rows: int, outputs: Sequence[Shape]) -> Floats:
     """One weight per sample, or per position of a sample where all ``outputs`` have these."""
-    found = np.asarray(values, np.float32)
+    try:
+        found = np.asarray(values, np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"sample_weight: expected an array of {rows} numbers, got {type(values).__name__} of "
+            "something else",
+            who="data",
+        ) from error
     positions = found.shape[1:]
     fits = found.ndim > 0 and len(found) == rows
     fits &= all(positions == shape[:-1][: len(positions)] for shape in outputs)

@@ -209,6 +209,24 @@ def test_wrong_batches_are_refused_in_a_sentence() -> None:
         assert np.isfinite(model.fit(case.data()).history["loss"][0])
 
 
+def test_ragged_lists_and_targets_are_refused_in_a_sentence() -> None:
+    x = Input((None, 4), name="tokens")
+    with Model(x, Dense(2)(x), backend="cpu") as model:
+        model.compile("sgd", "mse")
+        samples = [np.zeros((length, 4)) for length in (3, 5, 5)]
+        with pytest.raises(DataError, match=r"\[tokens\] .* got rows of different lengths"):
+            model.predict([each.tolist() for each in samples])
+        targets = [np.zeros((length, 2)) for length in (3, 5, 6)]
+        with pytest.raises(DataError, match=r"\[y\] expected entries of one shape"):
+            model.fit(samples, targets)
+        with pytest.raises(DataError, match=r"\[targets\] .* got rows of different lengths"):
+            model.fit(np.zeros((3, 5, 4)), [each.tolist() for each in targets])
+        with pytest.raises(DataError, match="sample_weight: expected an array of 3 numbers"):
+            model.fit(*np.zeros((2, 3, 5, 4)), sample_weight=[[1], [2, 3], [4]])
+        with pytest.raises(DataError, match=r"\[y\] expected entries of one shape"):
+            model.fit(samples, tuple(targets))
+
+
 def test_a_network_of_fixed_lengths_takes_batches_too() -> None:
     with Model(x := Input((3,)), Dense(2)(x), backend="cpu") as model:
         model.compile("sgd", "mse")
