@@ -62,7 +62,7 @@ def test_instruction_marks_its_layers_by_role_and_selects_them(hands: Hands) -> 
         known = compilation.provenance
         return known is not None and bool(known.instructions_of("conv2d"))
 
-    hands.qtbot.waitUntil(knows_the_layer, timeout=20_000)
+    hands.qtbot.waitUntil(knows_the_layer)
     provenance = compilation.provenance
     assert provenance is not None
     index = provenance.instructions_of("conv2d")[0]

@@ -68,7 +68,7 @@ def test_an_edit_flashes_what_came_and_strikes_what_went(
     assert line is not None
     assert rows is not None
     assert rows.mnemonic(line.row) == "LINEAR"
-    qtbot.waitUntil(lambda: not any(x.kind == "removed" for x in pane.view.lines), timeout=4000)
+    qtbot.waitUntil(lambda: not any(x.kind == "removed" for x in pane.view.lines))
 
 
 def test_rows_that_stay_keep_their_place_on_the_screen(
@@ -296,7 +296,7 @@ def test_times_come_with_a_measured_step(
     place = FIRST + titles.index("ms")
     assert pane.view.isColumnHidden(place)
     studio.profiling.start_dry_run()
-    qtbot.waitUntil(lambda: studio.profiling.measurement is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: studio.profiling.measurement is not None)
     settled()
     qtbot.waitUntil(lambda: not pane.view.isColumnHidden(place))
     times = studio.profiling.times_ms(studio.compilation.provenance)
@@ -416,7 +416,7 @@ def test_nothing_to_show_says_why(studio: Studio, opened: Open, qtbot: QtBot) ->
     assert empty is not None
     assert empty.accessibleName() == "Add a layer and the program appears here"
     studio.replace(document)
-    qtbot.waitUntil(lambda: not pane.is_empty, timeout=10_000)
+    qtbot.waitUntil(lambda: not pane.is_empty)
 
 
 def test_a_graph_with_problems_has_no_program_yet(

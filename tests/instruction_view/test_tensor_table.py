@@ -126,8 +126,8 @@ def test_what_live_views_have_seen_stands_in_the_table(
     columns = [column.key for column in TENSOR_COLUMNS]
     view = studio.live.open(entities.tensor("conv1/kernel"))
     view.want(active=True)
-    qtbot.waitUntil(lambda: view.frame is not None, timeout=20_000)
-    qtbot.waitUntil(lambda: not pane.table.isColumnHidden(columns.index("least")), timeout=5_000)
+    qtbot.waitUntil(lambda: view.frame is not None)
+    qtbot.waitUntil(lambda: not pane.table.isColumnHidden(columns.index("least")))
     assert view.frame is not None
     values = view.frame.snapshot.array()
     index = pane.table.row_of(tensor_ref(pane, "conv1/kernel"))
@@ -201,7 +201,7 @@ def test_a_view_that_nobody_sees_tells_nothing_of_its_tensor(
             pane.table.show_column(each.key, False)
     view = studio.live.open(entities.tensor("conv1/kernel"))
     view.want(active=True)
-    qtbot.waitUntil(lambda: view.frame is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: view.frame is not None)
     pane._survey.forget()
     pane.take_seen()
     assert cell()
@@ -242,7 +242,7 @@ def test_tensors_in_sight_are_looked_at_in_turn_without_being_watched(
     assert resting is not None
     for name in ("digit/kernel", "conv1/kernel"):
         pane.table.scrollTo(pane.table.row_of(tensor_ref(pane, name)))
-        qtbot.waitUntil(lambda n=name: bool(greatest(n)), timeout=30_000)
+        qtbot.waitUntil(lambda n=name: bool(greatest(n)))
         values = resting.read(name)
         assert values is not None
         assert float(greatest(name)) == pytest.approx(float(values.max()), rel=1e-2)
@@ -258,7 +258,7 @@ def test_tensors_are_not_looked_at_for_columns_out_of_sight(
     greatest = [each.key for each in TENSOR_COLUMNS].index("greatest")
     # The columns appear with the first look, beyond the right edge.
     pane.resize(360, 900)
-    qtbot.waitUntil(lambda: not table.isColumnHidden(greatest), timeout=20_000)
+    qtbot.waitUntil(lambda: not table.isColumnHidden(greatest))
     qtbot.waitUntil(lambda: table.columnViewportPosition(greatest) > table.viewport().width())
     qtbot.waitUntil(lambda: table.keys_wanted() == ())
     pane._look.set_on(False)

@@ -130,7 +130,7 @@ def test_a_hidden_widget_waits_until_it_is_seen(qtbot: QtBot) -> None:
     signal.emit(1)
     QCoreApplication.processEvents()
     assert widget.calls == 0
-    with qtbot.waitExposed(widget):
+    with qtbot.waitExposed(widget, timeout=60_000):
         widget.show()
     assert widget.calls == 1
     widget.hide()

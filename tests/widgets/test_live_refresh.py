@@ -66,7 +66,7 @@ def test_quiet_stops_pictures_and_slows_facts_while_a_training_runs(
     facts = fact.count
     in_force.training_changed("finished")
     # What was held back comes once the training is over.
-    qtbot.waitUntil(lambda: picture.count == 1 and fact.count > facts, timeout=20_000)
+    qtbot.waitUntil(lambda: picture.count == 1 and fact.count > facts)
 
 
 def test_what_quiet_stops_wakes_nobody_until_it_is_over(qtbot: QtBot, in_force: LiveBudget) -> None:

@@ -18,7 +18,7 @@ def window(qtbot: QtBot, dark: Theme) -> QWidget:
     for widget in (QLabel("text"), QPushButton("button")):
         column.addWidget(widget)
     qtbot.addWidget(made)
-    with qtbot.waitExposed(made):
+    with qtbot.waitExposed(made, timeout=60_000):
         made.show()
     return made
 

@@ -14,18 +14,18 @@ from studio.ui.shell.window import MainWindow
 def show(qtbot: QtBot, window: MainWindow) -> None:
     """Show a window, active, with every pane in sight made."""
     window.resize(1400, 900)
-    with qtbot.waitExposed(window):
+    with qtbot.waitExposed(window, timeout=60_000):
         window.show()
     window.activateWindow()
     qtbot.waitUntil(window.isActiveWindow)
-    qtbot.waitUntil(lambda: window.is_ready, timeout=20_000)
+    qtbot.waitUntil(lambda: window.is_ready)
 
 
 def finish(qtbot: QtBot, window: MainWindow) -> None:
     """Close a window whatever it is in the middle of, without questions."""
     training = window.studio.training
     training.stop()
-    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not training.is_busy)
     for dialog in window.findChildren(QDialog):
         dialog.close()
     window.studio.document.history.mark_clean()

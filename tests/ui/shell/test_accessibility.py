@@ -60,7 +60,7 @@ def test_every_button_and_field_has_a_name(
     qtbot: QtBot, opened: MainWindow, workspace: str
 ) -> None:
     opened.docks.switch(workspace)
-    qtbot.waitUntil(lambda: opened.is_ready, timeout=20_000)
+    qtbot.waitUntil(lambda: opened.is_ready)
     assert nameless(opened) == []
 
 

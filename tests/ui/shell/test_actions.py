@@ -58,7 +58,7 @@ def test_the_dialog_opens_by_its_action_and_draws(
 
 
 def test_data_is_chosen_in_its_pane(window: MainWindow, studio: Studio, qtbot: QtBot) -> None:
-    qtbot.waitUntil(lambda: studio.data.status == "ready", timeout=20_000)
+    qtbot.waitUntil(lambda: studio.data.status == "ready")
     assert studio.actions.trigger("data.choose")
     qtbot.waitUntil(lambda: isinstance(QApplication.activePopupWidget(), QMenu))
     menu = QApplication.activePopupWidget()

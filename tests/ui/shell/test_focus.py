@@ -31,12 +31,12 @@ def rate_field(qtbot: QtBot, window: MainWindow) -> QWidget:
     """The learning rate of a training that stands still."""
     studio = window.studio
     studio.preferences.set("backend", "cpu")
-    qtbot.waitUntil(lambda: not studio.actions.why_not("train.start"), timeout=20_000)
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: not studio.actions.why_not("train.start"))
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     studio.training.start()
-    qtbot.waitUntil(lambda: studio.training.status.steps > 0, timeout=30_000)
+    qtbot.waitUntil(lambda: studio.training.status.steps > 0)
     studio.training.pause()
-    qtbot.waitUntil(lambda: studio.training.state == "paused", timeout=30_000)
+    qtbot.waitUntil(lambda: studio.training.state == "paused")
     bar = window.findChild(TransportBar)
     assert bar is not None
     qtbot.waitUntil(bar.learning_rate.isEnabled)
@@ -51,7 +51,7 @@ def test_a_training_that_ends_leaves_the_keyboard_to_the_canvas(
     give_keyboard(qtbot, opened, rate)
     dialog = open_dialog(qtbot, opened) if behind_a_dialog else None
     opened.studio.training.stop()
-    qtbot.waitUntil(lambda: not opened.studio.training.is_busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not opened.studio.training.is_busy)
     qtbot.waitUntil(lambda: not rate.isEnabled())
     if dialog is None:
         qtbot.waitUntil(opened.canvas.hasFocus)

@@ -39,7 +39,7 @@ def test_a_block_is_found_with_the_line_it_stood_in(
 ) -> None:
     with caplog.at_level(logging.DEBUG):
         QTimer.singleShot(60, lambda: block(0.4))
-        qtbot.waitUntil(lambda: len(watchdog.blocks) == 1, timeout=5000)
+        qtbot.waitUntil(lambda: len(watchdog.blocks) == 1)
     (found,) = watchdog.blocks
     # The block lasted 400 ms; where the thread waits, its begin is known to within 100.
     assert found.seconds >= found.at_least >= 0.3
@@ -57,7 +57,7 @@ def test_an_idle_loop_and_short_work_are_no_blocks(qtbot: QtBot, watchdog: Watch
     timer.setInterval(5)
     timer.timeout.connect(lambda: (spin(0.002), done.append(1)))
     timer.start()
-    qtbot.waitUntil(lambda: len(done) >= 60, timeout=20_000)
+    qtbot.waitUntil(lambda: len(done) >= 60)
     timer.stop()
     assert [b for b in watchdog.blocks if "spin" in b.stack] == []
 
@@ -74,7 +74,7 @@ def test_a_stopped_watchdog_says_nothing_and_can_start_again(
     assert not watchdog.blocks
     watchdog.start()
     QTimer.singleShot(60, lambda: stand_still(0.3))
-    qtbot.waitUntil(lambda: len(watchdog.blocks) == 1, timeout=5000)
+    qtbot.waitUntil(lambda: len(watchdog.blocks) == 1)
 
 
 def test_the_listener_hears_of_blocks_on_the_watched_thread(qtbot: QtBot) -> None:
@@ -82,7 +82,7 @@ def test_the_listener_hears_of_blocks_on_the_watched_thread(qtbot: QtBot) -> Non
     watchdog = Watchdog(found=lambda _: heard.append(threading.current_thread().name))
     watchdog.start()
     QTimer.singleShot(60, lambda: stand_still(0.3))
-    qtbot.waitUntil(lambda: bool(heard), timeout=5000)
+    qtbot.waitUntil(lambda: bool(heard))
     watchdog.stop()
     assert heard == [threading.current_thread().name]
 
@@ -104,7 +104,7 @@ def test_a_hang_is_told_while_it_lasts(qtbot: QtBot) -> None:
         answers.append(over.wait(20))
 
     QTimer.singleShot(60, hang)
-    qtbot.waitUntil(lambda: bool(answers), timeout=25_000)
+    qtbot.waitUntil(lambda: bool(answers))
     watchdog.stop()
     assert answers == [True]  # it was told of while nothing else could have ended it
     assert len(stacks) == 1

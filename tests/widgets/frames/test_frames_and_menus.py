@@ -30,7 +30,7 @@ def frame(qtbot: QtBot, dark: Theme) -> Iterator[PaneFrame]:
     column.addWidget(made)
     qtbot.addWidget(window)
     window.resize(320, 400)
-    with qtbot.waitExposed(window):
+    with qtbot.waitExposed(window, timeout=60_000):
         window.show()
     yield made
     window.close()

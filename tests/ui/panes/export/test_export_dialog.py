@@ -92,7 +92,7 @@ def test_a_file_is_written_and_proven(
     qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
     assert dialog.findChild(QPushButton, "export_close").text() == "Cancel"
     assert not dialog.findChild(QPushButton, "export_start").isEnabled()
-    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None)
     qtbot.waitUntil(lambda: sentence(dialog).startswith("Same model: max difference "))
     assert sentence(dialog).endswith("on 64 samples")
     details = dialog.findChild(QLabel, "finding_details").text()
@@ -104,7 +104,7 @@ def test_a_file_is_written_and_proven(
     assert studio.actions.why_not("export.again") == ""
     path.unlink()
     assert studio.actions.trigger("export.again")
-    qtbot.waitUntil(path.is_file, timeout=30_000)
+    qtbot.waitUntil(path.is_file)
     idle(studio, qtbot)
 
 
@@ -147,11 +147,11 @@ def test_exporting_again_says_so_where_the_folder_has_gone(
     choose(dialog, qtbot, "Weights (NumPy)")
     type_path(dialog, qtbot, folder / "model.npz")
     qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
-    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None)
     dialog.close()
     rmtree(folder)
     assert studio.actions.trigger("export.again")
-    qtbot.waitUntil(lambda: bool(studio.notices.all), timeout=30_000)
+    qtbot.waitUntil(lambda: bool(studio.notices.all))
     said = studio.notices.all[-1]
     assert said.severity == "error"
     assert "the folder does not exist" in said.text
@@ -164,11 +164,11 @@ def test_the_preview_is_the_beginning_of_the_file(
 ) -> None:
     choose(dialog, qtbot, "Instruction listing")
     text = dialog.findChild(QPlainTextEdit, "export_preview")
-    qtbot.waitUntil(lambda: text.toPlainText().startswith(".glassbox"), timeout=30_000)
+    qtbot.waitUntil(lambda: text.toPlainText().startswith(".glassbox"))
     path = tmp_path / "model.gbasm"
     type_path(dialog, qtbot, path)
     qtbot.keyClick(dialog.findChild(QLineEdit, "export_path"), Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None)
     lines = format_program(load_gbasm(path)).splitlines()
     assert text.toPlainText().splitlines() == [line[:200] for line in lines[:40]]
     assert text.isReadOnly()
@@ -188,16 +188,16 @@ def test_what_was_written_is_shown_and_not_what_was_previewed(
     dialog.show()
     choose(dialog, qtbot, "Instruction file")
     text = dialog.findChild(QPlainTextEdit, "export_preview")
-    qtbot.waitUntil(lambda: "SHA-256" in text.toPlainText(), timeout=30_000)
+    qtbot.waitUntil(lambda: "SHA-256" in text.toPlainText())
     studio.document.apply("Seed", set_training(studio.document.state, {"seed": 5}))
     studio.training.start()
     qtbot.waitUntil(lambda: studio.training.state == "finished", timeout=60_000)
     path = tmp_path / "model.gbi"
     type_path(dialog, qtbot, path)
     qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
-    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None)
     digest = sha256(path.read_bytes()).hexdigest()
-    qtbot.waitUntil(lambda: digest in text.toPlainText(), timeout=10_000)
+    qtbot.waitUntil(lambda: digest in text.toPlainText())
     idle(studio, qtbot)
 
 
@@ -295,7 +295,7 @@ def test_a_file_that_cannot_be_written_is_said(
     choose(dialog, qtbot, "Weights (NumPy)")
     type_path(dialog, qtbot, tmp_path / "nowhere" / "m.npz")
     qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
-    qtbot.waitUntil(lambda: sentence(dialog) == "Not exported", timeout=30_000)
+    qtbot.waitUntil(lambda: sentence(dialog) == "Not exported")
     assert "the folder does not exist" in dialog.findChild(QLabel, "finding_details").text()
     idle(studio, qtbot)
 

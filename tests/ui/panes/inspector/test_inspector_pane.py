@@ -43,7 +43,7 @@ def pane(studio: Studio, qtbot: QtBot) -> InspectorPane:
     qtbot.addWidget(made)
     made.resize(280, 900)
     shown(qtbot, made)
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     qtbot.waitUntil(lambda: made.graph_view.settings.forms[0].rows != ())
     return made
 

@@ -113,14 +113,14 @@ def test_the_pointer_is_shared_by_all_plots_with_values(
     view = plot.viewport()
     for x in (0.4, 0.45, 0.5):
         move(view, place(plot, x, 0.5), Qt.MouseButton.NoButton)
-    qtbot.waitUntil(lambda: trained.plot("accuracy").reading_text != "", timeout=5000)
+    qtbot.waitUntil(lambda: trained.plot("accuracy").reading_text != "")
     place_x = trainings.studio.plots.cursor
     assert place_x is not None
     readings = trainings.studio.plots.readings("accuracy", place_x)
     assert len(readings) == 2
     assert f"{100 * readings[1].value:.3g}" in trained.plot("accuracy").reading_text
     trainings.studio.plots.move_cursor(None)
-    qtbot.waitUntil(lambda: trained.plot("accuracy").reading_text == "", timeout=5000)
+    qtbot.waitUntil(lambda: trained.plot("accuracy").reading_text == "")
 
 
 @pytest.mark.slow

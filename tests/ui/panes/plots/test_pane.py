@@ -262,7 +262,7 @@ def test_the_pane_rearranges_when_it_becomes_narrow(trained: PlotsPane, qtbot: Q
     loss, accuracy = trained.plot("loss"), trained.plot("accuracy")
     assert loss.y() == accuracy.y()
     trained.resize(480, 700)
-    qtbot.waitUntil(lambda: loss.x() == accuracy.x() and loss.y() < accuracy.y(), timeout=5000)
+    qtbot.waitUntil(lambda: loss.x() == accuracy.x() and loss.y() < accuracy.y())
     assert trained.legend.y() > trained.controls.y()
 
 

@@ -26,7 +26,7 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def pane(studio: Studio, qtbot: QtBot, tmp_path: Path, stage: Stage) -> ProblemsPane:
     studio.open(open_copy("digits-cnn", tmp_path / "project"))
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     return stage.show(ProblemsPane(studio), 600, 300)
 
 
@@ -179,7 +179,7 @@ def test_one_row_for_the_data_says_how_many_problems_there_are_and_leads_to_them
     table = tmp_path / "table.csv"
     table.write_text("\n".join(["one,two,label", *rows]) + "\n")
     studio.data.attach({"source": "csv", "path": str(table)})
-    qtbot.waitUntil(lambda: len(studio.data.problems.rows) == 3, timeout=20_000)
+    qtbot.waitUntil(lambda: len(studio.data.problems.rows) == 3)
     qtbot.waitUntil(lambda: any(each.source == "data" for each in studio.problems.items))
     place = next(i for i, each in enumerate(studio.problems.items) if each.source == "data")
     qtbot.waitUntil(lambda: pane.row_at(place).lead is not None)
@@ -199,7 +199,7 @@ def test_one_row_for_the_data_says_how_many_problems_there_are_and_leads_to_them
     rows[7], rows[11] = rows[0], rows[1]
     table.write_text("\n".join(["one,two,label", *rows]) + "\n")
     studio.data.reload()
-    qtbot.waitUntil(lambda: len(studio.data.problems.rows) == 1, timeout=20_000)
+    qtbot.waitUntil(lambda: len(studio.data.problems.rows) == 1)
     qtbot.waitUntil(lambda: all(pane.row_at(i).lead is None for i in range(pane.list.count())))
 
 

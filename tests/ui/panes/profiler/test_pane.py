@@ -47,17 +47,17 @@ def pane(studio: Studio, qtbot: QtBot, tmp_path: Path, stage: Stage) -> Profiler
     """The pane of a compiled project, nothing measured, 360 wide."""
     studio.preferences.set("backend", "cpu")
     studio.open(open_copy("digits-mlp", tmp_path / "project"))
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     return stage.show(ProfilerPane(studio), 360, 760)
 
 
 @pytest.fixture
 def measured(pane: ProfilerPane, studio: Studio, qtbot: QtBot) -> ProfilerPane:
     """The same after a dry run."""
-    qtbot.waitUntil(lambda: studio.profiling.why_no_dry_run() == "", timeout=5000)
+    qtbot.waitUntil(lambda: studio.profiling.why_no_dry_run() == "")
     studio.profiling.start_dry_run()
-    qtbot.waitUntil(lambda: not studio.profiling.is_busy, timeout=30_000)
-    qtbot.waitUntil(lambda: pane.table.entries.rowCount() > 0, timeout=5000)
+    qtbot.waitUntil(lambda: not studio.profiling.is_busy)
+    qtbot.waitUntil(lambda: pane.table.entries.rowCount() > 0)
     return pane
 
 
@@ -86,7 +86,7 @@ def test_nothing_measured_offers_a_dry_run_that_shows_a_step(
     assert button.text() == "Dry run"
     qtbot.mouseClick(button, LEFT)
     assert button.text() == "Cancel"
-    qtbot.waitUntil(lambda: not pane.is_empty, timeout=30_000)
+    qtbot.waitUntil(lambda: not pane.is_empty)
     bar = studio.profiling.bar
     assert bar is not None
     assert pane.step_bar.bar is bar
@@ -462,7 +462,6 @@ def test_files_are_exported_without_stopping_the_window(
         dialog.reject()
         qtbot.waitUntil(
             lambda name=name: any(name in notice.text for notice in studio.notices.all),
-            timeout=10_000,
         )
         qtbot.waitUntil(lambda: measured.findChild(QFileDialog, "export_dialog") is None)
     assert json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
@@ -482,8 +481,8 @@ def test_a_live_training_is_frozen_made_quiet_and_let_go_by_buttons(
     ):
         trainer.start()
         studio.profiling.follow(trainer)
-        qtbot.waitUntil(lambda: studio.profiling.bar is not None, timeout=20_000)
-        qtbot.waitUntil(lambda: pane.note == "live", timeout=5000)
+        qtbot.waitUntil(lambda: studio.profiling.bar is not None)
+        qtbot.waitUntil(lambda: pane.note == "live")
         freeze = pane.findChild(QToolButton, "profiler.freeze")
         qtbot.mouseClick(freeze, LEFT)
         assert studio.profiling.frozen
@@ -516,11 +515,11 @@ def test_times_of_a_network_that_was_changed_since_say_so(
     studio.preferences.set("backend", "cpu")
     document.apply("Long", set_training(document.state, {"epochs": 100_000}))
     studio.training.start()
-    qtbot.waitUntil(lambda: pane.note == "live", timeout=30_000)
+    qtbot.waitUntil(lambda: pane.note == "live")
     studio.training.stop()
-    qtbot.waitUntil(lambda: pane.note == "training", timeout=20_000)
+    qtbot.waitUntil(lambda: pane.note == "training")
     dense = next(n for n in document.state.layers() if n.type_name == "Dense")
     document.apply("Units", set_option(document.state, dense.id, "units", 23))
-    qtbot.waitUntil(lambda: pane.note == "training, older graph", timeout=10_000)
+    qtbot.waitUntil(lambda: pane.note == "training, older graph")
     document.undo()
-    qtbot.waitUntil(lambda: pane.note == "training", timeout=10_000)
+    qtbot.waitUntil(lambda: pane.note == "training")

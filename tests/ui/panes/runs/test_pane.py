@@ -342,7 +342,7 @@ def test_rows_are_copied_with_every_digit(three: RunsPane, qtbot: QtBot) -> None
     three.table.setFocus()
     qtbot.keyClick(three.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     clipboard = QGuiApplication.clipboard()
-    qtbot.waitUntil(lambda: clipboard.text().count("\n") == 1, timeout=5000)
+    qtbot.waitUntil(lambda: clipboard.text().count("\n") == 1)
     head, line = clipboard.text().splitlines()
     values = dict(zip(head.split("\t"), line.split("\t"), strict=True))
     assert float(values["Loss"]) == three.table.entries.rows[0].metrics["loss"]

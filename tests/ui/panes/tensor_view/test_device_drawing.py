@@ -75,7 +75,7 @@ class Window:
     def wait_drawn(self, pane: TensorViewPane) -> None:
         """Until the device has drawn another picture."""
         before = self.drawn(pane)
-        self.qtbot.waitUntil(lambda: self.drawn(pane) > before, timeout=30000)
+        self.qtbot.waitUntil(lambda: self.drawn(pane) > before)
 
     def close(self) -> None:
         for pane in self.panes:
@@ -155,7 +155,7 @@ def test_the_device_draws_on_the_ground_of_painted_pictures(window: Window, mode
     window.wait_drawn(pane)
     window.studio.theme.choose(mode)
     wanted = QColor(window.studio.theme.colour("picture"))
-    window.qtbot.waitUntil(lambda: picture(pane).pixelColor(2, 28) == wanted, timeout=20000)
+    window.qtbot.waitUntil(lambda: picture(pane).pixelColor(2, 28) == wanted)
     sheet_layout = pane.view.sheet_layout
     assert sheet_layout is not None
     left, top = sheet_layout.tile_at(0)
@@ -187,10 +187,10 @@ def test_the_device_draws_what_numpy_would(window: Window) -> None:
     if rows < loop.feeder.batch_size:
         # The last step of an epoch is a small one, which is not looked at on its way.
         control.step()
-        window.qtbot.waitUntil(lambda: settled()[0] > last, timeout=30000)
+        window.qtbot.waitUntil(lambda: settled()[0] > last)
         last, rows = settled()
     assert rows == loop.feeder.batch_size
-    window.qtbot.waitUntil(lambda: tap.wanted, timeout=30000)
+    window.qtbot.waitUntil(lambda: tap.wanted)
     control.step()
 
     def has_come() -> bool:
@@ -198,7 +198,7 @@ def test_the_device_draws_what_numpy_would(window: Window) -> None:
         snapshot = None if found is None else found.snapshot
         return isinstance(snapshot, GlSnapshot) and snapshot.moment.step == last + 1
 
-    window.qtbot.waitUntil(has_come, timeout=30000)
+    window.qtbot.waitUntil(has_come)
     frame = pane.view.frame
     assert isinstance(frame, Frame)
     assert isinstance(frame.snapshot, GlSnapshot)
@@ -263,9 +263,9 @@ def test_a_closed_window_gives_everything_back_while_training_goes_on(window: Wi
     for pane in window.panes:
         pane.close_view()
     window.main.close()
-    window.qtbot.waitUntil(lambda: live.taps == (), timeout=20000)
+    window.qtbot.waitUntil(lambda: live.taps == ())
     step = window.trainer.loop.total_step
-    window.qtbot.waitUntil(lambda: window.trainer.loop.total_step > step, timeout=20000)
+    window.qtbot.waitUntil(lambda: window.trainer.loop.total_step > step)
 
     def held() -> list[object]:
         """Buffers the taps have lent or keep for later."""
@@ -278,14 +278,14 @@ def test_a_closed_window_gives_everything_back_while_training_goes_on(window: Wi
             if each is not None
         ]
 
-    window.qtbot.waitUntil(lambda: held() == [], timeout=20000)
+    window.qtbot.waitUntil(lambda: held() == [])
 
 
 def test_the_last_picture_stays_when_the_training_ends(window: Window) -> None:
     pane = window.panes[1]
     window.wait_drawn(pane)
     # The first picture is painted; of what is drawn the host has no numbers.
-    window.qtbot.waitUntil(lambda: pane.view.frame and not pane.view.frame.tiles, timeout=30000)
+    window.qtbot.waitUntil(lambda: pane.view.frame and not pane.view.frame.tiles)
     window.trainer.control.stop()
     window.future.result(60)
     window.studio.live.ended()
@@ -308,5 +308,5 @@ def test_a_device_that_cannot_draw_is_told_and_the_picture_is_painted(window: Wi
     assert surface is not None
     surface.broke.emit("it is broken")
     assert "it is broken" in window.studio.notices.all[-1].text
-    window.qtbot.waitUntil(lambda: pane.view.picture() is not None, timeout=20000)
-    window.qtbot.waitUntil(lambda: not surface.isVisible(), timeout=20000)
+    window.qtbot.waitUntil(lambda: pane.view.picture() is not None)
+    window.qtbot.waitUntil(lambda: not surface.isVisible())

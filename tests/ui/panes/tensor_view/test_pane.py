@@ -49,7 +49,7 @@ def show(qtbot: QtBot, studio: Studio, pane: TensorViewPane, array: np.ndarray) 
 
 
 def settle(qtbot: QtBot, pane: TensorViewPane) -> None:
-    qtbot.waitUntil(lambda: is_settled(pane.view), timeout=20000)
+    qtbot.waitUntil(lambda: is_settled(pane.view))
     QApplication.processEvents()
 
 

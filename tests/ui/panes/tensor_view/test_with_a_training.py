@@ -65,13 +65,13 @@ def test_weights_are_seen_before_while_and_after_a_training(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
     studio = opened(qapp, tmp_path, "cpu")
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     pane = TensorViewPane(studio)
     qtbot.addWidget(pane)
     pane.show()
     name = kernel_of(studio)
     pane.show_tensor(entities.tensor(name))
-    qtbot.waitUntil(lambda: pane.view.badge == "AT REST · initial weights", timeout=30000)
+    qtbot.waitUntil(lambda: pane.view.badge == "AT REST · initial weights")
     frame = pane.view.frame
     assert frame is not None
     first = frame.snapshot.array().copy()
@@ -97,7 +97,7 @@ def test_the_window_may_close_in_the_middle_of_a_training(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path, backend: str, shared: str
 ) -> None:
     studio = opened(qapp, tmp_path, backend, shared)
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     panes = []
     for key in (kernel_of(studio), f"{kernel_of(studio)}.grad"):
         pane = TensorViewPane(studio)
@@ -113,7 +113,7 @@ def test_the_window_may_close_in_the_middle_of_a_training(
         frame = panes[0].view.frame
         assert frame is not None
         assert isinstance(frame.snapshot, GlSnapshot)
-        qtbot.waitUntil(lambda: panes[0].sheet.surface is not None, timeout=30000)
+        qtbot.waitUntil(lambda: panes[0].sheet.surface is not None)
     studio.close()
     for pane in panes:
         assert pane.view.frame is None
@@ -138,7 +138,7 @@ def test_a_selected_layer_shows_its_weights_until_something_else_is_chosen(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
     studio = opened(qapp, tmp_path, "cpu")
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     first, second = layer_ids(studio, "Dense")[:2]
     names = {node.id: node.name for node in studio.document.state.layers()}
     studio.bus.select((entities.node(first),), source="canvas")
@@ -158,7 +158,7 @@ def test_a_name_half_typed_stays_while_programs_and_trainings_come_and_go(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
     studio = opened(qapp, tmp_path, "cpu")
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     pane = opened_pane(qtbot, studio)
     name = kernel_of(studio)
     bias = name.replace("/kernel", "/bias")
@@ -180,8 +180,8 @@ def test_a_name_half_typed_stays_while_programs_and_trainings_come_and_go(
     layer = layer_ids(studio, "Dense")[-1]
     before = studio.compilation.result
     studio.document.apply("Rename", rename(studio.document.state, layer, "the_last"))
-    qtbot.waitUntil(lambda: studio.compilation.result is not before, timeout=30000)
-    qtbot.waitUntil(lambda: chooser.findText("the_last/kernel") >= 0, timeout=30000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not before)
+    qtbot.waitUntil(lambda: chooser.findText("the_last/kernel") >= 0)
     assert field.text() == bias[:-1]
     qtbot.keyClicks(field, bias[-1])
     qtbot.keyClick(field, Qt.Key.Key_Return)
@@ -199,14 +199,14 @@ def test_a_renamed_layer_is_followed_and_another_project_forgets_it(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
     studio = opened(qapp, tmp_path, "cpu")
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     pane = opened_pane(qtbot, studio)
     layer = layer_ids(studio, "Dense")[0]
     studio.bus.select((entities.node(layer),), source="canvas")
     state = studio.document.state
     studio.document.apply("Rename", rename(state, layer, "first_of_all"))
     wanted = entities.tensor("first_of_all/kernel")
-    qtbot.waitUntil(lambda: pane.view.entity == wanted, timeout=30000)
+    qtbot.waitUntil(lambda: pane.view.entity == wanted)
     studio.new()
     assert pane.view.entity is None
     qtbot.waitUntil(lambda: pane.is_empty)
@@ -223,7 +223,7 @@ def test_a_layer_selected_before_it_is_compiled_is_shown_when_it_is(
     assert studio.compilation.result is None
     studio.bus.select((entities.node(layer),), source="canvas")
     assert pane.is_empty
-    qtbot.waitUntil(lambda: pane.view.entity is not None, timeout=30000)
+    qtbot.waitUntil(lambda: pane.view.entity is not None)
     assert pane.view.entity is not None
     assert pane.view.entity.key.endswith("/kernel")
     pane.close_view()
@@ -235,14 +235,14 @@ def test_a_slice_over_the_past_is_typed_and_left_again(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:
     studio = opened(qapp, tmp_path, "cpu")
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=30000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     pane = opened_pane(qtbot, studio)
     name = kernel_of(studio).replace("/kernel", "/bias")
     pane.show_tensor(entities.tensor(name))
     studio.training.start()
     studio.training.pause()
     qtbot.waitUntil(lambda: studio.training.state == "paused", timeout=60000)
-    qtbot.waitUntil(lambda: pane.view.frame is not None, timeout=30000)
+    qtbot.waitUntil(lambda: pane.view.frame is not None)
     field = pane.slices.field
     field.setFocus()
     field.selectAll()
@@ -257,7 +257,6 @@ def test_a_slice_over_the_past_is_typed_and_left_again(
             lambda n=count: (
                 pane.view.frame is not None and pane.view.frame.snapshot.moment.step == n
             ),
-            timeout=30000,
         )
         seen.append(trainer.network.session.read(name).result().copy())
     frame = pane.view.frame
@@ -271,7 +270,7 @@ def test_a_slice_over_the_past_is_typed_and_left_again(
     field.selectAll()
     qtbot.keyClicks(field, "[2:5]")
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: pane.view.badge == "LIVE · step 4", timeout=30000)
+    qtbot.waitUntil(lambda: pane.view.badge == "LIVE · step 4")
     assert pane.view.shape == seen[-1].shape
     assert pane.view.slice_error == ""
     studio.training.stop()

@@ -189,15 +189,15 @@ def test_a_narrow_page_shows_one_thing_at_a_time(tested: TestingPane, qtbot: QtB
     assert tested.matrix.isVisible()
     assert tested.ask.isVisible()
     tested.resize(420, 500)
-    qtbot.waitUntil(lambda: not tested.ask.isVisible(), timeout=5000)
+    qtbot.waitUntil(lambda: not tested.ask.isVisible())
     assert tested.matrix.isVisible()
     assert not tested.samples.isVisible()
     tested.resize(640, 500)
-    qtbot.waitUntil(tested.samples.isVisible, timeout=5000)
+    qtbot.waitUntil(tested.samples.isVisible)
     assert tested.matrix.isVisible()
     assert not tested.ask.isVisible()
     tested.resize(1200, 500)
-    qtbot.waitUntil(tested.ask.isVisible, timeout=5000)
+    qtbot.waitUntil(tested.ask.isVisible)
 
 
 def test_numbers_are_shown_against_the_true_ones(
@@ -219,9 +219,9 @@ def test_numbers_are_shown_against_the_true_ones(
     pane.resize(1200, 460)
     pane.show()
     studio.training.start()
-    qtbot.waitUntil(lambda: studio.evaluation.status == "ready", timeout=30_000)
+    qtbot.waitUntil(lambda: studio.evaluation.status == "ready")
     errors = pane.matrix.errors
-    qtbot.waitUntil(errors.isVisible, timeout=5000)
+    qtbot.waitUntil(errors.isVisible)
     results = studio.evaluation.results
     assert results is not None
     assert isinstance(results.outcome, Regression)
@@ -229,7 +229,7 @@ def test_numbers_are_shown_against_the_true_ones(
     assert not pane.matrix.matrix.isVisible()
     place = errors._places(results.outcome, 0)[11][1]
     qtbot.mouseClick(errors, Qt.MouseButton.LeftButton, pos=place.toPoint())
-    qtbot.waitUntil(lambda: studio.evaluation.answer is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: studio.evaluation.answer is not None)
     pane.close()
 
 

@@ -48,7 +48,7 @@ def step_button(bar: TransportBar, action: str) -> QToolButton:
 
 
 def click(qtbot: QtBot, button: QPushButton | QToolButton) -> None:
-    qtbot.waitUntil(button.isEnabled, timeout=30_000)
+    qtbot.waitUntil(button.isEnabled)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 

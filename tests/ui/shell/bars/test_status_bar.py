@@ -35,7 +35,7 @@ def text(window: MainWindow, name: str) -> str:
 def compiled(qtbot: QtBot, opened: MainWindow) -> MainWindow:
     # The same on every machine: a GPU has kernels of its own.
     opened.studio.preferences.set("backend", "cpu")
-    qtbot.waitUntil(lambda: text(opened, "compile").startswith("Compiled"), timeout=20_000)
+    qtbot.waitUntil(lambda: text(opened, "compile").startswith("Compiled"))
     return opened
 
 
@@ -61,7 +61,7 @@ def test_an_edit_makes_the_program_stale_until_it_is_compiled_again(
         return said and compiled.studio.compilation.result is not first
 
     qtbot.waitUntil(lambda: not text(compiled, "compile").startswith("Compiled"))
-    qtbot.waitUntil(compiled_again, timeout=20_000)
+    qtbot.waitUntil(compiled_again)
     assert {"Stale", "Compiling"} & set(seen)
 
 
@@ -74,9 +74,9 @@ def test_kernels_taken_over_do_not_make_a_program_newer(qtbot: QtBot, compiled: 
     compilation.changed.emit()
     qtbot.waitUntil(lambda: text(compiled, "compile") == f"Compiled {ago_text(200)}")
     training.start()
-    qtbot.waitUntil(lambda: bool(compilation.result.main.kernels.counts()), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(compilation.result.main.kernels.counts()))
     training.stop()
-    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not training.is_busy)
     assert text(compiled, "compile") == f"Compiled {ago_text(200)}"
 
 
@@ -122,8 +122,8 @@ def test_a_training_that_failed_is_a_problem_that_keeps_nothing_from_running(
     too_much = {"type": "SGD", "config": {"learning_rate": 3e38}}
     document.apply("Too much", set_training(document.state, {"optimizer": too_much}))
     training.start()
-    qtbot.waitUntil(lambda: training.state == "failed", timeout=30_000)
-    qtbot.waitUntil(lambda: text(compiled, "validity") == "1 problem", timeout=10_000)
+    qtbot.waitUntil(lambda: training.state == "failed")
+    qtbot.waitUntil(lambda: text(compiled, "validity") == "1 problem")
     tip = "1 problem: see Problems"
     assert compiled.status.button("validity").toolTip() == tip
 
@@ -135,15 +135,15 @@ def test_the_memory_of_a_step_says_which_network_it_is_of(
     document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
     compiled.studio.preferences.set("backend", "cpu")
     training.start()
-    qtbot.waitUntil(lambda: training.status.steps > 0, timeout=30_000)
+    qtbot.waitUntil(lambda: training.status.steps > 0)
     device = compiled.status.button("device")
-    qtbot.waitUntil(lambda: "A step needs" in device.toolTip(), timeout=10_000)
+    qtbot.waitUntil(lambda: "A step needs" in device.toolTip())
     dense = next(n for n in document.state.layers() if n.type_name == "Dense")
     document.apply("Set units", set_option(document.state, dense.id, "units", 23))
     said = "A step of the network on the canvas needs"
-    qtbot.waitUntil(lambda: said in device.toolTip(), timeout=10_000)
+    qtbot.waitUntil(lambda: said in device.toolTip())
     training.stop()
-    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not training.is_busy)
 
 
 def test_the_memory_of_a_step_is_the_peak_that_other_panes_show(compiled: MainWindow) -> None:
@@ -179,12 +179,12 @@ def test_a_training_shows_its_state_progress_and_loss(qtbot: QtBot, compiled: Ma
     document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
     compiled.studio.preferences.set("backend", "cpu")
     training.start()
-    qtbot.waitUntil(lambda: text(compiled, "state") == "Training", timeout=30_000)
-    qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "), timeout=10_000)
-    qtbot.waitUntil(lambda: text(compiled, "loss").startswith("Loss "), timeout=10_000)
-    qtbot.waitUntil(lambda: text(compiled, "step").endswith("/step"), timeout=10_000)
+    qtbot.waitUntil(lambda: text(compiled, "state") == "Training")
+    qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "))
+    qtbot.waitUntil(lambda: text(compiled, "loss").startswith("Loss "))
+    qtbot.waitUntil(lambda: text(compiled, "step").endswith("/step"))
     training.stop()
-    qtbot.waitUntil(lambda: text(compiled, "state") == "Stopped", timeout=20_000)
+    qtbot.waitUntil(lambda: text(compiled, "state") == "Stopped")
     assert text(compiled, "progress") == ""
     latest = training.curves.latest("loss", "training")
 
@@ -259,10 +259,10 @@ def test_the_bars_above_and_below_tell_of_the_same_batch(
     compiled.studio.preferences.set("backend", "cpu")
     above = compiled.findChild(ProgressView)
     training.start()
-    qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "), timeout=30_000)
+    qtbot.waitUntil(lambda: text(compiled, "progress").startswith("Epoch "))
     seen = set()
     while len(seen) < 6:
-        qtbot.waitUntil(lambda: ", batch " in above.text and above.text not in seen, timeout=10_000)
+        qtbot.waitUntil(lambda: ", batch " in above.text and above.text not in seen)
         seen.add(above.text)
         epoch, batch = above.text.removeprefix("epoch ").split(", batch ")
         below = compiled.status.button("progress")
@@ -271,11 +271,11 @@ def test_the_bars_above_and_below_tell_of_the_same_batch(
         assert below.toolTip() == f"Epoch {said}\nBatch {batch} in this epoch"
     # A window without room for both has the epoch above and the time that is left below.
     compiled.resize(1024, 700)
-    qtbot.waitUntil(lambda: above.shown.startswith("epoch "), timeout=10_000)
+    qtbot.waitUntil(lambda: above.shown.startswith("epoch "))
     assert "left" not in above.shown
-    qtbot.waitUntil(lambda: text(compiled, "progress") == above.time != "", timeout=10_000)
+    qtbot.waitUntil(lambda: text(compiled, "progress") == above.time != "")
     training.stop()
-    qtbot.waitUntil(lambda: not training.is_busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not training.is_busy)
 
 
 def test_tasks_are_counted_shown_and_stopped(qtbot: QtBot, opened: MainWindow) -> None:
@@ -295,10 +295,10 @@ def test_tasks_are_counted_shown_and_stopped(qtbot: QtBot, opened: MainWindow) -
     settled = {"Running tasks", "No background tasks."}
     qtbot.mouseClick(popup.findChild(QPushButton), Qt.MouseButton.LeftButton)
     assert handle.cancelled
-    qtbot.waitUntil(lambda: text(opened, "tasks") == "", timeout=20_000)
+    qtbot.waitUntil(lambda: text(opened, "tasks") == "")
     # The list is shown anew at most ten times a second, and the display server has its say too.
-    qtbot.waitUntil(lambda: _labels(popup) == settled, timeout=20_000)
-    qtbot.waitUntil(lambda: popup.height() == popup.sizeHint().height() < 100, timeout=20_000)
+    qtbot.waitUntil(lambda: _labels(popup) == settled)
+    qtbot.waitUntil(lambda: popup.height() == popup.sizeHint().height() < 100)
     popup.close()
 
 

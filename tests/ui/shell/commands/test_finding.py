@@ -170,7 +170,7 @@ def test_nothing_found_is_said(qtbot: QtBot, opened: MainWindow) -> None:
 
 @pytest.fixture
 def compiled(qtbot: QtBot, opened: MainWindow) -> MainWindow:
-    qtbot.waitUntil(lambda: opened.studio.compilation.shown is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: opened.studio.compilation.shown is not None)
     return opened
 
 

@@ -46,7 +46,7 @@ KEYS = (
 
 @pytest.fixture
 def pane(qtbot: QtBot, opened: MainWindow) -> ListingPane:
-    qtbot.waitUntil(lambda: opened.studio.compilation.shown is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: opened.studio.compilation.shown is not None)
     opened.docks.show("listing").ensure()
     found = opened.findChild(ListingPane)
     assert found is not None

@@ -64,14 +64,14 @@ def plots(qtbot: QtBot, opened: MainWindow) -> PlotsPane:
     studio.preferences.set("backend", "cpu")
     studio.preferences.set("profile_live", False)
     studio.document.apply("short", set_training(studio.document.state, {"epochs": 3}))
-    qtbot.waitUntil(lambda: studio.actions.why_not("train.start") == "", timeout=20_000)
+    qtbot.waitUntil(lambda: studio.actions.why_not("train.start") == "")
     studio.actions.trigger("train.start")
-    qtbot.waitUntil(lambda: studio.training.state == "finished", timeout=30_000)
+    qtbot.waitUntil(lambda: studio.training.state == "finished")
     opened.docks.switch("train")
     opened.docks.show("plots").ensure()
     pane = opened.findChild(PlotsPane)
     assert pane is not None
-    qtbot.waitUntil(lambda: bool(pane.plots) and pane.plots[0].isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: bool(pane.plots) and pane.plots[0].isVisible())
     return pane
 
 
@@ -83,7 +83,7 @@ def tensor(qtbot: QtBot, opened: MainWindow) -> TensorViewPane:
     opened.docks.show("tensor_view").ensure()
     pane = opened.findChild(TensorViewPane)
     assert pane is not None
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     program = studio.compilation.provenance.program
     assert program is not None
     pane.set_pinned(True)
@@ -92,7 +92,7 @@ def tensor(qtbot: QtBot, opened: MainWindow) -> TensorViewPane:
             next(t.name for t in program.tensors.values() if t.name.endswith("/kernel"))
         )
     )
-    qtbot.waitUntil(lambda: pane.view.badge.startswith("AT REST"), timeout=20_000)
+    qtbot.waitUntil(lambda: pane.view.badge.startswith("AT REST"))
     pane.sheet.setFocus()
     qtbot.waitUntil(pane.sheet.hasFocus)
     return pane
@@ -170,9 +170,9 @@ def test_keys_of_the_tensor_view_lead_through_it(qtbot: QtBot, tensor: TensorVie
     press("0", sheet)
     assert view.view_state.channel is None
     press("H", sheet)
-    qtbot.waitUntil(lambda: view.badge.startswith("HELD"), timeout=20_000)
+    qtbot.waitUntil(lambda: view.badge.startswith("HELD"))
     press("H", sheet)
-    qtbot.waitUntil(lambda: view.badge.startswith("AT REST"), timeout=20_000)
+    qtbot.waitUntil(lambda: view.badge.startswith("AT REST"))
 
 
 def test_in_the_field_of_slices_letters_are_letters(

@@ -91,7 +91,7 @@ def test_the_text_asked_for_stays_when_the_list_of_pages_gets_the_keyboard(
     opened.studio.bus.select((entities.node(dense.id),), source="test")
     opened.studio.actions.trigger("help.here")
     shown = viewer(opened)
-    with qtbot.waitExposed(shown):
+    with qtbot.waitExposed(shown, timeout=60_000):
         shown.activateWindow()
     qtbot.waitUntil(shown.isActiveWindow)
     pages = shown.findChild(QListWidget)
@@ -106,7 +106,7 @@ def test_the_text_asked_for_stays_when_the_list_of_pages_gets_the_keyboard(
 
 def test_f1_tells_about_the_selected_instruction(qtbot: QtBot, opened: MainWindow) -> None:
     studio = opened.studio
-    qtbot.waitUntil(lambda: studio.compilation.shown is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.compilation.shown is not None)
     program = studio.compilation.shown.program
     index = next(i for i, each in enumerate(program) if each.mnemonic == "LINEAR")
     key = studio.compilation.provenance.key_of(index)
@@ -137,7 +137,7 @@ def reading(qtbot: QtBot, opened: MainWindow) -> Iterator[HelpViewer]:
     """A page that is read beside the window with a project."""
     opened.studio.actions.trigger("help.guide")
     shown = viewer(opened)
-    with qtbot.waitExposed(shown):
+    with qtbot.waitExposed(shown, timeout=60_000):
         shown.activateWindow()
     qtbot.waitUntil(shown.isActiveWindow)
     yield shown

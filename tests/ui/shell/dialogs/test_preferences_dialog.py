@@ -189,7 +189,7 @@ def test_keeping_is_heard_once(qtbot: QtBot, asked) -> None:
 def test_without_an_answer_it_goes_back_by_itself(qtbot: QtBot, asked) -> None:
     box, heard, _ = asked
     assert "2 seconds" in box.findChild(QLabel, "seconds_left").text()
-    qtbot.waitUntil(lambda: heard == ["back"], timeout=5000)
+    qtbot.waitUntil(lambda: heard == ["back"])
 
 
 def test_escape_goes_back(qtbot: QtBot, asked) -> None:

@@ -42,7 +42,7 @@ def test_geometry_workspaces_and_panes_come_back(qtbot: QtBot, tmp_path: Path) -
     store = LayoutStore(studio.dirs.config)
     window = MainWindow(studio, store)
     try:
-        with qtbot.waitExposed(window):
+        with qtbot.waitExposed(window, timeout=60_000):
             window.show()
         qtbot.waitUntil(lambda: window.is_ready, timeout=60_000)
         assert window.restoreGeometry(QByteArray(_as_if_recorded_here(store.geometry(), window)))

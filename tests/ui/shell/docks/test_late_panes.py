@@ -25,7 +25,7 @@ def test_a_pane_opened_late_knows_the_selection(
     qtbot: QtBot, opened: MainWindow, name: str
 ) -> None:
     studio = opened.studio
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     dense = next(n for n in studio.document.state.layers() if n.type_name == "Dense")
     studio.bus.select((entities.node(dense.id),), source="")
     spec = opened.docks[name].spec

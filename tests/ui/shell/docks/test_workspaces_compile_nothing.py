@@ -49,7 +49,7 @@ def compiled(compiles: list[float], qtbot: QtBot, window: MainWindow, tmp_path: 
     studio = window.studio
     studio.preferences.set("backend", "cpu")
     qtbot.waitUntil(lambda: window.is_ready)
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     layer = next(n for n in studio.document.state.layers() if n.type_name == "Dense")
     studio.bus.select((entities.node(layer.id),), source="")
     settle(qtbot, window)
@@ -63,7 +63,7 @@ def settle(qtbot: QtBot, window: MainWindow) -> None:
     def at_rest() -> bool:
         return window.is_ready and not studio.compilation.is_compiling and not studio.tasks.running
 
-    qtbot.waitUntil(at_rest, timeout=20_000)
+    qtbot.waitUntil(at_rest)
 
 
 def switch_often(qtbot: QtBot, window: MainWindow) -> None:
@@ -97,15 +97,15 @@ def test_workspaces_compile_nothing_beside_a_training(
 ) -> None:
     studio = compiled.studio
     studio.training.start()
-    qtbot.waitUntil(lambda: studio.training.state == "running", timeout=20_000)
-    qtbot.waitUntil(lambda: not studio.compilation.is_compiling, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.training.state == "running")
+    qtbot.waitUntil(lambda: not studio.compilation.is_compiling)
     before = list(compiles)
     for workspace in islice(cycle(KEYS), SWITCHES):
         QTest.keyClick(compiled, KEYS[workspace], Qt.KeyboardModifier.ControlModifier)
         qtbot.waitUntil(lambda name=workspace: compiled.docks.workspace == name)
-        qtbot.waitUntil(lambda: compiled.is_ready, timeout=20_000)
+        qtbot.waitUntil(lambda: compiled.is_ready)
     assert studio.training.is_busy
     studio.training.stop()
-    qtbot.waitUntil(lambda: not studio.training.is_busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not studio.training.is_busy)
     settle(qtbot, compiled)
     assert compiles == before

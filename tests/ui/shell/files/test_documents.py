@@ -325,7 +325,7 @@ def test_dropping_data_attaches_it(qtbot: QtBot, opened: MainWindow, tmp_path: P
     rows = "\n".join(f"{i},{i * 2},{'ab'[i % 2]}" for i in range(40))
     table.write_text(f"x,y,kind\n{rows}\n")
     assert drop(opened, table)
-    qtbot.waitUntil(lambda: "numbers.csv" in str(opened.studio.document.state.data), timeout=10_000)
+    qtbot.waitUntil(lambda: "numbers.csv" in str(opened.studio.document.state.data))
 
 
 def test_dropped_data_are_named_with_what_became_of_reading_them(
@@ -358,7 +358,7 @@ def test_dropping_data_on_a_network_without_an_input_adds_one_that_fits(
     opened.studio.replace(Document.new())
     assert drop(opened, table)
     document = opened.studio.document
-    qtbot.waitUntil(lambda: len(document.state.nodes) == 1, timeout=10_000)
+    qtbot.waitUntil(lambda: len(document.state.nodes) == 1)
     (node,) = document.state.nodes.values()
     assert node.type_name == "Input"
     assert node.config["shape"] == [3]
@@ -404,7 +404,7 @@ def test_weights_are_brought_into_a_saved_project(
     opened.studio.actions.trigger("file.import")
     choose(dialog(qtbot, opened, "import_dialog"), broken)
     notices = opened.studio.notices
-    qtbot.waitUntil(lambda: any(n.severity == "error" for n in notices.all), timeout=10_000)
+    qtbot.waitUntil(lambda: any(n.severity == "error" for n in notices.all))
 
 
 def test_weights_that_fit_become_a_run(qtbot: QtBot, opened: MainWindow, tmp_path: Path) -> None:
@@ -413,13 +413,13 @@ def test_weights_that_fit_become_a_run(qtbot: QtBot, opened: MainWindow, tmp_pat
     document.save()
     opened.studio.preferences.set("backend", "cpu")
     training.start()
-    qtbot.waitUntil(lambda: training.state == "finished", timeout=30_000)
+    qtbot.waitUntil(lambda: training.state == "finished")
     made = training.run.best_result()
     assert made is not None
     weights = tmp_path / "elsewhere.safetensors"
     weights.write_bytes(made.read_bytes())
     before = set(training.runs_path.iterdir())
     opened.documents.import_path(weights)
-    qtbot.waitUntil(lambda: len(set(training.runs_path.iterdir()) - before) == 1, timeout=10_000)
+    qtbot.waitUntil(lambda: len(set(training.runs_path.iterdir()) - before) == 1)
     notices = opened.studio.notices
     qtbot.waitUntil(lambda: any("elsewhere.safetensors" in n.text for n in notices.all))

@@ -31,7 +31,7 @@ def training(qtbot: QtBot, opened: MainWindow) -> MainWindow:
     document.save()
     opened.studio.preferences.set("backend", "cpu")
     opened.studio.training.start()
-    qtbot.waitUntil(lambda: opened.studio.training.state == "running", timeout=30_000)
+    qtbot.waitUntil(lambda: opened.studio.training.state == "running")
     return opened
 
 
@@ -49,7 +49,7 @@ def test_a_training_in_preparation_has_come_to_no_epoch(qtbot: QtBot, opened: Ma
     said = question(qtbot, opened).informativeText()
     assert said.startswith("Pause and save stops")
     answer(qtbot, opened, "stop")
-    qtbot.waitUntil(lambda: not opened.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not opened.isVisible())
 
 
 def test_keeping_on_closes_nothing_and_is_asked_once(qtbot: QtBot, training: MainWindow) -> None:
@@ -101,7 +101,7 @@ def test_a_question_about_a_training_that_ends_meanwhile_says_so(
 def test_stopping_ends_the_training_and_then_closes(qtbot: QtBot, training: MainWindow) -> None:
     training.close()
     answer(qtbot, training, "stop")
-    qtbot.waitUntil(lambda: not training.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not training.isVisible())
     assert not training.studio.training.is_busy
 
 
@@ -113,7 +113,7 @@ def test_pausing_keeps_a_checkpoint_and_saves(
     run = last_run(training)
     training.close()
     answer(qtbot, training, "pause")
-    qtbot.waitUntil(lambda: not training.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not training.isVisible())
     assert not document.dirty
     assert run.best_result() is not None
 
@@ -127,13 +127,13 @@ def test_pausing_stands_still_while_it_is_asked_where_to_save(
     document.apply("Draw", made.state)
     document.apply("Train long", set_training(document.state, {"epochs": 100_000}))
     studio.preferences.set("backend", "cpu")
-    qtbot.waitUntil(lambda: studio.compilation.result is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
     studio.training.start()
-    qtbot.waitUntil(lambda: studio.training.state == "running", timeout=30_000)
+    qtbot.waitUntil(lambda: studio.training.state == "running")
     window.close()
     answer(qtbot, window, "pause")
     qtbot.waitUntil(lambda: window.findChild(QFileDialog, "save_dialog") is not None)
-    qtbot.waitUntil(lambda: studio.training.state == "paused", timeout=20_000)
+    qtbot.waitUntil(lambda: studio.training.state == "paused")
     window.findChild(QFileDialog, "save_dialog").reject()
     QApplication.processEvents()
     assert window.isVisible()
@@ -141,7 +141,7 @@ def test_pausing_stands_still_while_it_is_asked_where_to_save(
     window.close()
     answer(qtbot, window, "stop")
     answer(qtbot, window, "discard")
-    qtbot.waitUntil(lambda: not window.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not window.isVisible())
 
 
 def test_weights_that_are_nowhere_else_are_not_lost_unasked(
@@ -156,13 +156,13 @@ def test_weights_that_are_nowhere_else_are_not_lost_unasked(
     told = len(training.studio.notices.all)
     training.close()
     answer(qtbot, training, "write")
-    qtbot.waitUntil(lambda: len(training.studio.notices.all) > told, timeout=20_000)
+    qtbot.waitUntil(lambda: len(training.studio.notices.all) > told)
     assert training.studio.notices.all[-1].severity == "error"
     assert training.isVisible()
     away.rename(run.path)
     training.close()
     answer(qtbot, training, "write")
-    qtbot.waitUntil(lambda: not training.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not training.isVisible())
     assert run.best_result() is not None
 
 
@@ -172,7 +172,7 @@ def test_weights_may_be_lost_on_purpose(qtbot: QtBot, training: MainWindow) -> N
     training.close()
     answer(qtbot, training, "stop")
     answer(qtbot, training, "lose")
-    qtbot.waitUntil(lambda: not training.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not training.isVisible())
 
 
 def test_another_project_asks_as_well(
@@ -184,7 +184,7 @@ def test_another_project_asks_as_well(
     assert training.studio.document.path == project
     training.documents.open_path(other)
     answer(qtbot, training, "stop")
-    qtbot.waitUntil(lambda: training.studio.document.path == other, timeout=20_000)
+    qtbot.waitUntil(lambda: training.studio.document.path == other)
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def exporting(
 
     monkeypatch.setattr(engine_exporting, "check_files", waiting)
     window.studio.exporting.export(form_named("npz"), tmp_path / "model.npz")
-    qtbot.waitUntil(is_written.is_set, timeout=20_000)
+    qtbot.waitUntil(is_written.is_set)
     yield window, may_go
     may_go.set()
 
@@ -219,7 +219,7 @@ def test_a_window_waits_for_an_export_and_then_closes(
     QApplication.processEvents()
     assert window.isVisible()
     may_go.set()
-    qtbot.waitUntil(lambda: not window.isVisible(), timeout=30_000)
+    qtbot.waitUntil(lambda: not window.isVisible())
     assert (tmp_path / "model.npz.proof.json").is_file()
 
 
@@ -248,6 +248,6 @@ def test_what_was_not_proven_is_to_be_read_before_the_window_goes(
     answer(qtbot, window, "wait")
     monkeypatch.setattr(ExportResult, "is_proven", False)
     may_go.set()
-    qtbot.waitUntil(lambda: window.studio.exporting.task is None, timeout=30_000)
+    qtbot.waitUntil(lambda: window.studio.exporting.task is None)
     qtbot.waitUntil(lambda: not window.studio.tasks.running)
     assert window.isVisible()

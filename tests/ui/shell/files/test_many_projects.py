@@ -43,7 +43,7 @@ def test_following_one_project_after_the_other_keeps_nothing_of_those_before(
             opened.documents.open_path((other, project)[number % 3])
         assert opened.studio.document is not before
         settled = opened.studio.compilation
-        qtbot.waitUntil(lambda: not settled.is_stale, timeout=20_000)
+        qtbot.waitUntil(lambda: not settled.is_stale)
 
     for number in range(3):
         switch(number)

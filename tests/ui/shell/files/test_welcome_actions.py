@@ -136,7 +136,7 @@ def test_a_training_behind_the_page_is_paused_and_continued_from_there(
     button = train_button(opened)
     qtbot.waitUntil(button.isEnabled)
     opened.studio.actions.trigger("train.step_batch")
-    qtbot.waitUntil(lambda: training.state == "paused", timeout=30_000)
+    qtbot.waitUntil(lambda: training.state == "paused")
     opened.show_welcome()
     qtbot.waitUntil(lambda: button.text() == "Continue" and button.isEnabled())
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
@@ -145,7 +145,7 @@ def test_a_training_behind_the_page_is_paused_and_continued_from_there(
     if training.state == "running":
         qtbot.waitUntil(lambda: stop.isEnabled() or training.state == "finished")
         qtbot.mouseClick(stop, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: not training.is_busy, timeout=30_000)
+    qtbot.waitUntil(lambda: not training.is_busy)
 
 
 def test_a_project_that_goes_while_the_page_is_shown_is_missing_when_one_comes_back(
@@ -189,8 +189,8 @@ def test_a_table_that_is_dropped_on_the_page_begins_a_project(
     rows = [f"{i},{i * 2},{'a' if i % 2 else 'b'}" for i in range(40)]
     table.write_text("\n".join(["x,y,kind", *rows]) + "\n")
     drop(window, table)
-    qtbot.waitUntil(lambda: not window.is_welcoming, timeout=20_000)
-    qtbot.waitUntil(lambda: any(window.studio.document.state.layers()), timeout=20_000)
+    qtbot.waitUntil(lambda: not window.is_welcoming)
+    qtbot.waitUntil(lambda: any(window.studio.document.state.layers()))
 
 
 def test_weights_that_are_dropped_on_the_page_need_a_project(

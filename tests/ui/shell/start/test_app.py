@@ -46,7 +46,7 @@ def start(
         session = StudioApp(qapp, chosen, dirs, choose_scale(chosen, dirs))
         made.append(session)
         session.begin()
-        qtbot.waitUntil(lambda: session.window.is_ready, timeout=20_000)
+        qtbot.waitUntil(lambda: session.window.is_ready)
         return session
 
     monkeypatch.setenv("QT_SCALE_FACTOR", "")
