@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -106,6 +107,33 @@ class MixedSamples(Samples):
         """Refused with DataError: samples of several lengths have no common order."""
         raise DataError("expected samples of one length to take a part of", who="data",
                         hint="give validation_data instead of validation_split")  # fmt: skip
+
+
+def of_one_type(parts: Sequence[Samples]) -> list[Samples]:
+    """The parts with one type for each array: float32 where one part has floats, else int32.
+
+    An array that has one type in all parts keeps it.
+    """
+    inputs = zip(
+        *map(_of_one_type, zip(*(part.inputs for part in parts), strict=True)), strict=True
+    )
+    targets = [_of_one_type(each) for each in zip(*(part.targets for part in parts), strict=True)]
+    return [
+        Samples(
+            tuple(array for array in own if array is not None),
+            tuple(each[index] for each in targets),
+            part.weights,
+        )
+        for index, (part, own) in enumerate(zip(parts, inputs, strict=True))
+    ]
+
+
+def _of_one_type(arrays: Sequence[Array | None]) -> list[Array | None]:
+    types = {array.dtype for array in arrays if array is not None}
+    if len(types) < 2:
+        return list(arrays)
+    wanted = np.float32 if any(each.kind == "f" for each in types) else np.int32
+    return [None if array is None else array.astype(wanted) for array in arrays]
 
 
 def weight_shapes(*samples: Samples | None) -> tuple[Shape | None, ...]:

@@ -19,6 +19,7 @@ from studio.engine.train.data.samples import (
     MixedSamples,
     Samples,
     filled_weight,
+    of_one_type,
     weight_shapes,
 )
 from studio.engine.train.model.mixed_lengths import (
@@ -82,17 +83,14 @@ class ArrayTasks:
             own = Chosen(indices, count, outputs)
             inputs = [np.stack([each[i] for i in indices]) for each in single]
             parts.append(self._of_arrays(inputs, own.of(y, "y"), own.of(weights, "sample_weight")))
-        return _mixed(parts)
+        return _mixed(of_one_type(parts))
 
     def _of_batches(self, x: object) -> Samples:
         """Batches as samples that are always taken together."""
-        settled, made = self, dict[Lengths, list[Samples]]()
+        made: dict[Lengths, list[Samples]] = {}
         batches: list[tuple[Lengths, int]] = []
-        for batch in listed_batches(x, self.name):
-            found = settled._of_arrays(*batch)
-            settled = (
-                settled if settled.sources else replace(self, sources=sources_of(found.inputs))
-            )
+        listed = [self._of_arrays(*batch) for batch in listed_batches(x, self.name)]
+        for found in of_one_type(listed):
             own = made.setdefault(self._lengths_of(found), [])
             batches.append((self._lengths_of(found), len(own)))
             own.append(found)

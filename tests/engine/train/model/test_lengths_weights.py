@@ -1,4 +1,4 @@
-"""Sample weights of batches and validation of different lengths, against float64."""
+"""Weights and number types of batches and validation of different lengths, against float64."""
 
 from __future__ import annotations
 
@@ -111,3 +111,18 @@ def test_weights_for_all_outputs_and_weights_by_output() -> None:
             *a[:2], sample_weight=a[2], validation_data=(*b[:2], [b[2], None])
         ).history
         assert history["val_loss"] == pytest.approx(wanted[:1], rel=1e-5)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("lengths", [(5, 5), (5, 9)], ids=["of one length", "of two lengths"])
+def test_batches_may_have_whole_numbers_and_others(backend: str, lengths: tuple[int, int]) -> None:
+    (x, y, _), (real_x, real_y, _) = part(6, lengths[0]), part(4, lengths[1])
+    whole_x, whole_y = np.abs(3.0 * x).astype(np.uint8), (3.0 * y).astype(np.int64)
+    batches = [(whole_x, whole_y), (real_x, real_y)]
+    with model_of(backend) as model:
+        wanted = pytest.approx(loss(model, batches), rel=1e-5)
+        assert model.evaluate(batches) == wanted
+        assert model.evaluate(batches[::-1]) == wanted
+        samples = [row for each, _ in batches for row in each]
+        targets = [row for _, each in batches for row in each]
+        assert model.evaluate(samples, targets) == wanted
