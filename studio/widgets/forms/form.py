@@ -23,11 +23,8 @@ from studio.widgets.forms.number_editors import (
 )
 from studio.widgets.labels.elided_label import ElidedLabel
 
-LABEL_WIDTH = 109
-"""Width of the labels, the same in all forms of a pane, so that editors stand in one line.
-
-Room for "Validation fraction", the longest of them.
-"""
+LABEL_WIDTH = 98
+"""Width of the labels, the same in all forms of a pane, so that editors stand in one line."""
 
 INDENT = 10
 """How far the options of a kind stand to the right of the kind."""

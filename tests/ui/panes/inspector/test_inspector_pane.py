@@ -411,20 +411,6 @@ def test_the_uses_of_a_shared_layer_are_listed_and_one_gets_its_own_weights(
     qtbot.waitUntil(lambda: not sharing.isVisible())
 
 
-def test_no_label_is_cut_at_the_usual_width(
-    studio: Studio, pane: InspectorPane, qtbot: QtBot
-) -> None:
-    studio.bus.clear()
-    qtbot.waitUntil(pane.graph_view.isVisible, timeout=60_000)
-    forms = list(pane.graph_view.settings.forms)
-    one(studio, pane, qtbot, "Conv2D")
-    qtbot.waitUntil(pane.node_view.isVisible, timeout=60_000)
-    forms += pane.node_view.options.forms
-    labels = [row.label for form in forms for row in form.rows if not row.editor.is_bare]
-    assert {"Weighted metrics", "Kernel regulariser"} <= {label.whole for label in labels}
-    assert [label.whole for label in labels if label.text() != label.whole] == []
-
-
 def test_a_selected_note_is_not_called_nothing(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
