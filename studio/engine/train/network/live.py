@@ -113,11 +113,11 @@ class LiveTaps:
         if not grad and self._network.session.has(name):
             return self._network.session.read(name)
         with self._lock:
-            wide = self._wide_ones()
+            wide, ran = self._wide_ones(), self._ran
         try:
-            if not wide or self._ran is not wide[-1]:
+            if ran is None or all(each is not ran for each in wide):
                 raise NotThereError("it was overwritten in the last step", who=name)
-            return wide[-1].fetch(find_ref(wide[-1].program, name, grad))
+            return ran.fetch(find_ref(ran.program, name, grad))
         except BackendError as error:
             return failed(error)
 

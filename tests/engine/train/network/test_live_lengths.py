@@ -14,6 +14,7 @@ from studio.engine.train.data.samples import MixedSamples, Samples
 from studio.engine.train.devices import open_backend
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.settings import TrainingSettings
+from tests.engine.train.network.test_live import step_on
 
 ROWS, LENGTHS = 4, (3, 5, 9)
 HIDDEN = "hidden/linear"
@@ -76,3 +77,17 @@ def test_a_kept_tensor_is_kept_at_every_length(backend: str) -> None:
     assert watcher.seen
     assert watcher.seen <= {(ROWS, length, 8) for length in LENGTHS}
     assert not any(tensor.register for tensor in kept)
+
+
+@pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
+def test_what_a_step_left_behind_is_read_at_every_length(backend: str) -> None:
+    with open_backend(backend) as opened, Trainer(task(), opened.backend) as trainer:
+        trainer.control.pause()
+        future = trainer.start()
+        assert trainer.control.wait(["paused"], 60)
+        for length in LENGTHS:
+            step_on(trainer)
+            read = trainer.control.call(lambda: trainer.network.live.read("dense/output"))
+            assert read.result(60).result(60).shape == (ROWS, length, 2)
+        trainer.control.stop()
+        future.result(60)
