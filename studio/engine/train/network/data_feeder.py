@@ -92,6 +92,7 @@ class DataFeeder:
 
         Returns whether that was so; the order is then to be written, too.
         """
+        self.network.recent_lengths.held = self.lengths
         self.network.use(self.lengths)
         if self.network.session.has(self.order_name):
             return False

@@ -11,11 +11,14 @@ MOST_LENGTHS = 16
 class RecentLengths:
     """The lengths in use, the one used longest ago first; the task's own (``()``) always stay.
 
+    So do those ``held``, whose steps are under way: between two steps others may be used.
+
     Args:
         most: how many are kept.
     """
 
     def __init__(self, most: int = MOST_LENGTHS) -> None:
+        self.held: Lengths = ()
         self._most = most
         self._used: dict[Lengths, None] = {}
 
@@ -27,6 +30,8 @@ class RecentLengths:
         self._used[lengths] = None
         if len(self._used) <= self._most:
             return None
-        oldest = next(iter(self._used))
-        del self._used[oldest]
+        free = (each for each in self._used if each not in (lengths, self.held))
+        oldest = next(free, None)
+        if oldest is not None:
+            del self._used[oldest]
         return oldest

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.data.samples import MixedSamples, Samples
 from studio.engine.train.devices import open_backend
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.network.recent_lengths import RecentLengths
 from studio.engine.train.settings import TrainingSettings
 from tests.engine.train.network.test_live import step_on
 
@@ -91,3 +94,21 @@ def test_what_a_step_left_behind_is_read_at_every_length(backend: str) -> None:
             assert read.result(60).result(60).shape == (ROWS, length, 2)
         trainer.control.stop()
         future.result(60)
+
+
+@pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
+def test_answers_between_two_steps_leave_the_data_of_the_next_one(backend: str) -> None:
+    with open_backend(backend) as opened, Trainer(task(), opened.backend) as trainer:
+        trainer.network.recent_lengths = RecentLengths(2)
+        trainer.control.pause()
+        future = trainer.start()
+        assert trainer.control.wait(["paused"], 60)
+        trained = trainer.trained()
+        for _ in LENGTHS:
+            step_on(trainer)
+            for length in (12, 13, 14):
+                rows = np.zeros((2, length, 4), np.float32)
+                answer = trainer.control.call(partial(trained.predict, rows)).result(60)
+                assert answer.shape == (2, length, 2)
+        trainer.control.resume()
+        assert future.result(60).steps == 12
