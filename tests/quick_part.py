@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 SECONDS = 1.0
-"""A test of the quick part should take half a second on a quiet core."""
+"""A test of the quick part should take a third of a second on a quiet core."""
 
 SHOWN = 20
 NOT_QUICK = frozenset(("slow", "peers", "full"))

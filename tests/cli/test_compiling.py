@@ -94,6 +94,7 @@ def test_plan_lists_every_storage_with_its_lifetime(glassbox: Callable[..., Answ
     assert "kept between runs: param " in out
 
 
+@pytest.mark.slow
 def test_plan_says_what_running_side_by_side_takes(glassbox: Callable[..., Answer]) -> None:
     words = ("compile", sample_root() / "digits-resnet", "--target", "gl-hardware")
     side, one = (glassbox(*words, *more, "--json").json["memory"] for more in ((), ("--in-order",)))

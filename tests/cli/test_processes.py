@@ -126,6 +126,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path: Path) -> None:
     assert found["epochs"] == int(epochs)
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("delay", [0.15, 0.4])
 def test_ctrl_c_while_it_starts_shows_no_traceback(delay: float, tmp_path: Path) -> None:

@@ -328,6 +328,7 @@ def test_stopped_training_says_how_to_go_on(
     assert more["run"] == str(run)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 @pytest.mark.parametrize("name", ["iris", "spirals"])
 def test_training_through_opengl_agrees_with_the_cpu(

@@ -75,6 +75,7 @@ def test_kernels_in_order_differ_from_those_side_by_side(
     assert "in the program's order" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
 def test_a_listing_typed_by_hand_runs_with_the_weights_given(backend: str) -> None:
     rows = np.array([[1, 2, 3], [-1, -2, -3]])

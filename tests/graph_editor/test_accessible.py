@@ -34,6 +34,7 @@ def all_names(hands: Hands) -> list[str]:
     return [canvas.child(i).text(NAME) for i in range(canvas.childCount())]
 
 
+@pytest.mark.slow
 def test_every_layer_is_a_named_child_in_running_order(hands: Hands) -> None:
     hands.open(chain())
     canvas = QAccessible.queryAccessibleInterface(hands.canvas)

@@ -46,6 +46,7 @@ def drawn(hands: Hands) -> dict[str, tuple[float, float]]:
     return {i: (item.pos().x(), item.pos().y()) for i, item in items}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("motion")
 def test_layers_slide_to_their_places_in_a_layout(hands: Hands) -> None:
     before = scattered()
@@ -78,6 +79,7 @@ def test_what_slides_arrives_at_once_when_something_else_happens(hands: Hands, w
     assert drawn(hands) == places(hands.state)
 
 
+@pytest.mark.slow
 def test_reduced_motion_is_at_its_place_at_once(hands: Hands) -> None:
     hands.open(scattered(), zoom=0.6)
     hands.key(K.Key_L, SHIFT)

@@ -73,6 +73,7 @@ def test_the_end_of_a_network_is_grouped_and_wired_on_from_its_block(hands: Hand
     assert hands.state == before
 
 
+@pytest.mark.slow
 def test_wires_follow_the_ports_of_a_block_that_is_dragged(stem: Hands):
     graph = stem.canvas.graph
     before = stem.input("port") - graph.nodes["block"].pos()
@@ -197,6 +198,7 @@ def test_a_wire_from_a_card_leaves_its_port(stem: Hands):
     assert broken_rules(stem.state) == ()
 
 
+@pytest.mark.slow
 def test_everything_at_the_open_level_is_selected_and_no_more(stem: Hands):
     stem.key(K.Key_A, CTRL)
     assert set(stem.selected) == {"input", "add", "block"}
@@ -334,6 +336,7 @@ def test_layout_arranges_one_level(stem: Hands):
     assert all(stem.state.nodes[i] is after.nodes[i] for i in ("input", "add", "block", "conv2d_1"))
 
 
+@pytest.mark.slow
 def test_the_card_shows_the_worst_of_its_layers(hands: Hands):
     state = group(residual(), ["conv2d", "conv2d_1"], "stem")
     hands.open(state)
@@ -484,6 +487,7 @@ def test_q_brings_a_layer_level_with_the_port_of_a_block(hands: Hands):
     assert hands.input("add").y() == hands.port("port_1").y()
 
 
+@pytest.mark.slow
 def test_layout_puts_the_ports_of_blocks_and_layers_at_one_height(inside: Hands):
     inside.key(K.Key_Escape)
     inside.key(K.Key_Escape)

@@ -47,6 +47,7 @@ def test_click_on_one_of_several_selects_it_alone(hands: Hands) -> None:
     assert hands.selected == ["flatten"]
 
 
+@pytest.mark.slow
 def test_click_on_a_wire_selects_it_and_delete_removes_it(hands: Hands) -> None:
     hands.open(chain(), zoom=0.8)
     hands.click(hands.middle("conv2d", "re_lu"))
@@ -194,6 +195,7 @@ def test_wires_give_way_to_a_layer_when_it_is_let_go(hands: Hands) -> None:
     assert wire.path() == before
 
 
+@pytest.mark.slow
 def test_t_turns_the_side_that_makes_room(hands: Hands) -> None:
     hands.open(loose())
     left, right = hands.state.nodes["conv2d"].x, hands.state.nodes["flatten"].x
@@ -288,6 +290,7 @@ def test_double_click_bends_a_wire_and_delete_heals_it(hands: Hands) -> None:
     assert hands.wires == WIRES
 
 
+@pytest.mark.slow
 def test_wire_from_a_dot_branches(hands: Hands) -> None:
     state = add_dot(chain(), Wire("conv2d", "re_lu", 0), 300.0, 150.0)
     state = add_layer(state, "Flatten", at=(500.0, 300.0))

@@ -35,6 +35,7 @@ def test_a_linked_copy_follows_until_it_is_unlinked(inside: Hands):
     assert broken_rules(inside.state) == ()
 
 
+@pytest.mark.slow
 def test_a_block_is_used_again_with_the_same_weights(inside: Hands):
     inside.key(K.Key_Escape)
     inside.studio.actions.trigger("graph.share_block")

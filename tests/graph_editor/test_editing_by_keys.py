@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QGuiApplication
 
@@ -72,6 +73,7 @@ def test_delete_heals_and_offers_undo(hands: Hands) -> None:
     assert "conv2d>max_pooling2d" not in hands.wires
 
 
+@pytest.mark.slow
 def test_undo_offered_for_a_deletion_takes_back_nothing_else(hands: Hands) -> None:
     hands.open(chain(), zoom=0.8)
     hands.click(hands.body("re_lu"))
@@ -186,6 +188,7 @@ def test_several_blocks_are_dissolved_in_one_step(hands: Hands) -> None:
     assert hands.selected == ["conv2d", "dense"]
 
 
+@pytest.mark.slow
 def test_several_linked_copies_are_unlinked_in_one_step(hands: Hands) -> None:
     hands.open(duplicate_mapped(group(chain(), ["conv2d"]), ["block"], linked=True).state)
     before = hands.state

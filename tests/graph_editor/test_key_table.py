@@ -86,6 +86,7 @@ def test_key_carries_out_its_action(
     assert heard == [action]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [K.Key_M, K.Key_H, K.Key_Delete, K.Key_Tab, K.Key_L, K.Key_S])
 def test_key_does_nothing_while_a_gesture_is_open(hands: Hands, key: Qt.Key) -> None:
     hands.open(chain(), zoom=0.8)

@@ -14,6 +14,7 @@ from tests.graph_editor.hands import Hands
 from tests.session.document.networks import chain, net
 
 
+@pytest.mark.slow
 def test_hover_is_told_and_taken_back(hands: Hands) -> None:
     hands.open(chain())
     hands.move(hands.body("conv2d"))
@@ -108,6 +109,7 @@ def test_another_document_replaces_the_drawing(hands: Hands) -> None:
     assert set(hands.canvas.graph.nodes) == {"input", "dense"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_F2, Qt.Key.Key_S])
 def test_what_is_asked_about_a_document_goes_with_it(hands: Hands, key: Qt.Key) -> None:
     hands.open(chain())

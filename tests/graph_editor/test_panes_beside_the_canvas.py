@@ -149,6 +149,7 @@ def test_dropped_on_nothing_it_stands_by_itself(hands: Hands) -> None:
     assert hands.canvas.overlay.ghost.nodes == ()
 
 
+@pytest.mark.slow
 def test_over_a_wire_it_tells_what_would_change_and_goes_into_it(hands: Hands) -> None:
     hands.open(net("input 8x8x1 > conv 8 3x3 > flatten > dense 10"))
     before = hands.state.content_hash
@@ -293,6 +294,7 @@ def test_selecting_in_the_outline_marks_and_shows_it_on_the_canvas(
     assert hands.selected == ["flatten"]
 
 
+@pytest.mark.slow
 def test_selection_elsewhere_is_marked_unless_the_outline_is_pinned(
     hands: Hands, outline: OutlinePane
 ) -> None:
@@ -433,6 +435,7 @@ def test_lens_shows_the_layer_under_the_pointer_while_its_key_is_held(hands: Han
     assert not hands.canvas.lens.isVisible()
 
 
+@pytest.mark.slow
 def test_lens_follows_the_pointer_while_its_key_is_held(hands: Hands) -> None:
     hands.open(chain())
     hands.move(hands.middle("conv2d", "re_lu"), NONE, Qt.MouseButton.NoButton)
@@ -456,6 +459,7 @@ def test_shapes_stay_in_sight_in_a_narrow_outline(
     assert header.sectionSize(2) >= metrics.horizontalAdvance(outline.tree.topLevelItem(1).text(2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wide", range(200, 520, 40))
 def test_parameters_in_the_outline_are_seen_whole_or_not_at_all(
     hands: Hands, outline: OutlinePane, wide: int

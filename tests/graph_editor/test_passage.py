@@ -107,6 +107,7 @@ def test_esc_on_the_way_in_leads_out_again(moving: Hands) -> None:
     assert moving.selected == ["block"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zoom", [0.31, 0.5, 0.77, 1.0, 1.3])
 def test_going_in_and_out_leaves_the_canvas_where_it_was(hands: Hands, zoom: float) -> None:
     hands.open(group(residual(), ["conv2d", "conv2d_1"], "stem"))

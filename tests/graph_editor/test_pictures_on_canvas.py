@@ -27,6 +27,7 @@ def colour_at(hands: Hands, at: QPointF) -> str:
     return seen(hands).pixelColor(place).name()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["dark", "light"])
 @pytest.mark.parametrize("zoom", [0.12, 0.3, 1.0])
 def test_layer_shows_its_family_at_every_zoom(hands: Hands, mode: str, zoom: float) -> None:
@@ -127,6 +128,7 @@ def test_card_says_what_matters_of_a_layer(hands: Hands) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_size_of_a_layer_holds_what_it_shows(hands: Hands) -> None:
     hands.open(set_preview(chain(), ["conv2d"], "full"))
     item = hands.canvas.graph.nodes["conv2d"]

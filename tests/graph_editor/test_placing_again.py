@@ -128,6 +128,7 @@ def test_every_use_is_marked_and_one_lights_the_others(hands: Hands) -> None:
     assert items["dense"].marks.linked == ""
 
 
+@pytest.mark.slow
 def test_a_layer_deleted_meanwhile_is_no_longer_placed(hands: Hands) -> None:
     hands.open(two_inputs())
     hands.click(hands.body("dense"))

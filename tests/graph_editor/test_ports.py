@@ -129,6 +129,7 @@ def test_a_wire_that_is_taken_off_keeps_its_output(hands):
     assert hands.state.nodes["dense"].inputs == (Port("split", 1),)
 
 
+@pytest.mark.slow
 def test_what_is_added_at_the_end_of_a_wire_is_fed_by_its_output(hands):
     hands.open(cut_off())
     hands.drag(hands.port("split", SECOND), hands.nowhere())
@@ -299,6 +300,7 @@ def test_the_menu_of_a_layer_marks_the_output_that_is_chosen(hands):
     assert Port("split") in hands.state.outputs
 
 
+@pytest.mark.slow
 def test_all_selected_layers_are_marked_as_outputs_and_unmarked(hands):
     hands.open(fork())
     hands.click(hands.body("dense"))

@@ -45,6 +45,7 @@ def test_nothing_selected_leaves_nothing_to_do_with_the_selection(hands: Hands) 
     assert hands.state is before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "keys", "refusal"),
     [(K.Key_F, NONE, "canvas.frame_selection"), (K.Key_J, CTRL, "graph.frame")],

@@ -37,6 +37,7 @@ def published(hands: Hands) -> None:
     assert hands.studio.actions.trigger("graph.publish_block")
 
 
+@pytest.mark.slow
 def test_a_block_is_published_and_placed_by_double_click_drop_and_search(
     hands: Hands, palette: PalettePane, studio: Studio
 ) -> None:
@@ -226,6 +227,7 @@ def test_a_block_with_more_ports_does_not_go_into_a_wire(hands: Hands, ports: di
     assert LONG in set(hands.state.wires())
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_stays_out_of_the_wire(hands: Hands, stem: Carrier):
     behind = Wire("flatten", "dense", 0)
     stem.over(hands.canvas.graph.wires[behind].middle())

@@ -104,6 +104,7 @@ def test_typed_net_is_one_step_with_a_ghost_of_all_of_it(hands: Hands) -> None:
     assert ghosts(hands) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zoom", [0.5, 0.72, 1.0])
 def test_search_does_not_cover_the_ghost_of_a_typed_net(hands: Hands, zoom: float) -> None:
     hands.open(chain(), zoom=zoom)
@@ -197,6 +198,7 @@ def three_ends() -> DocumentState:
     return add_layer(state, "Dense", config={"units": 2}, after="input")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "made", "sources"),
     [

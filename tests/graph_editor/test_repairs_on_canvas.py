@@ -113,6 +113,7 @@ def test_chips_go_when_the_error_is_put_right_otherwise(hands: Hands) -> None:
     assert not hands.canvas.fixes.chips
 
 
+@pytest.mark.slow
 def test_repairs_are_previewed_and_made_by_keys_alone(hands: Hands) -> None:
     hands.open(faulty())
     offered = chips(hands)

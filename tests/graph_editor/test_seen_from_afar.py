@@ -44,6 +44,7 @@ def test_a_bypassed_layer_is_only_a_frame(hands: Hands, zoom: float) -> None:
     assert (np.abs(after[inside] - wanted).sum(axis=2) < 9).mean() > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zoom", [0.4, 1.0], ids=["afar", "near"])
 @pytest.mark.parametrize("collapsed", [False, True], ids=["open", "collapsed"])
 def test_a_frozen_layer_has_its_sign(hands: Hands, zoom: float, collapsed: bool) -> None:

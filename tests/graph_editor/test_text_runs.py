@@ -44,6 +44,7 @@ def picture(draw: object, zoom: float) -> np.ndarray:
     return found[:, :, :3].astype(np.float64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zoom", [0.6, 1.0, 1.37, 2.0])
 @pytest.mark.parametrize(
     "text",
@@ -88,6 +89,7 @@ def test_cut_text_fits_and_says_that_it_is_cut(qapp: QApplication) -> None:
     assert cut_text("short", font(13), 90.0) == "short"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["16", "104 \u00d7 104 \u00d7 1", "a value much too long for it"])
 def test_an_option_and_its_value_do_not_meet(qapp: QApplication, value: str) -> None:
     small = font(11)

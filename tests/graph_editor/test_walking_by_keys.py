@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QToolButton
 
@@ -41,6 +42,7 @@ def test_find_walks_from_match_to_match(hands: Hands) -> None:
     assert hands.canvas.hasFocus()
 
 
+@pytest.mark.slow
 def test_the_find_bar_stays_inside_a_narrow_canvas(hands: Hands) -> None:
     hands.open(chain(), zoom=0.8)
     hands.key(K.Key_F, CTRL)

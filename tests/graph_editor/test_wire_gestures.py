@@ -84,6 +84,7 @@ def test_released_wire_connects_springs_back_or_asks(
         assert hands.wires == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("choice", "shift", "asks"), [
     ("always", False, True), ("always", True, False), ("with shift", False, False),
     ("with shift", True, True), ("never", False, False), ("never", True, False),
@@ -192,6 +193,7 @@ def test_alt_click_on_a_port_drops_its_wires(hands: Hands) -> None:
     assert hands.steps == 2
 
 
+@pytest.mark.slow
 def test_ctrl_drag_from_an_output_moves_all_its_wires(hands: Hands) -> None:
     state = bench()
     state = move(disconnect(state, "conv2d", 0), {"conv2d_1": (260.0, 400.0)})

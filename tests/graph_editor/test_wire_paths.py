@@ -163,6 +163,7 @@ def test_wire_gives_way_to_a_layer_that_comes_and_returns_when_it_goes(
         assert scene.wires[LONG].path() == detour
 
 
+@pytest.mark.slow
 def test_wire_takes_the_side_that_became_free(qapp: QApplication) -> None:
     state = add_layer(move(with_room(), {"re_lu": (700.0, 8.0)}), "ReLU", at=(700.0, -60.0))
     scene = drawn(state, "curve")
@@ -174,6 +175,7 @@ def test_wire_takes_the_side_that_became_free(qapp: QApplication) -> None:
     assert scene.wires[LONG].path() == drawn(after, "curve").wires[LONG].path() != below
 
 
+@pytest.mark.slow
 def test_ways_are_those_of_a_drawing_made_at_once(qapp: QApplication) -> None:
     generator = random.Random(7)
     state = residual()

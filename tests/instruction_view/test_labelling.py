@@ -190,6 +190,7 @@ def test_map_path_and_uses_say_the_name_too(
     assert "w1" not in pane.uses.findChild(object, "listing.uses.tabs").tabText(0)  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("keys")
 def test_g_finds_what_a_person_named_and_renaming_the_layer_keeps_it(
     studio: Studio, document: Document, pane: ListingPane, settled: Settle

@@ -117,6 +117,7 @@ def test_nothing_scrolls_where_the_target_is_in_sight(views: Views) -> None:
         assert views.scrolls() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["listing", "tensor_map", "canvas"])
 def test_the_view_that_selects_stays_where_it_is(views: Views, source: str) -> None:
     for entity in things(views.studio):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QRegion
 from PySide6.QtTest import QTest
@@ -29,6 +30,7 @@ from tests.ui.painted import Painted
 NONE = Qt.KeyboardModifier.NoModifier
 
 
+@pytest.mark.slow
 def test_the_table_holds_the_compiler_s_own_lines(studio: Studio, pane: ListingPane) -> None:
     shown = studio.compilation.shown
     assert shown is not None
@@ -169,6 +171,7 @@ def test_a_selection_out_of_sight_comes_into_the_middle_third_and_back_returns(
     assert bar.value() == 0
 
 
+@pytest.mark.slow
 def test_a_hover_elsewhere_never_scrolls(studio: Studio, pane: ListingPane) -> None:
     rows = pane.listing.rows
     assert rows is not None
@@ -316,6 +319,7 @@ def test_back_returns_the_caret_a_selection_elsewhere_has_moved(
     assert pane.listing.caret == 2
 
 
+@pytest.mark.slow
 def test_f3_walks_the_matches_from_the_field_too(studio: Studio, pane: ListingPane) -> None:
     assert studio.actions.trigger("listing.find")
     QTest.keyClicks(pane.search.field, "relu")

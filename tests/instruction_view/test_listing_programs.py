@@ -71,6 +71,7 @@ def test_an_edit_flashes_what_came_and_strikes_what_went(
     qtbot.waitUntil(lambda: not any(x.kind == "removed" for x in pane.view.lines))
 
 
+@pytest.mark.slow
 def test_rows_that_stay_keep_their_place_on_the_screen(
     document: Document, pane: ListingPane, settled: Settle
 ) -> None:
@@ -361,6 +362,7 @@ def test_differences_of_the_project_before_are_not_shown(
     tasks.close()
 
 
+@pytest.mark.slow
 def test_passes_stand_one_above_the_other_in_a_narrow_pane(
     studio: Studio, pane: ListingPane, settled: Settle, qtbot: QtBot
 ) -> None:

@@ -74,6 +74,7 @@ def test_what_the_program_shown_does_not_have_is_not_asked_for(
     qtbot.waitUntil(lambda: not prompt.isVisible())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind, _, _ in LEVELS])
 def test_every_part_selects_its_level_and_keeps_the_others(
     studio: Studio, bar: PathBar, kind: str
@@ -192,6 +193,7 @@ def test_a_measured_time_changes_the_time_and_nothing_else(
     assert QEvent.Type.EnabledChange not in changed
 
 
+@pytest.mark.slow
 def test_a_path_gives_way_and_keeps_its_whole_text_in_the_tip(
     studio: Studio, bar: PathBar, qtbot: QtBot
 ) -> None:

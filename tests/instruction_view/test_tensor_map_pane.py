@@ -131,6 +131,7 @@ def test_a_row_selects_and_marks_in_the_picture(studio: Studio, pane: TensorMapP
     assert len(studio.bus.selection.entities) == 1
 
 
+@pytest.mark.slow
 def test_a_selection_elsewhere_is_brought_into_sight_only_when_it_is_not(
     studio: Studio, pane: TensorMapPane
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_row_is_brought_into_sight_without_moving_the_columns(
         assert across.value() == 0
 
 
+@pytest.mark.slow
 def test_columns_sort_by_what_they_mean(pane: TensorMapPane) -> None:
     columns = {each.title: place for place, each in enumerate(pane.table.entries.columns)}
     pane.table.sortByColumn(columns["Bytes"], Qt.SortOrder.DescendingOrder)
@@ -299,6 +300,7 @@ def settle(qtbot: QtBot, pane: TensorMapPane, wide: int) -> None:
     qtbot.waitUntil(lambda: wide - 40 <= table.viewport().width() <= wide)
 
 
+@pytest.mark.slow
 def test_what_is_seen_of_tensors_is_in_sight_in_a_pane_of_usual_width(
     pane: TensorMapPane, qtbot: QtBot
 ) -> None:

@@ -231,6 +231,7 @@ def hot(bench: Bench, folder: Path, **training: object) -> None:
     bench.until(lambda: studio.training.state in ("finished", "failed"))
 
 
+@pytest.mark.slow
 def test_a_training_that_did_not_learn_is_not_called_finished(bench: Bench, tmp_path: Path) -> None:
     studio = bench.studio
     hot(bench, tmp_path)

@@ -130,6 +130,7 @@ def run_pytest(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_files_run_in_the_order_given(tmp_path: Path) -> None:
     answer = run_pytest(tmp_path, "--until", "inf", "test_b.py", "test_a.py")
     assert answer.returncode == 0
@@ -137,6 +138,7 @@ def test_files_run_in_the_order_given(tmp_path: Path) -> None:
     assert "left out" not in answer.stdout
 
 
+@pytest.mark.slow
 def test_what_the_time_does_not_suffice_for_is_said(tmp_path: Path) -> None:
     answer = run_pytest(tmp_path, "--until", "1", "test_b.py", "test_a.py")
     assert answer.returncode == 0, "time that is up is no failure"

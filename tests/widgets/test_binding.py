@@ -205,6 +205,7 @@ def test_bindings_to_models_that_are_gone_do_not_gather(qtbot: QtBot) -> None:
     assert [value for value, _ in widget.heard] == list(range(20))
 
 
+@pytest.mark.slow
 def test_calls_that_return_nothing_keep_the_count_of_none(qtbot: QtBot) -> None:
     # PySide6 6.12.0 on Python 3.11 loses one reference of None a call, until the process aborts.
     widget, signal = Follower(), Signal[[int]]()

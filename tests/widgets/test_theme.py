@@ -63,6 +63,7 @@ def test_style_sheet_leaves_no_name_open(qapp: QApplication) -> None:
         assert sheet.count("{") == sheet.count("}")
 
 
+@pytest.mark.slow
 def test_unknown_roles_are_refused(qapp: QApplication) -> None:
     with pytest.raises(KeyError):
         theme.colour("chartreuse")
@@ -90,6 +91,7 @@ def test_reduced_motion_takes_no_time(qapp: QApplication) -> None:
         theme.set_reduced_motion(False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1, 2, 3])
 def test_every_icon_is_drawn_in_its_colour_at_every_scale(
     qtbot: QtBot, dark: Theme, scale: int

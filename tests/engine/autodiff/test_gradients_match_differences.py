@@ -38,6 +38,7 @@ def test_every_class_with_a_gradient_has_a_case() -> None:
     assert covered == {cls.mnemonic for cls in all_instructions() if cls.grad_class is not None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prune", [True, False])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_have_the_gradient_of_their_loss(

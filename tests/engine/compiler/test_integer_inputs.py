@@ -81,6 +81,7 @@ def test_layers_that_compute_refuse_whole_numbers_and_those_that_move_take_them(
         Concatenate(name="both")([flat, Input((6,))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_whole_numbers_are_moved_without_a_float_on_the_way(backend: str) -> None:
     x = Input((2, 3, 1), dtype="int32")

@@ -86,6 +86,7 @@ def test_losses_and_weights_over_steps_are_those_of_keras(case: str, backend: st
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_masking_sets_positions_to_zero_and_keeps_all_others(backend: str) -> None:
     x = Input((3, 2))
@@ -153,6 +154,7 @@ def test_a_softmax_whose_elements_have_no_mask_of_their_own_refuses_it_by_name()
         graph_from_json(document).check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("axis", [-1, 1])
 def test_a_softmax_gives_masked_elements_nothing(axis: int, backend: str) -> None:

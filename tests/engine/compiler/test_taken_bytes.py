@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ lives = st.builds(Life, spans, spans)
 sizes = st.integers(1, 12).map(lambda words: 4 * words)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(lives, sizes), max_size=90),
     st.sampled_from([4, 16, 64]),

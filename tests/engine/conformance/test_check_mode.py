@@ -176,6 +176,7 @@ def test_a_ceiling_of_infinity_is_none_and_not_blamed(backend: Backend) -> None:
     assert "ceiling" not in text
 
 
+@pytest.mark.slow
 def test_bad_numbers_are_counted_and_placed() -> None:
     assert bad_numbers(np.array([1, 2])) is None
     assert bad_numbers(np.zeros((2, 0), np.float32)) is None

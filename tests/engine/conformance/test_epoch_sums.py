@@ -98,6 +98,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mnemonic", "operands", "attrs", "words"), REFUSED)
 def test_what_does_not_fit_is_refused(
     mnemonic: str, operands: dict[str, Given], attrs: dict[str, int], words: str

@@ -151,6 +151,7 @@ def test_a_gradient_line_is_read_back_as_written(case: Case) -> None:
         assert parse_line(format_line(grad_ins)) == grad_ins
 
 
+@pytest.mark.slow
 def test_every_gradient_has_a_case() -> None:
     tried = {case.mnemonic for case in WITH_GRADIENT}
     wanted = {cls.mnemonic for cls in all_instructions() if cls.grad_class is not None}

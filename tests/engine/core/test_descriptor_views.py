@@ -56,6 +56,7 @@ def test_created_elements_have_cells_of_their_own_inside_the_storage(case) -> No
     )
 
 
+@pytest.mark.slow
 @given(owned())
 def test_ews_and_contiguity_agree_with_enumeration(case) -> None:
     made, _ = case

@@ -31,6 +31,7 @@ def test_listeners_are_called_once_each_in_order() -> None:
     assert log == [("a", 1), ("b", 1), ("b", 2)]
 
 
+@pytest.mark.slow
 def test_a_dead_listener_drops_out() -> None:
     signal: Signal[[int]] = Signal()
     log: list[object] = []

@@ -133,6 +133,7 @@ def bits(config: ExecutionConfig) -> list[bytes]:
     ]
 
 
+@pytest.mark.slow
 def test_it_does_not_matter_to_a_bit_which_thread_runs_a_part(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

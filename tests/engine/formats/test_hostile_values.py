@@ -37,6 +37,7 @@ def npy_file(descr: str, fortran: str, shape: str, data: bytes = b"") -> bytes:
     return b"\x93NUMPY\1\0" + len(text).to_bytes(2, "little") + text + data
 
 
+@pytest.mark.slow
 def test_values_of_a_safetensors_header() -> None:
     header = {
         "__metadata__": {"a": "b"},

@@ -290,6 +290,7 @@ def test_nan_passes_through_activations(backend: GlBackend) -> None:
         assert np.isnan(found).tolist() == [[False, True, False, True, False]], name
 
 
+@pytest.mark.slow
 def test_same_input_gives_the_same_bits_twice(backend: GlBackend, rng: np.random.Generator) -> None:
     lines = Lines()
     p, t = lines.input("p", (BATCH, 300)), lines.input("t", (BATCH, 300))

@@ -162,6 +162,7 @@ def test_check_mode_looks_at_gradients_inside_groups(backend: GlBackend) -> None
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("software", [True, False])
 @pytest.mark.parametrize("channels", [8, 3])
 @pytest.mark.parametrize("affine", [True, False])

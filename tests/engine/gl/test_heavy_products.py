@@ -470,6 +470,7 @@ def test_the_last_work_group_adds_up_the_parts_of_a_product(
     session.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("offered", "dispatches"), [(5, 2), (6, 1)])
 def test_products_that_touch_many_storages_are_summed_by_a_dispatch(
     backend: GlBackend, offered: int, dispatches: int

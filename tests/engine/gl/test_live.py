@@ -392,6 +392,7 @@ def test_short_memory_is_told_and_runs_go_on(
     session.close()
 
 
+@pytest.mark.slow
 def test_a_tensor_of_many_elements_is_folded_in_rounds(backend: GlBackend) -> None:
     rng = np.random.default_rng(3)
     values = rng.standard_normal((1200, 1000)).astype(np.float32) * 1e-3 + 700

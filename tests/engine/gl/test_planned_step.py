@@ -138,6 +138,7 @@ def test_plan_of_a_measured_network_is_what_a_device_records(device: GlBackend, 
     check_recorded(device, work)
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_plan_in_order_is_what_a_device_records_in_order() -> None:
     backend = GlBackend(target=replace(GL, in_order=True))

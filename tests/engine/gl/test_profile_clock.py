@@ -174,6 +174,7 @@ def test_host_gaps_are_not_counted_as_kernels(executable: GlExecutable) -> None:
     assert micros(covered) == pytest.approx([FULL] * 3, rel=0.02)
 
 
+@pytest.mark.slow
 def test_every_step_is_queued_behind_spinning(executable: GlExecutable) -> None:
     gpu = Waking(busy=1.0)
     with running_on(gpu):
@@ -203,6 +204,7 @@ def test_a_device_that_sank_between_two_profiles_is_brought_back(executable: GlE
     assert micros(again) == pytest.approx([FULL] * 6, rel=0.03)
 
 
+@pytest.mark.slow
 def test_the_clock_is_looked_at_again_in_a_long_profile(executable: GlExecutable) -> None:
     gpu = Waking(busy=1.0)
     with running_on(gpu), patch.object(profile_run, "SETTLE_SECONDS", 0.0):

@@ -359,6 +359,7 @@ def interpreted(made: Program) -> dict[tuple[str, bool], np.ndarray]:
     }
 
 
+@pytest.mark.slow
 def test_check_mode_stops_at_the_line_of_the_group(backend: GlBackend) -> None:
     made = fuse_row_loss(deep(), GL)
     values = {"z": draw(ROWS, INNER), "w0": draw(INNER, INNER), "b0": draw(INNER)}

@@ -33,6 +33,7 @@ def test_device_holds_what_the_kernels_rely_on(report: SelfTest) -> None:
     assert report.sound
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_every_question_is_answered_once(report: SelfTest) -> None:
     names = [finding.name for finding in report.findings]

@@ -75,6 +75,7 @@ class FakeList:
         self.sent += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fast", [False, True])
 def test_the_loop_is_compiled_on_fast_devices_once_it_pays(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch, fast: bool

@@ -55,6 +55,7 @@ def test_text_round_trip_is_exact(ins):
     assert repr(parse_line(format_line(ins))) == repr(ins)
 
 
+@pytest.mark.slow
 @given(instructions())
 def test_binary_round_trip_is_exact(ins):
     data = encode_instruction(ins)

@@ -52,6 +52,7 @@ def near(found: Array, wanted: Array, name: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=slack, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_outputs_and_gradients_are_those_of_keras(case: str) -> None:
     graph, wanted = graph_from_json(CASES[case]), recorded()[case]

@@ -213,6 +213,7 @@ def test_an_activation_is_recorded_and_kept_where_it_is_absent(
     run(config, "-m", "studio", "train", str(path), "--epochs", "1", plugins="swings")
 
 
+@pytest.mark.slow
 def test_names_of_activations_are_checked(swings: tuple[Path, Path]) -> None:
     told = json.loads(swings[0].read_text())
     for names in ("swing", [3], ["a b"], ["x" * 65]):

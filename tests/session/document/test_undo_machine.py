@@ -77,6 +77,7 @@ def test_delete_then_undo_changes_nothing(seed, steps, heal):
     assert document.state is state
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 1 << 32), st.integers(0, 30))
 def test_insert_then_undo_changes_nothing(seed, steps):

@@ -227,6 +227,7 @@ def test_a_mask_that_a_layer_refuses_is_an_error_at_it():
         connect(fed, "dense", "softmax")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
 @settings(max_examples=80)
 @given(seed=st.integers(0, 1 << 32), steps=st.integers(0, 25))

@@ -68,6 +68,7 @@ def test_masked_positions_do_not_count_in_classes(measured):
     assert (outcome.losses[empty] == 0).all()
 
 
+@pytest.mark.slow
 def test_positions_of_weight_0_do_not_count_in_numbers(measured):
     task, results, _beside, (_shares, level) = measured
     part, outcome = task.training, results.outcomes[1]

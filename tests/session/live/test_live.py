@@ -328,6 +328,7 @@ def test_pictures_keep_their_distance(studio: Studio, cpu: Backend) -> None:
         studio.live.ended()
 
 
+@pytest.mark.slow
 def test_steps_by_hand_are_looked_at_however_soon(studio: Studio, cpu: Backend) -> None:
     with Trainer(task(), cpu) as trainer:
         running = Running(studio, trainer)

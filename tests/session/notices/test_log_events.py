@@ -65,6 +65,7 @@ def test_every_new_program_is_a_line(desk: Desk) -> None:
     assert sum(line.times for line in lines) > len(before)
 
 
+@pytest.mark.slow
 def test_kernels_taken_over_from_a_device_are_no_compile(desk: Desk) -> None:
     desk.until(lambda: settled(desk) and bool(desk.texts("compiler")))
     compilation = desk.studio.compilation

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from studio.engine.layers.convolution import Conv2D
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
@@ -17,6 +19,7 @@ from studio.session.profiling.measurement import Measurement
 from tests.engine.train.small_tasks import DIGITS, task
 
 
+@pytest.mark.slow
 def test_selecting_a_layer_marks_every_kernel_that_works_for_it(measured: Measurement) -> None:
     chosen = entities.node("norm1")
     every, primary = measured.marked(Selection((chosen,), chosen))
@@ -28,6 +31,7 @@ def test_selecting_a_layer_marks_every_kernel_that_works_for_it(measured: Measur
     assert primary == every
 
 
+@pytest.mark.slow
 def test_an_instruction_inside_a_fused_group_marks_the_groups_time(measured: Measurement) -> None:
     program = measured.subject.program
     fused = [i for _, i, line in program.located() if line.mnemonic == "FUSE"]
@@ -50,6 +54,7 @@ def test_a_row_selects_kernels_of_its_instructions(measured: Measurement) -> Non
     assert set(row.indices) == every
 
 
+@pytest.mark.slow
 def test_times_reach_another_program_by_stable_keys(measured: Measurement) -> None:
     own = measured.times_ms()
     assert measured.times_ms(measured.provenance) == own

@@ -8,12 +8,15 @@ import json
 import math
 from pathlib import Path
 
+import pytest
+
 from studio.engine.profiler.totals import Peaks
 from studio.session.profiling.columns import COLUMNS, csv_text
 from studio.session.profiling.measurement import Measurement
 from tests.session.profiling.bench import ProfilingBench
 
 
+@pytest.mark.slow
 def test_a_trace_holds_every_measured_kernel_on_one_clock(measured: Measurement) -> None:
     events = json.loads(measured.trace())["traceEvents"]
     kernels = [e for e in events if e["ph"] == "X" and e["cat"] != "step"]
@@ -76,6 +79,7 @@ def test_files_are_written_in_the_background(
     assert len(lines) == 1 + len(profiler.model.rows("layer"))
 
 
+@pytest.mark.slow
 def test_the_table_as_text_has_every_exact_number(measured: Measurement) -> None:
     rows = measured.rows("kernel and layer", Peaks(100.0, 10.0))
     table = list(csv.DictReader(io.StringIO(csv_text(rows))))

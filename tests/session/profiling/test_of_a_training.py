@@ -35,6 +35,7 @@ def test_a_training_under_way_is_measured(profiler: ProfilingBench, trainer: Tra
     profiler.until(lambda: profiler.samples > before)
 
 
+@pytest.mark.slow
 def test_frozen_numbers_stand_still_while_the_training_is_still_measured(
     profiler: ProfilingBench, trainer: Trainer
 ) -> None:

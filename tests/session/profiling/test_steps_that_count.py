@@ -69,6 +69,7 @@ def test_opening_panes_keeps_the_bar_until_there_are_enough_steps_after_it(
     assert found.bar.seconds > 0
 
 
+@pytest.mark.slow
 def test_the_first_step_runs_cold_and_counts_only_while_there_is_no_other(
     measured: Measurement,
 ) -> None:
@@ -85,6 +86,7 @@ def test_the_first_step_runs_cold_and_counts_only_while_there_is_no_other(
         assert kernel.mean_us == pytest.approx(mean * len(kernel.indices))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("origin", "device", "apart", "wanted"),
     [

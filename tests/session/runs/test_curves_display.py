@@ -145,6 +145,7 @@ def test_a_smoothed_line_has_its_raw_one_faintly_behind_it(bench: PlotBench) -> 
     assert [s.ghost for s in bench.display.content("loss", 500).drawn[0].strokes] == [False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epochs", [49, 50])
 def test_few_values_of_validation_are_joined_as_they_are(tmp_path: Path, epochs: int) -> None:
     bench = PlotBench(tmp_path, epochs=epochs)

@@ -61,6 +61,7 @@ def test_values_of_notes_and_settings(run: RunFolder) -> None:
     assert hostile.refusals(lambda text: load("settings.json", text), settings) == 0
 
 
+@pytest.mark.slow
 def test_values_of_marks_and_steps(run: RunFolder) -> None:
     def load_marks(text: bytes) -> None:
         (run.path / MARKS).write_bytes(text + b"\n")

@@ -76,6 +76,7 @@ def states(seed: int, count: int) -> list[DocumentState]:
     return found
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 def test_differences_lead_from_any_state_to_any_other(seed: int) -> None:
     found = states(seed, 12)

@@ -60,6 +60,7 @@ def test_the_context_lives_as_long_as_the_device() -> None:
     device.close_for_good()
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_a_training_on_opengl_gives_the_curves_of_one_on_the_processor(tmp_path: Path) -> None:
     lent = Lent()

@@ -35,6 +35,7 @@ def test_posted_work_runs_in_order_on_the_windows_thread(
         assert [n for who, n, _ in ran if who == name] == list(range(500))
 
 
+@pytest.mark.slow
 def test_a_flood_of_posts_lets_the_window_have_its_turn(
     qtbot: QtBot, scheduler: QtScheduler
 ) -> None:

@@ -77,6 +77,7 @@ def test_a_stopped_watchdog_says_nothing_and_can_start_again(
     qtbot.waitUntil(lambda: len(watchdog.blocks) == 1)
 
 
+@pytest.mark.slow
 def test_the_listener_hears_of_blocks_on_the_watched_thread(qtbot: QtBot) -> None:
     heard: list[str] = []
     watchdog = Watchdog(found=lambda _: heard.append(threading.current_thread().name))

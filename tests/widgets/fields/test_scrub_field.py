@@ -56,6 +56,7 @@ def type_in(qtbot: QtBot, field: ScrubField, text: str) -> None:
     qtbot.keyClick(field, Qt.Key.Key_Return)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "value"), [("64", 64), ("*2", 32), ("16*3", 48), ("2^7", 128), ("99999", 4096)]
 )
@@ -187,6 +188,7 @@ def test_values_from_elsewhere_do_not_disturb_typing(
     assert heard.committed == [16]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [16, 128])
 def test_values_from_elsewhere_leave_a_number_about_to_be_typed_over_selected(
     qtbot: QtBot, field: ScrubField, heard: Recorder, told: int

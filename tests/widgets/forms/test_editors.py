@@ -164,6 +164,7 @@ def test_flags_and_choices_show_when_several_differ(qtbot: QtBot) -> None:
     assert made.value("padding") == "valid"
 
 
+@pytest.mark.slow
 def test_the_wheel_changes_no_box_that_has_no_focus(qtbot: QtBot) -> None:
     made = bench(qtbot, row_of(named("padding", choice("Padding.", "valid", "same")), "valid"))
     box = made.form.row("padding").editor.box

@@ -68,6 +68,7 @@ def test_tools_added_late_stand_in_the_header(qtbot: QtBot, frame: PaneFrame) ->
     assert header_of(frame).isAncestorOf(tool)
 
 
+@pytest.mark.slow
 def test_panes_that_do_not_follow_have_no_chain(qtbot: QtBot, dark: Theme) -> None:
     frame = PaneFrame()
     qtbot.addWidget(frame)

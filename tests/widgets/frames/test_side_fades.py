@@ -64,6 +64,7 @@ def test_a_name_need_not_be_wider_than_it_is_long(qtbot: QtBot, table: QTableWid
     assert table.columnWidth(0) == 120
 
 
+@pytest.mark.slow
 def test_columns_moved_and_hidden_count_as_they_are_seen(qtbot: QtBot, table: QTableWidget) -> None:
     with_room(qtbot, table, 290)
     table.horizontalHeader().moveSection(4, 1)

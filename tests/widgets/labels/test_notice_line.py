@@ -121,6 +121,7 @@ def test_identical_notices_are_one_with_a_count(
     assert said(line) == "The disk is full"
 
 
+@pytest.mark.slow
 def test_notices_go_by_themselves_but_errors_stay(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, notices: Notices, line: NoticeLine
 ) -> None:

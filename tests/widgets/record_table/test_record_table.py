@@ -114,6 +114,7 @@ def test_records_given_again_are_told_of_where_they_differ(qtbot: QtBot) -> None
     assert told.take() == ["reset"]
 
 
+@pytest.mark.slow
 def test_without_a_key_other_records_begin_from_the_top(qtbot: QtBot) -> None:
     made = model(*PLANETS, keyed=False)
     told = Told(made)
@@ -303,6 +304,7 @@ def test_headings_have_their_font_in_every_theme(qtbot: QtBot, dark: Theme) -> N
         assert plain.horizontalHeader().sizeHint().height() < high
 
 
+@pytest.mark.slow
 def test_a_list_shows_the_first_column(qtbot: QtBot, dark: Theme) -> None:
     made = RecordList(model(*PLANETS), "planets", "Planets")
     qtbot.addWidget(made)

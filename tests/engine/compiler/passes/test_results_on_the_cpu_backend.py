@@ -78,6 +78,7 @@ def test_levels_train_to_the_same_parameters(
     assert_close(by_level[2], by_level[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mlp", "resnet", "branches", "expression"])
 def test_a_training_step_is_the_interpreters(
     backend: CpuBackend, name: str, rng: np.random.Generator

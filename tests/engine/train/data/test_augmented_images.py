@@ -55,6 +55,7 @@ def losses(made: Task, backend: str = "cpu") -> dict[str, float]:
         return {name: values[0] for name, values in trainer.history.history.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_targets_of_places_follow_the_flips_of_all_images(tmp_path: Path, backend: str) -> None:
     flips = [{"type": "Flip", "config": {"vertical": True}}, "Flip"]

@@ -35,6 +35,7 @@ def test_samples_that_do_not_fit_are_named() -> None:
         pad_to_lengths([3.0])
 
 
+@pytest.mark.slow
 def test_a_mask_leaves_padding_out_of_training() -> None:
     x = Input((None, 4), name="tokens")
     rng = np.random.default_rng(0)

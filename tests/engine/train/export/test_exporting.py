@@ -65,6 +65,7 @@ def test_every_format_is_written_and_answers_alike(exported: dict[str, Export]) 
         assert 0 <= export.difference <= TOLERANCE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [0, 1, 2, 5, 255, 256, 257, 600])
 def test_any_number_of_raw_rows_gives_what_predict_gives(
     exported: dict[str, Export], trained: Trained, cpu: Backend, rows: int

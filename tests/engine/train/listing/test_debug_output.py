@@ -144,6 +144,7 @@ def test_the_callers_observer_still_hears_every_pass(at_level: Callable[[int], N
         assert next(name for name, _, _ in network.programs.passes("train")) == "fold_constants"
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_final_shaders_are_told_once_for_each_program(
     at_level: Callable[[int], None], capsys: pytest.CaptureFixture[str]

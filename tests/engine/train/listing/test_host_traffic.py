@@ -192,6 +192,7 @@ def test_host_moves_what_is_listed_in_an_evaluation(
     )
 
 
+@pytest.mark.slow
 def test_host_feeds_and_fetches_what_is_listed_for_answers(
     backend: Backend, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:

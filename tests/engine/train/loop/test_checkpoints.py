@@ -46,6 +46,7 @@ def state(trainer: Trainer) -> dict[str, np.ndarray]:
     return trainer.network.read(STATE_ROLES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(tasks(1)))
 def test_six_epochs_equal_three_and_three_resumed(name: str, cpu: Backend, tmp_path: Path) -> None:
     with Trainer(tasks(6)[name], cpu) as trainer:

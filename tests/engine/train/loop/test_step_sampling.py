@@ -88,6 +88,7 @@ def test_windows_with_and_without_instrumented_steps_take_turns(cpu: Backend) ->
     assert kinds == [bool(number % 2 == 0) for number in range(len(kinds))]
 
 
+@pytest.mark.slow
 def test_a_training_can_be_watched_from_its_middle_on_and_left_again(cpu: Backend) -> None:
     sampler = StepSampler(interval=0.0, share=1e9)
     with Trainer(task(mlp(), epochs=100_000, batch_size=16), cpu) as trainer:

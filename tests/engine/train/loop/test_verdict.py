@@ -231,6 +231,7 @@ def test_a_usual_rate_is_not(name: str, cpu: Backend) -> None:
             assert result.verdict is None, (kind, seed, result.verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_no_sample_is_accused_after_one_epoch(name: str, cpu: Backend, tmp_path: Path) -> None:
     _no_alarm(name, range(1), cpu, tmp_path)

@@ -50,6 +50,7 @@ def numbers(measured: object) -> list[float]:
     return measured if isinstance(measured, list) else [measured]  # type: ignore[list-item]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", CASES)
 def test_batches_of_different_lengths_train_as_in_keras(name: str, backend: str) -> None:
@@ -164,6 +165,7 @@ def test_validation_may_have_other_lengths() -> None:
         assert history["val_loss"][-1] == pytest.approx(model.evaluate(x, y), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_more_lengths_than_are_kept_train_all_the_same() -> None:
     case = CASES["sequence"]
     rng = np.random.default_rng(0)

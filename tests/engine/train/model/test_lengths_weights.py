@@ -55,6 +55,7 @@ def by_sample(each: Part) -> Part:
 A, B, C = part(6, 5), part(4, 9), part(3, 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("training", "validation"),
@@ -80,6 +81,7 @@ def test_weights_of_validation_may_have_another_form(
         assert history["val_loss"] == pytest.approx([loss(model, [validation])], rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     "batches",
@@ -113,6 +115,7 @@ def test_weights_for_all_outputs_and_weights_by_output() -> None:
         assert history["val_loss"] == pytest.approx(wanted[:1], rel=1e-5)  # type: ignore[index]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("lengths", [(5, 5), (5, 9)], ids=["of one length", "of two lengths"])
 def test_batches_may_have_whole_numbers_and_others(backend: str, lengths: tuple[int, int]) -> None:

@@ -55,6 +55,7 @@ def device(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+@pytest.mark.slow
 def test_an_epoch_of_uneven_batches_counts_every_row_once(device: str) -> None:
     """At a rate of 0 every epoch sees the same network: each begins at zero."""
     x, y = rows()
@@ -80,6 +81,7 @@ def test_an_epoch_of_uneven_batches_counts_every_row_once(device: str) -> None:
         assert evaluated[name] == pytest.approx(history[name][-1], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_validation_counts_for_itself(device: str) -> None:
     x, y = rows()
     made = model(device, 0.5)

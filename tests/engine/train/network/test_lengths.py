@@ -71,6 +71,7 @@ def model() -> Iterator[Model]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_predictions_of_several_lengths_are_those_of_float64(backend: str) -> None:
     with sequences(backend) as model:
@@ -88,6 +89,7 @@ def test_losses_of_several_lengths_are_those_of_float64(backend: str) -> None:
             assert model.evaluate(x, y, batch_size=4) == pytest.approx(wanted, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_training_of_one_length_is_used_on_others(backend: str) -> None:
     with sequences(backend) as model:
@@ -138,6 +140,7 @@ def test_weights_are_held_once_whatever_the_lengths() -> None:
         assert backend.memory().persistent_bytes == held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_memory_is_bounded_however_many_lengths_there_are(backend: str) -> None:
     with trained(backend) as (network, model):
@@ -208,6 +211,7 @@ def test_two_inputs_of_unknown_lengths() -> None:
             model.predict([x, y])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_targets_and_weights_at_each_position_follow_the_length(backend: str) -> None:
     x = Input((None, 4), name="tokens")

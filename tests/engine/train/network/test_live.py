@@ -104,6 +104,7 @@ def test_a_gradient_is_that_of_the_step_it_says(cpu: Backend) -> None:
         future.result(20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("graph", "data"), [(mlp(rate=0.2), None), (cnn(), DIGITS)], ids=["mlp", "cnn"]
 )
@@ -228,6 +229,7 @@ def test_unwatching_releases_what_waits(cpu: Backend) -> None:
         assert not tap.wanted
 
 
+@pytest.mark.slow
 @pytest.mark.gl
 def test_training_on_opengl_has_the_same_bits_with_everything_watched() -> None:
     made = task(epochs=2, batch_size=32)

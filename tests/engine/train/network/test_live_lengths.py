@@ -67,6 +67,7 @@ class Watcher(Callback):
         self.tap.request()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
 def test_a_kept_tensor_is_kept_at_every_length(backend: str) -> None:
     watcher = Watcher()
@@ -82,6 +83,7 @@ def test_a_kept_tensor_is_kept_at_every_length(backend: str) -> None:
     assert not any(tensor.register for tensor in kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
 def test_what_a_step_left_behind_is_read_at_every_length(backend: str) -> None:
     with open_backend(backend) as opened, Trainer(task(), opened.backend) as trainer:
@@ -96,6 +98,7 @@ def test_what_a_step_left_behind_is_read_at_every_length(backend: str) -> None:
         future.result(60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
 def test_answers_between_two_steps_leave_the_data_of_the_next_one(backend: str) -> None:
     with open_backend(backend) as opened, Trainer(task(), opened.backend) as trainer:

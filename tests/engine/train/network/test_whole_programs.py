@@ -41,6 +41,7 @@ def test_an_input_with_a_fixed_first_dimension_is_fed_whole(backend: str) -> Non
     np.testing.assert_array_equal(found, 3 * x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_output_without_rows_sees_exactly_the_rows_that_were_given(backend: str) -> None:
     x = np.arange(1, 16, dtype=np.float32).reshape(5, 3)

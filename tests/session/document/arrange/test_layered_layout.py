@@ -55,6 +55,7 @@ def test_nothing_overlaps_and_wires_lead_onward(seed, count, direction):
         assert ends[0] < ends[1]
 
 
+@pytest.mark.slow
 def test_three_hundred_layers_do_not_overlap():
     assert overlapping(layout(random_graph(7, 300))) == []
 

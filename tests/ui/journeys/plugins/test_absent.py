@@ -422,6 +422,7 @@ print([n.config.plain() for n in document.state.nodes.values() if n.name == "min
     assert "'factor': 4.0" in done.stdout
 
 
+@pytest.mark.slow
 def test_two_projects_with_plugins_of_one_class_name_keep_their_own(
     registries: None, project: Path, tmp_path: Path, dirs: AppDirs
 ) -> None:

@@ -86,6 +86,7 @@ def drop(pane: DataPane, *paths: Path) -> None:
     assert event.isAccepted()
 
 
+@pytest.mark.slow
 def test_without_data_it_says_how_to_get_some(studio: Studio, pane: DataPane, qtbot: QtBot) -> None:
     assert pane.is_empty
     qtbot.mouseClick(one(pane, QPushButton, "empty_action"), LEFT)
@@ -252,6 +253,7 @@ def test_a_picture_that_cannot_be_read_is_named_once(
     assert said.count("dog/1.png") == 1
 
 
+@pytest.mark.slow
 def test_bad_rows_are_listed_and_left_out_on_demand(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -328,6 +330,7 @@ def test_augmentation_is_chosen_and_previewed(studio: Studio, pane: DataPane, qt
     qtbot.waitUntil(lambda: pane.preview.result is None)
 
 
+@pytest.mark.slow
 def test_augmentation_is_offered_where_any_input_has_images(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -520,6 +523,7 @@ def test_labels_of_one_class_are_attached_and_mended_by_another_task(
     assert studio.data.dataset.class_names == ()
 
 
+@pytest.mark.slow
 def test_three_files_are_not_dragged_in(pane: DataPane, tmp_path: Path) -> None:
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(tmp_path / f"{n}.npy")) for n in range(3)])

@@ -72,6 +72,7 @@ def missing(pane: DataPane) -> str:
     return label.text() if label.isVisible() else ""
 
 
+@pytest.mark.slow
 def test_a_dropped_archive_is_mapped_and_changed_by_hand(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_dropped_archive_is_mapped_and_changed_by_hand(
     settled(studio, qtbot)
 
 
+@pytest.mark.slow
 def test_normalisation_and_task_are_chosen_by_input_and_output(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -255,6 +257,7 @@ def test_the_mapping_fits_a_narrow_pane_and_can_be_read(
     qtbot.waitUntil(lambda: (about.y() > named.y()) is not is_below, timeout=WAIT)
 
 
+@pytest.mark.slow
 def test_a_table_with_names_of_its_own_says_what_to_choose_and_leads_there(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:

@@ -64,6 +64,7 @@ def told(studio: Studio) -> list[str]:
     return [item.source for item in studio.problems.items]
 
 
+@pytest.mark.slow
 def test_a_mended_table_is_no_problem_any_more_and_is_trained_on(
     studio: Studio, pane: DataPane, qtbot: QtBot, table: Path
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_mended_table_is_no_problem_any_more_and_is_trained_on(
     assert "train" in result.programs
 
 
+@pytest.mark.slow
 def test_what_was_wrong_with_a_mended_table_is_not_told_beside_what_is(
     studio: Studio, pane: DataPane, qtbot: QtBot, table: Path
 ) -> None:
@@ -92,6 +94,7 @@ def test_what_was_wrong_with_a_mended_table_is_not_told_beside_what_is(
     assert told(studio) == ["graph"]
 
 
+@pytest.mark.slow
 def test_a_table_damaged_meanwhile_is_told(
     studio: Studio, pane: DataPane, qtbot: QtBot, table: Path
 ) -> None:

@@ -201,6 +201,7 @@ def test_what_was_written_is_shown_and_not_what_was_previewed(
     idle(studio, qtbot)
 
 
+@pytest.mark.slow
 def test_changes_since_the_training_are_said_first(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot
 ) -> None:
@@ -300,6 +301,7 @@ def test_a_file_that_cannot_be_written_is_said(
     idle(studio, qtbot)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "name", "said"),
     [

@@ -151,6 +151,7 @@ def test_a_shared_block_counts_its_layers_once(side: Side, qtbot: QtBot) -> None
     assert view.head.name.isReadOnly()
 
 
+@pytest.mark.slow
 def test_buttons_act_on_the_block_shown_where_it_is_pinned(side: Side, qtbot: QtBot) -> None:
     side.show(nested_blocks(), "block")
     side.pane.inspector.set_pinned(True)

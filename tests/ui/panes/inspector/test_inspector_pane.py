@@ -146,6 +146,7 @@ def test_a_refused_value_is_said_in_place_and_esc_reverts(
     assert config(studio, node)["filters"] == 24
 
 
+@pytest.mark.slow
 def test_changed_options_can_be_reset(studio: Studio, pane: InspectorPane, qtbot: QtBot) -> None:
     node = one(studio, pane, qtbot, "Conv2D")
     row = pane.node_view.options.forms[0].row("strides")
@@ -198,6 +199,7 @@ def test_several_layers_share_what_they_have_in_common(
     assert studio.document.history.position == 1
 
 
+@pytest.mark.slow
 def test_a_layer_is_renamed_and_a_taken_name_refused(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
@@ -212,6 +214,7 @@ def test_a_layer_is_renamed_and_a_taken_name_refused(
     assert line.text() == "stem"
 
 
+@pytest.mark.slow
 def test_freeze_bypass_and_their_refusals(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
@@ -338,6 +341,7 @@ def test_a_pin_keeps_the_layer_and_the_next_project_is_shown(
     qtbot.waitUntil(lambda: pane.graph_view.name.text() == "untitled")
 
 
+@pytest.mark.slow
 def test_every_field_has_a_name_and_a_tip(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
@@ -424,6 +428,7 @@ def test_a_selected_note_is_not_called_nothing(
     qtbot.waitUntil(lambda: remark.text().startswith("No layer selected"), timeout=60_000)
 
 
+@pytest.mark.slow
 def test_a_tied_layer_is_chosen_among_those_that_fit_and_follows_renames(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:

@@ -41,6 +41,7 @@ def fill(studio: Studio, pane: LogPane, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: len(shown(pane)) == 3)
 
 
+@pytest.mark.slow
 def test_what_happens_is_listed_from_every_part(
     pane: LogPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -96,6 +97,7 @@ def test_lines_are_copied_by_key_and_button(pane: LogPane, studio: Studio, qtbot
     qtbot.waitUntil(lambda: pane.is_empty)
 
 
+@pytest.mark.slow
 def test_a_reader_who_scrolled_up_is_left_there(
     pane: LogPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -149,6 +151,7 @@ def test_in_a_narrow_pane_the_sentence_stays_in_sight(
     assert picture("Compiled digits") != picture("Trained digits")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [200, 260, 359, 400, 640])
 def test_every_filter_can_be_read_and_used_at_every_width(
     pane: LogPane, studio: Studio, qtbot: QtBot, width: int

@@ -11,6 +11,7 @@ from studio.ui.panes.plots.pane import PlotsPane
 from tests.ui.panes.trainings import Trainings
 
 
+@pytest.mark.slow
 def test_a_run_of_the_command_line_has_curves_of_its_steps(
     pane: PlotsPane, trainings: Trainings, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -50,6 +50,7 @@ def end(trainings: Trainings) -> None:
     trainings.until(lambda: not trainings.studio.training.is_busy)
 
 
+@pytest.mark.slow
 def test_a_mark_at_the_right_edge_is_written_left_of_its_line_away_from_the_values(
     pane: PlotsPane, trainings: Trainings
 ) -> None:

@@ -31,6 +31,7 @@ def title(plot: MetricPlot) -> str:
 # -- what is shown ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_before_a_run_the_pane_offers_to_train(
     pane: PlotsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:

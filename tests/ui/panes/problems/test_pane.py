@@ -43,6 +43,7 @@ def middle(pane: ProblemsPane, place: int) -> QPoint:
     return pane.list.visualItemRect(pane.list.item(place)).center()
 
 
+@pytest.mark.slow
 def test_a_sound_document_has_nothing_to_list(pane: ProblemsPane) -> None:
     assert pane.is_empty
     assert pane.note == ""

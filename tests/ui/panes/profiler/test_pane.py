@@ -151,6 +151,7 @@ def test_clicking_a_row_selects_its_kernels_everywhere(
     assert studio.bus.path.node == entities.node("hidden1")
 
 
+@pytest.mark.slow
 def test_a_selection_elsewhere_marks_rows_and_brings_the_primary_into_sight(
     measured: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:
@@ -376,6 +377,7 @@ def test_letters_lead_to_kernels_whatever_column_the_caret_is_in(
     assert table.currentIndex().row() in places
 
 
+@pytest.mark.slow
 def test_copying_gives_exact_numbers(measured: ProfilerPane, qtbot: QtBot) -> None:
     table = measured.table
     click_row(qtbot, measured, 1)
@@ -387,6 +389,7 @@ def test_copying_gives_exact_numbers(measured: ProfilerPane, qtbot: QtBot) -> No
     assert cells["Layer"] == row.layers
 
 
+@pytest.mark.slow
 def test_a_rectangle_on_the_roofline_filters_the_table(
     measured: ProfilerPane, qtbot: QtBot
 ) -> None:
@@ -409,6 +412,7 @@ def test_a_rectangle_on_the_roofline_filters_the_table(
     assert measured.table.entries.rowCount() == every
 
 
+@pytest.mark.slow
 def test_a_dot_says_what_it_is_and_a_click_selects_it(
     measured: ProfilerPane, studio: Studio, qtbot: QtBot
 ) -> None:

@@ -207,6 +207,7 @@ def test_the_run_drawn_of_a_project_opened_again_is_ticked(
     trainings.until(lambda: [name for name, _ in studio.plots.runs] == [studio.runs.runs[0].name])
 
 
+@pytest.mark.slow
 def test_a_run_that_is_paused_is_called_so(pane: RunsPane, trainings: Trainings) -> None:
     training, table = trainings.studio.training, pane.table
     trainings.settings(epochs=100_000)
@@ -227,6 +228,7 @@ def test_a_run_that_is_paused_is_called_so(pane: RunsPane, trainings: Trainings)
     trainings.until(lambda: word() == "Stopped")
 
 
+@pytest.mark.slow
 def test_runs_are_sorted_by_a_click_on_a_heading(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -242,6 +244,7 @@ def test_runs_are_sorted_by_a_click_on_a_heading(
         assert found == expected
 
 
+@pytest.mark.slow
 def test_the_filter_finds_runs_by_words(
     three: RunsPane, trainings: Trainings, qtbot: QtBot
 ) -> None:

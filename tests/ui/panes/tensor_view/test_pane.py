@@ -67,6 +67,7 @@ def centre(pane: TensorViewPane, row: int, column: int) -> QPoint:
     )
 
 
+@pytest.mark.slow
 def test_nothing_chosen_says_what_to_do(pane: TensorViewPane) -> None:
     assert pane.is_empty
 
@@ -291,6 +292,7 @@ def test_handles_over_the_histogram_move_the_range(
     assert pane.view.colours.high == 10.0
 
 
+@pytest.mark.slow
 def test_an_index_is_asked_for_and_gone_to(
     qtbot: QtBot, studio: Studio, pane: TensorViewPane
 ) -> None:
@@ -409,6 +411,7 @@ def test_keys_of_the_view_clash_with_no_other(studio: Studio) -> None:
     assert mine == []
 
 
+@pytest.mark.slow
 def test_the_picture_is_where_the_keys_work(studio: Studio, pane: TensorViewPane) -> None:
     assert contexts.context_of(pane.sheet) == "tensor"
     assert contexts.context_of(pane.slices.field) == "window"

@@ -90,6 +90,7 @@ def test_weights_are_seen_before_while_and_after_a_training(
     studio.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "shared"), [("cpu", "auto"), pytest.param("gl", "always", marks=pytest.mark.gl)]
 )

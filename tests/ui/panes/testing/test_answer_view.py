@@ -54,6 +54,7 @@ def test_in_little_room_the_likeliest_stay_and_the_rest_is_counted(
     assert len(edge(view)) == 1
 
 
+@pytest.mark.slow
 def test_numbers_that_have_no_room_are_counted(view: AnswerView) -> None:
     values = np.arange(30.0)[None]
     view.show_answer(Answer(("row 1",), np.zeros((1, 4)), (), values))

@@ -163,6 +163,7 @@ def test_a_row_is_typed_for_a_table(
     pane.close()
 
 
+@pytest.mark.slow
 def test_a_place_of_the_plane_is_asked_about(
     sample: Callable[..., Trainings], stage: Stage, qtbot: QtBot
 ) -> None:

@@ -200,6 +200,7 @@ def test_a_narrow_page_shows_one_thing_at_a_time(tested: TestingPane, qtbot: QtB
     qtbot.waitUntil(tested.ask.isVisible)
 
 
+@pytest.mark.slow
 def test_numbers_are_shown_against_the_true_ones(
     studio: Studio, qtbot: QtBot, tmp_path: Path, rng: np.random.Generator
 ) -> None:

@@ -66,6 +66,7 @@ def test_every_state_has_an_icon_and_a_word(bar: TransportBar) -> None:
     assert bar.progress.accessibleDescription() == "Not training"
 
 
+@pytest.mark.slow
 def test_a_training_is_started_paused_stepped_continued_and_stopped(
     bar: TransportBar, trainings: Trainings, qtbot: QtBot
 ) -> None:
@@ -303,6 +304,7 @@ def test_epoch_and_batch_are_told_whole_in_narrow_windows(
     trainings.until(lambda: re.fullmatch(stopped, bar.progress.shown))
 
 
+@pytest.mark.slow
 def test_the_steps_lose_their_words_where_there_is_no_room(bar: TransportBar) -> None:
     button = step_button(bar, "stop")
     assert button.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon
@@ -332,6 +334,7 @@ def test_times_are_told_to_the_second(seconds: float, text: str) -> None:
     assert rounded_time(seconds) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("validation", "part"), [("random", "test"), ("held-out", "held-out")])
 def test_who_has_gone_elsewhere_is_told_what_was_reached(
     trainings: Trainings,

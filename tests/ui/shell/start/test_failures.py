@@ -69,6 +69,7 @@ def test_a_task_that_breaks_leads_to_its_traceback(
     assert "in fail" in line.details
 
 
+@pytest.mark.slow
 def test_the_same_failure_is_told_once_in_a_while(
     qtbot: QtBot, studio: Studio, guard: Guard
 ) -> None:

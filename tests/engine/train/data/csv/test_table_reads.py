@@ -119,6 +119,7 @@ def test_rows_of_pixels_become_uint8_images(tmp_path: Path) -> None:
     assert data.value_range == (0.0, 255.0)
 
 
+@pytest.mark.slow
 def test_many_rows_over_several_blocks(tmp_path: Path) -> None:
     values = np.random.default_rng(0).normal(size=(3000, 100)).astype(np.float32)
     lines = [",".join(map(repr, row.tolist())) + f",{i % 3}" for i, row in enumerate(values)]
@@ -127,6 +128,7 @@ def test_many_rows_over_several_blocks(tmp_path: Path) -> None:
     assert data.y.tolist() == [i % 3 for i in range(3000)]
 
 
+@pytest.mark.slow
 def test_a_large_table_is_read_in_large_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

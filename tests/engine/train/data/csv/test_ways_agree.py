@@ -171,6 +171,7 @@ def test_all_ways_agree(tmp_path: Path, content: bytes, options: dict[str, Any])
         assert others == [first, first]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["pyarrow", "numpy"])
 def test_only_the_part_with_the_fault_is_read_row_by_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
@@ -231,6 +232,7 @@ def test_usual_tables_need_neither_rows_nor_python_s_reader(
     assert found.y.tolist() == [i % 3 for i in range(2_000)]
 
 
+@pytest.mark.slow
 @given(
     parts=st.lists(
         st.lists(st.sampled_from([1, 1, 1, 2, 300, 70_000]), max_size=5) | st.integers(0, 5)

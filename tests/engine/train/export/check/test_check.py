@@ -254,6 +254,7 @@ def initial(project: Project) -> dict[str, np.ndarray]:
     return initial_weights(project.graph, 0)
 
 
+@pytest.mark.slow
 def test_a_stopped_check_leaves_no_process_and_no_folder_behind(
     made: tuple[Trained, Project], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
