@@ -17,7 +17,6 @@ import hypothesis
 import numpy as np
 import pytest
 
-from tests.patient_bot import PatientBot
 from tests.quick_part import QuickPart
 
 if TYPE_CHECKING:
@@ -131,12 +130,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def gl_renderer() -> str:
     """The GL_RENDERER string; tests using it carry the ``gl`` mark."""
     return _gl_renderer()[0]
-
-
-@pytest.fixture
-def qtbot(qapp: object, request: pytest.FixtureRequest) -> PatientBot:
-    """The bot of pytest-qt, which would fail after five seconds on a busy machine."""
-    return PatientBot(request)
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ from tests.ui.fixtures import (
     no_hanging_dialogs,
     nothing_left_behind,
     qapp_args,
+    qtbot,
     scheduler,
     studio,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "no_hanging_dialogs",
     "nothing_left_behind",
     "qapp_args",
+    "qtbot",
     "scheduler",
     "studio",
 ]

@@ -29,6 +29,7 @@ from studio.session.core.theme import Theme
 from studio.widgets import theme
 from studio.widgets.event_loop.collector import Collector
 from studio.widgets.event_loop.scheduling import QtScheduler
+from tests.ui.patient_bot import PatientBot
 from tests.ui.virtual_display import ensure_display
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ COLLECT_EVERY = 10
 
 _started: weakref.WeakSet[QThread] = weakref.WeakSet()
 _with_qt = count(1)
+
+
+@pytest.fixture
+def qtbot(qapp: object, request: pytest.FixtureRequest) -> PatientBot:
+    """The bot of pytest-qt, which would fail after five seconds on a busy machine."""
+    return PatientBot(request)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from tests.ui.fixtures import (
     no_hanging_dialogs,
     nothing_left_behind,
     qapp_args,
+    qtbot,
     scheduler,
     studio,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "no_hanging_dialogs",
     "nothing_left_behind",
     "qapp_args",
+    "qtbot",
     "scheduler",
     "studio",
 ]
