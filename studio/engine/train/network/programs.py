@@ -51,6 +51,8 @@ class Programs:
     def lowered(self, mode: str, lengths: Lengths = ()) -> Program:
         """The program of a mode as lowering makes it; CompileError where a loss is missing."""
         task = self.task(lengths)
+        if mode == "masks":
+            return lower(task.graph, "infer", data=task.spec, masks=True)
         objective = mode != "infer" and task.has_objective
         return lower(
             task.graph,
@@ -68,7 +70,7 @@ class Programs:
         """The program a backend runs.
 
         Args:
-            mode: ``train``, ``evaluate`` or ``infer``.
+            mode: ``train``, ``evaluate``, ``infer``, or ``masks`` for the masks of the outputs.
             level: how much is optimised, 0 to 2.
             target: the kind of device.
             lengths: numbers for the network's unknown lengths; the task's own unless given.
@@ -79,7 +81,7 @@ class Programs:
         key = (mode, level, target, lengths, kept)
         if key not in self._made:
             made = self.compile(mode, level, target, keep=kept, lengths=lengths)
-            self._made[key] = with_own_constants(made, self.task(lengths).spec.variant)
+            self._made[key] = _with_own_constants(made, self.task(lengths).spec.variant)
         return self._made[key]
 
     def compile(
@@ -136,7 +138,7 @@ class Programs:
         return steps
 
 
-def with_own_constants(program: Program, variant: str) -> Program:
+def _with_own_constants(program: Program, variant: str) -> Program:
     """The program with names of its own for constants, whose values may follow from a length.
 
     ``variant`` is that of the data (`DataSpec.variant`); without one the program stays as it is.

@@ -9,8 +9,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.compiler.lower import lower
-from studio.engine.compiler.pipeline import compile_program
 from studio.engine.core.closing import Closing
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, FormatError
@@ -27,7 +25,6 @@ from studio.engine.train.data.samples import Samples
 from studio.engine.train.network.evaluation import Evaluator
 from studio.engine.train.network.inference import Inference
 from studio.engine.train.network.network import Network
-from studio.engine.train.network.programs import with_own_constants
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.weights_origin import WeightsOrigin, origin_of_run
@@ -157,15 +154,12 @@ class Trained(Closing):
         Inputs are those of `predict_all`.
         """
         network, lengths = self.network, self._use_lengths_of(inputs)
-        task = network.programs.task(lengths)
-        graph = task.graph
+        graph = network.programs.task(lengths).graph
         masked = graph.masks()
         if masked.keys().isdisjoint(graph.outputs):
             return [None] * len(graph.outputs)
         if lengths not in self._masks:
-            lowered = lower(graph, "infer", data=task.spec, masks=True)
-            program = compile_program(lowered, network.backend.target, task.settings.level)
-            program = with_own_constants(program, task.spec.variant)
+            program = network.program("masks", lengths)
             self._masks[lengths] = Inference(network.backend, program, network.session)
         found = iter(self._masks[lengths].run(inputs))
         return [next(found) if port in masked else None for port in graph.outputs]
