@@ -28,12 +28,15 @@ from studio.engine.core.errors import (
 )
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.interop.imported import ImportedModel
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.named_parameters import public_weights
 
 Array: TypeAlias = npt.NDArray[np.generic]
-Holds: TypeAlias = Literal["program", "weights", "checkpoint"]
+Holds: TypeAlias = Literal["program", "weights", "checkpoint", "model"]
+Progress: TypeAlias = Callable[["float | None", str], None]
+"""Hears how far something is, from 0 to 1 or None, and what is done; may raise to stop it."""
 
 HEAD = 4096
 """Bytes of a file's beginning by which `FileFormat.sniff` tells what it is."""
@@ -111,8 +114,9 @@ class FileFormat:
         title: on the screen.
         ending: of file names, with its dot.
         about: one sentence.
-        holds: a program, weights, or weights with the state of a training. A program brings its
-            weights along where ``has_weights``; the other two can be imported.
+        holds: a program, weights, weights with the state of a training, or a model: a network with
+            its weights. A program brings its weights along where ``has_weights``. Weights are
+            imported into a project, a model is imported as a new one.
         has_weights: whether weights are in the file.
         is_text: whether people can read the file.
         order: place in lists; the smallest comes first, of the same by name.
@@ -155,7 +159,12 @@ class FileFormat:
     @property
     def can_import(self) -> bool:
         """Whether a project takes what is in such a file."""
-        return self.holds != "program" and self.can_read
+        return self.holds in ("weights", "checkpoint") and self.can_read
+
+    @property
+    def can_open(self) -> bool:
+        """Whether a new project is made from such a file."""
+        return type(self).read_model is not FileFormat.read_model
 
     @property
     def can_write(self) -> bool:
@@ -207,6 +216,20 @@ class FileFormat:
             CheckpointError, ShapeError: its weights do not fit the network.
         """
         raise FormatError(f"{self.title}: this format cannot be read back", who=str(path))
+
+    def read_model(self, path: Path, progress: Progress | None = None) -> ImportedModel:
+        """Read a model: a network with its weights.
+
+        Args:
+            path: the file.
+            progress: hears how far it is; may raise to stop.
+
+        Raises:
+            FormatError: it is damaged, or of another kind.
+            StudioError: something in it is not known here; it is named.
+        """
+        del progress
+        raise FormatError(f"{self.title}: there is no network in this format", who=str(path))
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         """Lines that describe a file's content; a mapping is shown as a list of its arrays."""
