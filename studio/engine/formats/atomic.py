@@ -5,14 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import shutil
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from studio.engine.core.errors import FormatError
+from studio.engine.core.errors import FormatError, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _REASONS = {
     errno.ENOSPC: ("the disk is full", "free some space and try again"),
@@ -97,6 +99,103 @@ class StagedFile:
                 self.path.chmod(self._target.stat().st_mode & 0o7777)
             self.path.replace(self._target)
         _flush_folder(self._target.parent)
+
+
+class StagedFolder:
+    """A folder of files that is made beside its place and takes it as a whole; a context manager.
+
+    Left without `place`, nothing has changed and nothing stays behind. An earlier folder is
+    replaced only where it holds nothing but such files. A link is followed, not replaced.
+
+    Args:
+        path: where it belongs; the folder around it must exist.
+        files: patterns of the names of all files that may be replaced.
+        keeps: patterns of files that the earlier folder may hold too, and that stay in it.
+
+    Attributes:
+        path: where it is made; nothing is there yet.
+
+    Raises:
+        FormatError: there is a file of that name, or a folder with anything else in it.
+    """
+
+    def __init__(self, path: Path | str, files: Sequence[str], keeps: Sequence[str] = ()) -> None:
+        self._shown = path
+        self._files = files
+        self._keeps = keeps
+        self._target = target = Path(os.path.realpath(path))
+        mark = f".{target.name[:40]}.{secrets.token_hex(6)}"
+        self.path = target.with_name(f"{mark}.tmp")
+        self._old = target.with_name(f"{mark}.old")
+        self._require_replaceable()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for folder in (self.path, self._old):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def place(self) -> None:
+        """Put the finished folder in its place.
+
+        Between taking the earlier one away and this there is a moment in which neither is there;
+        what fails in it brings the earlier one back.
+
+        Raises:
+            FormatError: that cannot be done, or the earlier folder got other files meanwhile.
+        """
+        self._require_replaceable()
+        with _explained(self._shown):
+            if self._target.is_dir():
+                for each in self._target.iterdir():
+                    if _fits(each.name, self._keeps) and not _fits(each.name, self._files):
+                        shutil.copy2(each, self.path / each.name)
+                self.path.chmod(self._target.stat().st_mode & 0o7777)
+            _flush_folder(self.path)
+            if not self._target.is_dir():
+                self.path.rename(self._target)
+            else:
+                self._target.rename(self._old)
+                try:
+                    self.path.rename(self._target)
+                except OSError:
+                    self._old.rename(self._target)
+                    raise
+        _flush_folder(self._target.parent)
+
+    def _require_replaceable(self) -> None:
+        with _explained(self._shown):
+            if not self._target.exists():
+                return
+            if not self._target.is_dir():
+                raise FormatError(
+                    "cannot write the folder: there is a file of that name",
+                    who=str(self._shown),
+                    hint="choose another name",
+                )
+            known = (*self._files, *self._keeps)
+            for each in sorted(self._target.iterdir()):
+                if each.is_dir() or not _fits(each.name, known):
+                    raise FormatError(
+                        f"the folder holds something else, {quoted(each.name)}, and is not "
+                        "replaced",
+                        who=str(self._shown),
+                        hint="choose another name, or move it away",
+                    )
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def write_new(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Write a file that is not there yet, and flush it to the disk.
+
+    Raises FormatError naming the path and the reason; nothing is taken back then.
+    """
+    with _explained(path):
+        _write_and_flush(path, lambda file: file.writelines(pieces))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import pytest
 
 from studio.engine.core.errors import FormatError
 from studio.engine.formats import atomic
-from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.atomic import StagedFolder, write_atomic, write_new
 
 
 def names(folder: Path) -> list[str]:
@@ -173,3 +173,96 @@ def test_a_process_killed_while_writing_leaves_a_whole_file(tmp_path: Path, kill
         content = path.read_bytes()
         assert len(content) == 1 << 20
         assert len(set(content)) == 1
+
+
+FILES = ("m.json", "part*.bin")
+
+
+def fill(folder: Path, **content: str) -> None:
+    folder.mkdir()
+    for name, text in content.items():
+        write_new(folder / name.replace("_", "."), [text.encode()])
+
+
+def test_a_folder_takes_its_place_as_a_whole(tmp_path: Path) -> None:
+    place = tmp_path / "x.tfjs"
+    with StagedFolder(place, FILES) as staged:
+        fill(staged.path, m_json="1", part1_bin="a", part2_bin="b")
+        assert not place.exists()
+        staged.place()
+    assert names(place) == ["m.json", "part1.bin", "part2.bin"]
+    with StagedFolder(place, FILES) as staged:
+        fill(staged.path, m_json="2", part1_bin="c")
+        staged.place()
+    assert names(place) == ["m.json", "part1.bin"]
+    assert (place / "m.json").read_text() == "2"
+    assert names(tmp_path) == ["x.tfjs"]
+
+
+def test_a_folder_that_is_not_placed_changes_nothing(tmp_path: Path) -> None:
+    place = tmp_path / "x.tfjs"
+    fill(place, m_json="old")
+    with StagedFolder(place, FILES) as staged:
+        fill(staged.path, m_json="new")
+    assert (place / "m.json").read_text() == "old"
+    assert names(tmp_path) == ["x.tfjs"]
+
+
+def test_a_folder_with_anything_else_is_not_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "x.tfjs"
+    fill(place, m_json="old", letter_txt="dear")
+    with pytest.raises(FormatError, match=r"holds something else, 'letter.txt', and is not"):
+        StagedFolder(place, FILES)
+    (place / "letter.txt").unlink()
+    (place / "part1.bin").mkdir()
+    with pytest.raises(FormatError, match=r"'part1.bin'"):
+        StagedFolder(place, FILES)
+    (place / "part1.bin").rmdir()
+    with StagedFolder(place, FILES) as staged:
+        fill(staged.path, m_json="new")
+        (place / "late.txt").write_text("just now")
+        with pytest.raises(FormatError, match=r"'late.txt'"):
+            staged.place()
+    assert names(place) == ["late.txt", "m.json"]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FormatError, match="there is a file of that name"):
+        StagedFolder(tmp_path / "file", FILES)
+    assert names(tmp_path) == ["file", "x.tfjs"]
+
+
+def test_what_a_folder_keeps_stays_in_it(tmp_path: Path) -> None:
+    place = tmp_path / "x.tfjs"
+    fill(place, m_json="old", library_js="theirs")
+    with StagedFolder(place, FILES, ["library.js"]) as staged:
+        fill(staged.path, m_json="new")
+        staged.place()
+    assert (place / "library.js").read_text() == "theirs"
+    assert (place / "m.json").read_text() == "new"
+
+
+def test_the_earlier_folder_comes_back_where_the_new_one_cannot_be_placed(
+    tmp_path: Path, monkeypatch
+) -> None:
+    place = tmp_path / "x.tfjs"
+    fill(place, m_json="old")
+    rename = Path.rename
+
+    def refuses(self: Path, target: Path) -> Path:
+        if self.name.endswith(".tmp"):
+            raise PermissionError(errno.EACCES, "no")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuses)
+    with StagedFolder(place, FILES) as staged:
+        fill(staged.path, m_json="new")
+        with pytest.raises(FormatError, match="permission denied"):
+            staged.place()
+    assert (place / "m.json").read_text() == "old"
+    assert names(tmp_path) == ["x.tfjs"]
+
+
+def test_new_files_replace_none(tmp_path: Path) -> None:
+    write_new(tmp_path / "a", [b"x", memoryview(b"y")])
+    assert (tmp_path / "a").read_bytes() == b"xy"
+    with pytest.raises(FormatError, match="cannot write the file"):
+        write_new(tmp_path / "a", [b"z"])
