@@ -38,6 +38,7 @@ class InputArray:
         normalization: how they are normalised; None as the project says.
         array: name of the array in the file; empty where it has none.
         feature_names: one per trailing index, or empty.
+        resize: how pictures are brought to their size, ``bilinear``; empty where none are.
     """
 
     name: str
@@ -47,6 +48,7 @@ class InputArray:
     normalization: NormalizationKind | None = None
     array: str = ""
     feature_names: tuple[str, ...] = ()
+    resize: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +99,7 @@ class Dataset:
         targets: arrays by output name, y the first of them; empty where y goes to the only output.
         weights: one for all outputs, or one for each of some outputs; empty where all samples
             count the same.
+        resize: how pictures are brought to their size, as `InputArray.resize`.
 
     Raises:
         DataError: the parts do not fit together, named by the data set.
@@ -116,6 +119,7 @@ class Dataset:
     inputs: tuple[InputArray, ...] = ()
     targets: tuple[TargetArray, ...] = ()
     weights: tuple[WeightArray, ...] = ()
+    resize: str = ""
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
@@ -208,7 +212,7 @@ class Dataset:
 
     def all_inputs(self) -> tuple[InputArray, ...]:
         """The inputs; x without a name where it is the only one."""
-        own = InputArray("", self.x, self.kind, self.value_range)
+        own = InputArray("", self.x, self.kind, self.value_range, resize=self.resize)
         return self.inputs or (own,)
 
     def all_targets(self) -> tuple[TargetArray, ...]:

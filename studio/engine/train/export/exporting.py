@@ -33,6 +33,7 @@ from studio.engine.train.export.check.answers import TOLERANCE as TOLERANCE
 from studio.engine.train.export.check.check import ExportCheck, Written, check_files
 from studio.engine.train.export.check.process import file_hash
 from studio.engine.train.export.check.report import forget_report, write_report
+from studio.engine.train.export.preprocessing import stated_facts
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 
@@ -156,7 +157,7 @@ def exportable(trained: Trained) -> Exportable:
         task.name,
         task.graph,
         stored,
-        task.facts,
+        stated_facts(task),
         trained.checkpoint,
         lambda: inference_program(trained),
     )

@@ -578,6 +578,11 @@ def _facts(
         facts["feature_names"] = json.dumps(dataset.feature_names, ensure_ascii=False)
     if len(inputs) == 1 and inputs[0].value_range is not None:
         facts["value_range"] = json.dumps(inputs[0].value_range)
+    resize = {each.name: each.resize for each in inputs if each.resize}
+    if resize:
+        facts["resize"] = (
+            inputs[0].resize if len(inputs) == 1 else json.dumps(resize, sort_keys=True)
+        )
     if dataset.attribution:
         facts["attribution"] = dataset.attribution
     return facts

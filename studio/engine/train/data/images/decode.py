@@ -22,6 +22,9 @@ from studio.engine.train.data.source_files import (
 IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif")
 """File names that are taken for images; what a file really is, is decided by its content."""
 
+RESIZE = "bilinear"
+"""How pictures of another size are resampled: each new pixel from all it covers, to both sides."""
+
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 
 Channels: TypeAlias = Literal[1, 3]

@@ -16,6 +16,7 @@ from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.images.decode import (
     IMAGE_SUFFIXES,
+    RESIZE,
     Channels,
     decode_image,
     peek_image,
@@ -133,6 +134,7 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
         class_names=found.class_names,
         value_range=(0.0, 255.0),
         notes=tuple(notes),
+        resize=RESIZE,
     )
 
 

@@ -14,6 +14,7 @@ from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
 from studio.engine.train.data.images.decode import (
     IMAGE_SUFFIXES,
+    RESIZE,
     Channels,
     decode_image,
     decode_mask,
@@ -185,7 +186,9 @@ def _pictures(
         go_on()
         x[place] = decode_image(own[name], channels, size, _who(root, own[name]), limits)
     span = wanted.value_range or (0.0, 255.0)
-    return InputArray(wanted.name, x, "images", span, wanted.kind_of_normalization, wanted.array)
+    return InputArray(
+        wanted.name, x, "images", span, wanted.kind_of_normalization, wanted.array, resize=RESIZE
+    )
 
 
 def _masks(

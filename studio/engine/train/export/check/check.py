@@ -41,6 +41,7 @@ SAMPLES = 64
 _MADE_UP = 16
 _SECONDS = 300.0
 _POLL = 0.05
+_SHOWN = 120
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Progress: TypeAlias = Callable[["float | None", str], None]
@@ -287,11 +288,7 @@ class _Check:
             if called is not None and called != wanted:
                 shown = ", ".join(map(str, called if isinstance(called, list) else ()))
                 found.append(f"its {what}s are called {shown}, expected {', '.join(wanted)}")
-        norm = reply.get("normalization")
-        if norm is not None and norm != task.facts.get("normalization"):
-            found.append(
-                f"its normalisation is {norm}, expected {task.facts.get('normalization', 'none')}"
-            )
+        found += _preprocessing_differences(reply, self._model.facts)
         if "program" in reply:
             if reply["program"] != process.program_hash(self._model.program[0]):
                 found.append("its program differs")
@@ -301,6 +298,23 @@ class _Check:
         if data_hash is not None and data_hash != task.data_hash:
             found.append("it was trained on different data")
         return found
+
+
+def _preprocessing_differences(
+    reply: Mapping[str, object], facts: Mapping[str, str]
+) -> Iterator[str]:
+    """What the file says otherwise of what is done to a raw sample; nothing of what it leaves out.
+
+    What a file without numbers or mode leaves out, it has in its program or its project.
+    """
+    for key, default, said in (
+        ("normalization", "none", "its normalisation is {}, expected {}"),
+        ("input_normalization", "none", "it normalises by {}, expected {}"),
+        ("resize", "no resampling", "it resamples images by {}, expected {}"),
+    ):
+        stated, wanted = reply.get(key), facts.get(key, default)
+        if stated is not None and stated != wanted:
+            yield said.format(str(stated)[:_SHOWN], wanted[:_SHOWN])
 
 
 def _unheard(share: float | None, text: str) -> None:

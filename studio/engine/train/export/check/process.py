@@ -39,6 +39,7 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_from_json
 from studio.engine.plugins.loading import load_plugins
 from studio.engine.train.devices import open_backend
+from studio.engine.train.export.preprocessing import NORMALIZATION
 from studio.engine.train.network.execute import run_program
 
 if TYPE_CHECKING:
@@ -177,6 +178,8 @@ def answer(
         "class_names": _names(found.facts.get("class_names")),
         "output_class_names": found.facts.get("output_class_names"),
         "normalization": found.facts.get("normalization"),
+        "input_normalization": found.facts.get(NORMALIZATION),
+        "resize": found.facts.get("resize"),
         "data_hash": found.facts.get("data_sha256"),
     }
     if found.program is not None:

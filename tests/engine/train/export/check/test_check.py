@@ -199,6 +199,37 @@ def test_another_normalisation_in_the_project_is_caught(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fact", "other", "said"),
+    [
+        ("class_names", '["1","0","2","3","4","5","6","7","8","9"]',
+         "its class 0 is called '1', expected '0'"),
+        ("input_normalization", '{"pixels": {"scale": [0.125], "shift": [0.0]}}',
+         ('it normalises by {"pixels": {"scale": [0.125], "shift": [0.0]}}, expected '
+          '{"pixels": {"scale": [0.0625], "shift": [0.0]}}')),
+        ("normalization", "standard", "its normalisation is standard, expected unit"),
+        ("resize", "nearest", "it resamples images by nearest, expected no resampling"),
+        ("data_sha256", "0" * 64, "it was trained on different data"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["gbi", "safetensors"])
+def test_another_preprocessing_stated_by_the_file_is_caught(
+    made: tuple[Trained, Project], form: str, fact: str, other: str, said: str, tmp_path: Path
+) -> None:
+    trained, project = made
+    path = export(trained, form, tmp_path)
+    if form == "gbi":
+        program = load_gbi(path).program
+        changed(path, replace(program, meta={**program.meta, fact: other}))
+    else:
+        arrays, metadata = safetensors.load(path)
+        safetensors.save(path, arrays, {**metadata, fact: other})
+    found = check(trained, project, form, path)
+    assert not found.is_same
+    assert said in found.reasons
+
+
+@pytest.mark.slow
 def test_another_listing_is_caught(made: tuple[Trained, Project], tmp_path: Path) -> None:
     trained, project = made
     path = export(trained, "gbasm", tmp_path)
