@@ -27,6 +27,7 @@ from studio.engine.core.errors import (
     quoted,
 )
 from studio.engine.core.near_names import did_you_mean
+from studio.engine.formats.atomic import StagedFile, StagedFolder
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.interop.imported import ImportedModel
 from studio.engine.isa.program import Program
@@ -122,6 +123,9 @@ class FileFormat:
         order: place in lists; the smallest comes first, of the same by name.
         can_drop: whether a file dropped on the window is taken for weights by its ending.
         words: further search words for the export.
+        files: patterns of the names of all files in the folder it writes, first of the one that
+            stands for them; empty for a format of one file.
+        keeps: patterns of files that may lie beside them, and stay when they are written anew.
     """
 
     name: ClassVar[str]
@@ -134,6 +138,8 @@ class FileFormat:
     can_drop: ClassVar[bool] = True
     order: ClassVar[int] = 100
     words: ClassVar[tuple[str, ...]] = ()
+    files: ClassVar[tuple[str, ...]] = ()
+    keeps: ClassVar[tuple[str, ...]] = ()
 
     members: ClassVar[dict[str, FileFormat]] = {}
 
@@ -184,8 +190,20 @@ class FileFormat:
         """Why this model cannot be written, if it cannot."""
         return None
 
+    def staged(self, path: Path) -> StagedFile | StagedFolder:
+        """Where a model is written, to be put in its place when it is known to be good.
+
+        Raises:
+            FormatError: what is there cannot be replaced.
+        """
+        if self.files:
+            return StagedFolder(path, self.files, self.keeps)
+        return StagedFile(path, self.ending)
+
     def write(self, model: Exportable, path: Path) -> None:
         """Write a model; the same model gives the same bytes.
+
+        A format with ``files`` makes the folder ``path``, which is not there yet.
 
         Raises:
             FormatError: the file cannot be written.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,6 +19,8 @@ LARGEST = 512 << 20
 _WIDTH = 200
 _HEX_LINES = 8
 _HEX = 16
+_FILES = 10
+"""Of a folder's files so many are listed."""
 
 Summary: TypeAlias = Callable[[bytes], Iterator[str | Mapping[str, Array]]]
 """Sums a file's content up; a mapping stands for the list of its arrays."""
@@ -49,7 +52,12 @@ class Preview:
 
 
 def preview_file(path: Path, form: FileFormat) -> Preview:
-    """The beginning of an exported file; FormatError when it cannot be read."""
+    """The beginning of an exported file; FormatError when it cannot be read.
+
+    Of a folder, its files and the beginning of the one that stands for them.
+    """
+    if path.is_dir():
+        return _preview_folder(path, form)
     try:
         nbytes = path.stat().st_size
         with path.open("rb") as file:
@@ -63,6 +71,17 @@ def preview_file(path: Path, form: FileFormat) -> Preview:
         return text_preview(content)
     noun = "weights" if form.holds == "program" else "arrays"
     return binary_preview(content, form.summary, noun)
+
+
+def _preview_folder(path: Path, form: FileFormat) -> Preview:
+    sizes = {each.name: each.stat().st_size for each in sorted(path.iterdir())}
+    main = next(name for name in sizes if fnmatchcase(name, form.files[0]))
+    shown = preview_file(path / main, form)
+    files = [f"{name}  {bytes_text(size)}" for name, size in sizes.items()]
+    if len(files) > _FILES:
+        files[_FILES - 1 :] = [f"… and {len(files) - _FILES + 1} more files"]
+    lines = (*files, "", *shown.lines)
+    return Preview(lines[:LINES], 0, sum(sizes.values()))
 
 
 def text_preview(content: bytes) -> Preview:

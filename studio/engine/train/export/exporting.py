@@ -20,7 +20,7 @@ from studio.engine.compiler.pipeline import Folding
 from studio.engine.compiler.target import CPU
 from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
 from studio.engine.core.tensor import Role
-from studio.engine.formats.atomic import StagedFile, write_error
+from studio.engine.formats.atomic import StagedFile, StagedFolder, write_error
 from studio.engine.interop.file_format import (
     Exportable,
     FileFormat,
@@ -31,7 +31,7 @@ from studio.engine.interop.file_format import (
 from studio.engine.isa.program import Program
 from studio.engine.train.export.check.answers import TOLERANCE as TOLERANCE
 from studio.engine.train.export.check.check import ExportCheck, Written, check_files
-from studio.engine.train.export.check.process import file_hash
+from studio.engine.train.export.check.process import file_hash, stored_bytes
 from studio.engine.train.export.check.report import forget_report, write_report
 from studio.engine.train.export.preprocessing import stated_facts
 from studio.engine.train.network.trained import Trained
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     EXPORT_FORMATS: tuple[str, ...]
 
 Array: TypeAlias = npt.NDArray[np.generic]
+Staged: TypeAlias = StagedFile | StagedFolder
 Progress: TypeAlias = Callable[["float | None", str], None]
 
 
@@ -51,7 +52,7 @@ class Export:
     Attributes:
         form: the format.
         path: where the file belongs.
-        nbytes: its length; 0 where it could not be written.
+        nbytes: its length, of all files of a folder; 0 where it could not be written.
         check: what comparing it found; None where that could not be done.
         doubt: why it could not be compared.
         report: the file beside it that says what was found; None where there is none.
@@ -196,13 +197,13 @@ def export(
             return export(bound, files, None, progress)
     tell = progress or (lambda _share, _text: None)
     made: dict[int, Export] = {}
-    written: dict[int, tuple[StagedFile, Written]] = {}
+    written: dict[int, tuple[Staged, Written]] = {}
     with ExitStack() as stack:
         tell(0.05, "writing")
         model = exportable(trained)
         for index, (form, path) in enumerate(files):
             try:
-                staged = stack.enter_context(StagedFile(path, form.ending))
+                staged = stack.push(form.staged(path))
                 written[index] = staged, _write(form, model, staged, path)
             except StudioError as error:
                 made[index] = Export(form, path, 0, error=error)
@@ -265,24 +266,24 @@ def export_all(
     return export(trained, [(f, into / f"{stem or 'model'}{f.ending}") for f in forms], project)
 
 
-def _write(form: FileFormat, model: Exportable, staged: StagedFile, path: Path) -> Written:
+def _write(form: FileFormat, model: Exportable, staged: Staged, path: Path) -> Written:
     try:
         form.save(model, staged.path)
         return Written(form, staged.path, file_hash(staged.path))
     except StudioError as error:
         # Users know the file by its own name.
-        error.who = str(path) if error.who == str(staged.path) else error.who
+        error.who = error.who.replace(str(staged.path), str(path))
         raise
     except OSError as error:
         raise write_error(error, path) from error
 
 
 def _place(
-    form: FileFormat, path: Path, staged: StagedFile, found: ExportCheck | FormatError
+    form: FileFormat, path: Path, staged: Staged, found: ExportCheck | FormatError
 ) -> Export:
     check = found if isinstance(found, ExportCheck) else None
     doubt = found if isinstance(found, FormatError) else None
-    made = Export(form, path, staged.path.stat().st_size, check, doubt)
+    made = Export(form, path, stored_bytes(staged.path), check, doubt)
     if not made.is_placed:
         return made
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -212,7 +213,10 @@ class _Check:
         again = self._folder / f"again{file.form.ending}"
         file.form.write(self._model, again)
         same = process.file_hash(again) == file.sha256
-        again.unlink()
+        if again.is_dir():
+            shutil.rmtree(again)
+        else:
+            again.unlink()
         return same
 
     def _hand_over(self, files: Sequence[Written]) -> None:

@@ -77,9 +77,22 @@ def program_hash(program: Program) -> str:
     return sha256(encode_program(program)).hexdigest()
 
 
+def stored_bytes(path: Path) -> int:
+    """Length of a file, or of all files in a folder."""
+    files = path.iterdir() if path.is_dir() else (path,)
+    return sum(each.stat().st_size for each in files)
+
+
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file; FormatError where it cannot be read."""
+    """SHA-256 of a file; FormatError where it cannot be read.
+
+    Of a folder that of its files' hashes and names in order, as ``sha256sum *`` prints them.
+    """
     made = sha256()
+    if path.is_dir():
+        for each in sorted(path.iterdir(), key=lambda file: file.name):
+            made.update(f"{file_hash(each)}  {each.name}\n".encode())
+        return made.hexdigest()
     try:
         with path.open("rb") as file:
             while piece := file.read(_PIECE):
