@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from studio.engine.core.tensor import OpenShape
+
 if TYPE_CHECKING:
     from studio.engine.formats.safe_json import JsonValue
 
@@ -24,6 +26,13 @@ class KerasTensor(NamedTuple):
     output: int = 0
 
 
+class KerasType(NamedTuple):
+    """Shape, the batch included, with None for what may be any length, and dtype of a tensor."""
+
+    shape: OpenShape
+    dtype: str = "float32"
+
+
 @dataclass(frozen=True)
 class KerasLayer:
     """One layer of a model, with every call of it there.
@@ -36,6 +45,7 @@ class KerasLayer:
         dtype: name of its dtype, ``float32`` for most.
         calls: what each call is given, in order; empty calls for an input.
         model: the nested model, where it is one.
+        gives: what each call gives, one type for each output; only in models that are written.
     """
 
     class_name: str
@@ -45,6 +55,7 @@ class KerasLayer:
     dtype: str = "float32"
     calls: tuple[tuple[KerasTensor, ...], ...] = ()
     model: KerasModel | None = None
+    gives: tuple[tuple[KerasType, ...], ...] = ()
 
 
 @dataclass(frozen=True)
