@@ -61,8 +61,9 @@ def test_what_keras_lacks_is_refused_by_name() -> None:
 def test_what_only_keras_2_lacks_is_refused_in_its_dialect(activation: str) -> None:
     model = keras_from_graph(graph_from_json(one("Activation", activation=activation)))
     assert model_to_json(model, "keras3")["class_name"] == "Functional"
-    with pytest.raises(FormatError, match=f"Keras 2.*'{activation}'|'{activation}'.*Keras 2") as refused:
+    with pytest.raises(FormatError, match="Keras 2") as refused:
         model_to_json(model, "keras2")
+    assert repr(activation) in refused.value.message
     assert "keras" in refused.value.hint
 
 
