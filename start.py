@@ -37,6 +37,7 @@ NOTES = ROOT / ".setup"
 WINDOWS = sys.platform == "win32"
 LINUX = sys.platform.startswith("linux")
 FONTS = Path("/usr/share/fonts")
+PROGRAMS = ROOT / "tools" / "peer_programs.py"
 
 # Shared libraries of Linux that PySide6 and moderngl load but do not bring, and the packages of
 # Debian and Ubuntu that hold them. Where names differ between releases, the newer stands first.
@@ -83,7 +84,7 @@ python3 start.py                     open the studio
 python3 start.py demo [options]      train the digits project and write out what it made
 python3 start.py test [--peers] [--full] [pytest options]
                                      check the code and run the test suite; --peers compares with
-                                     PyTorch and Keras as well, --full runs the long tests in full
+                                     PyTorch, Keras, TensorFlow.js …, --full runs long tests in full
 python3 start.py check [COMMIT]      check the code and run the quick tests that the change since
                                      COMMIT can touch (default: since this branch left main)
 python3 start.py COMMAND [options]   any command of glassbox: train, evaluate, compile, doctor ...
@@ -142,8 +143,9 @@ def lock_file(group: str) -> Path:
 
 
 def fingerprint(group: str) -> str:
-    """Changes when the group has to be installed again."""
-    return hashlib.sha256(lock_file(group).read_bytes()).hexdigest()
+    """Changes when the group has to be installed again; peers are more than Python packages."""
+    files = [lock_file(group), *([PROGRAMS] if group == "peers" else [])]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def read_stamp() -> dict[str, str]:
@@ -278,9 +280,8 @@ def create_environment(advice: str) -> None:
     UNFINISHED.touch()
     # Called from inside a .venv, the interpreter it was made from is the one to build on.
     python = getattr(sys, "_base_executable", None) or sys.executable
-    command = [python, "-m", "venv", str(VENV)]
-    if not has_module("ensurepip"):
-        command.insert(3, "--without-pip")
+    without = [] if has_module("ensurepip") else ["--without-pip"]
+    command = [python, "-m", "venv", *without, str(VENV)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
         raise SetupError(no_venv_text(advice, last_line(answer.stdout + answer.stderr)))
@@ -333,6 +334,11 @@ def install(group: str) -> None:
     code, output = run_logged(command, pip_progress)
     if code:
         raise SetupError(explain_pip(output))
+    if group == "peers":
+        command = [str(venv_python()), str(PROGRAMS)]
+        code, output = run_logged(command, lambda line: say(f"  {line.rstrip()}"))
+        if code:
+            raise SetupError(f"{last_line(output)}. All of it is in {NOTES / 'setup.log'}.")
 
 
 def pip_progress(line: str) -> None:
@@ -407,10 +413,8 @@ def set_up_system(level: str, *, needs_venv: bool) -> str:
     """Install the system's part where that is allowed; returns what to type where it is not."""
     wanted = missing_from_system(level)
     if needs_venv and not has_module("ensurepip") and not has_module("pip"):
-        wanted[f"the venv module of Python {python_tag()}"] = (
-            f"python{python_tag()}-venv",
-            "python3-venv",
-        )
+        held = (f"python{python_tag()}-venv", "python3-venv")
+        wanted[f"the venv module of Python {python_tag()}"] = held
     if not wanted:
         return ""
     if shutil.which("apt-get") is None:
@@ -448,11 +452,10 @@ def is_there(name: str) -> bool:
 
 def loads(library: str) -> bool:
     """True when the dynamic linker finds the library and all that it needs in turn."""
-    try:
+    with contextlib.suppress(OSError):
         ctypes.CDLL(library)
-    except OSError:
-        return False
-    return True
+        return True
+    return False
 
 
 def root_prefix() -> list[str] | None:
@@ -484,8 +487,8 @@ def apt_line(wanted: dict[str, tuple[str, ...]]) -> str:
     """The exact command that installs the packages, for a user who may become root."""
     packages = " ".join(choose_packages(wanted.values()))
     become = "sudo " if shutil.which("sudo") and os.geteuid() else ""
-    options = "-y --no-install-recommends"
-    line = f"{become}apt-get update && {become}apt-get install {options} {packages}"
+    install = "apt-get install -y --no-install-recommends"
+    line = f"{become}apt-get update && {become}{install} {packages}"
     return line if become or os.geteuid() == 0 else f"su -c '{line}'"
 
 

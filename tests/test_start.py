@@ -22,6 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,6 +42,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     )
     for group in ("run", "test", "peers"):
         (copy.parent / "requirements" / f"{group}.lock").touch()
+    (copy.parent / "tools").mkdir()
+    (copy.parent / "tools" / "peer_programs.py").touch()
     shutil.copy(START, copy)
     spec = importlib.util.spec_from_file_location("start_under_test", copy)
     assert spec is not None
@@ -309,6 +312,37 @@ def test_changed_lock_or_other_python_asks_for_a_set_up(
     assert not start.is_set_up(("run",), "studio", start.read_stamp())
     monkeypatch.setattr(start, "python_tag", lambda: "3.99")
     assert start.read_stamp() == {}
+
+
+def test_another_version_of_a_peer_program_asks_for_a_set_up(start: ModuleType) -> None:
+    before = {group: start.fingerprint(group) for group in ("run", "test", "peers")}
+    start.PROGRAMS.write_text("PACKAGE = 'newer'\n", encoding="utf-8")
+    after = {group: start.fingerprint(group) for group in before}
+    assert {group for group in before if before[group] != after[group]} == {"peers"}
+
+
+def test_peers_that_are_no_packages_are_set_up_with_the_peers(
+    start: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands: list[list[str]] = []
+
+    def ran(command: list[str], on_line: Callable[[str], object] = len) -> tuple[int, str]:
+        commands.append(command)
+        is_ours = command[-1] == str(start.PROGRAMS)
+        on_line("tfjs (30 MB)\n" if is_ours else "")
+        return (1, "npm could not fetch it: no way\n") if is_ours and fails else (0, "")
+
+    monkeypatch.setattr(start, "run_logged", ran)
+    monkeypatch.setattr(start, "pip_from_outside", lambda: ["pip"])
+    fails = False
+    start.install("test")
+    assert [command[0] for command in commands] == ["pip"]
+    start.install("peers")
+    assert commands[-1] == [str(start.venv_python()), str(start.PROGRAMS)]
+    assert "  tfjs (30 MB)\n" in capsys.readouterr().err
+    fails = True
+    with pytest.raises(start.SetupError, match=r"^npm could not fetch it: no way\. All of it"):
+        start.install("peers")
 
 
 def test_environment_without_its_interpreter_counts_as_nothing(start: ModuleType) -> None:
