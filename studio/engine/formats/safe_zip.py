@@ -45,6 +45,11 @@ class Member(NamedTuple):
     method: int
     raw_name: bytes
 
+    @property
+    def is_stored(self) -> bool:
+        """Whether its bytes lie in the archive as they are."""
+        return self.method == _STORED
+
 
 def safe_name(name: str, limits: Limits) -> bool:
     """Whether a member may be called this: a plain relative name, which is only ever a label."""

@@ -1,0 +1,434 @@
+"""HDF5 files of unknown origin: their arrays, attributes and groups, read without loading HDF5.
+
+Another process opens the file and says where each array lies (`hdf5_process`). Its word is not
+trusted: places, shapes and types are checked here, and the bytes are read from the file itself,
+with the caps of all loaders.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from math import prod
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, Self, TypeAlias
+
+import numpy as np
+
+from studio.engine.core.errors import FormatError, quoted
+from studio.engine.formats.atomic import write_error
+from studio.engine.formats.byte_source import (
+    Array,
+    ByteSource,
+    check_axes,
+    open_regular,
+    read_array,
+)
+from studio.engine.formats.hdf5_child import (
+    DEFAULT_CHILD_LIMITS,
+    ChildLimits,
+    Progress,
+    ask_child,
+)
+from studio.engine.formats.limits import DEFAULT_LIMITS, MIB, Limits
+from studio.engine.formats.safe_json import JsonValue, parse_json
+from studio.engine.formats.safe_zip import Member, MemberReader
+
+Attribute: TypeAlias = "str | int | float | list[str] | list[int | float]"
+"""A bool is an int too; a list without elements is one of numbers."""
+
+_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_CHUNK = MIB
+_TYPES = {
+    "bool": "?", "bfloat16": "<u2",
+    **{f"{order}{kind}{size}": f"{order}{kind}{size}" for order in "<>"
+       for kind, sizes in (("i", (1, 2, 4, 8)), ("u", (1, 2, 4, 8)), ("f", (2, 4, 8)))
+       for size in sizes},
+}  # fmt: skip
+
+
+class Hdf5Array(NamedTuple):
+    """What an array is, without its elements.
+
+    Attributes:
+        shape: its axes.
+        dtype: as it is read, in native byte order.
+        stored: name of its type in the file; ``bfloat16`` is read as float32 of the same value.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[np.generic]
+    stored: str
+
+
+class _Place(NamedTuple):
+    begin: int
+    end: int
+    path: str
+    is_unpacked: bool
+    kind: str
+    shape: tuple[int, ...]
+
+
+class _Arrays(Mapping[str, Array]):
+    """Arrays by path, each read from the file when asked for."""
+
+    def __init__(self, places: Mapping[str, _Place], read: Callable[[_Place], Array]) -> None:
+        self._places = places
+        self._read = read
+
+    def __getitem__(self, path: str) -> Array:
+        return self._read(self._places[path])
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+class Hdf5File:
+    """An open HDF5 file; a context manager.
+
+    Attributes:
+        arrays: by path, such as ``layers/dense/vars/0``; each look-up reads the array from the
+            file, in native byte order, so nothing is kept that the caller does not keep.
+        described: shape and type of each array by path.
+        attributes: by path of their group or array (``""`` for the file's own), then by name.
+        groups: their paths, the file's own ``""`` first.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[_Place], Array],
+        places: Mapping[str, _Place],
+        attributes: Mapping[str, Mapping[str, Attribute]],
+        groups: tuple[str, ...],
+        held: ExitStack,
+    ) -> None:
+        self.arrays: Mapping[str, Array] = _Arrays(places, read)
+        self.described = {path: _described(place) for path, place in places.items()}
+        self.attributes = attributes
+        self.groups = groups
+        self._held = held
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the file go; arrays cannot be looked up afterwards."""
+        self._held.close()
+
+
+def _described(place: _Place) -> Hdf5Array:
+    stored = np.dtype(_TYPES[place.kind]).newbyteorder("=")
+    dtype = np.dtype(np.float32) if place.kind == "bfloat16" else stored
+    name = "bfloat16" if place.kind == "bfloat16" else stored.name
+    return Hdf5Array(place.shape, dtype, name)
+
+
+def read_hdf5(
+    source: Path | str,
+    *,
+    offset: int = 0,
+    length: int | None = None,
+    who: str = "",
+    limits: Limits = DEFAULT_LIMITS,
+    child_limits: ChildLimits = DEFAULT_CHILD_LIMITS,
+    progress: Progress | None = None,
+) -> Hdf5File:
+    """Open an HDF5 file, or the part of a file that is one.
+
+    Numbers of 8 to 64 bits of any byte order, bools, and bfloat16 as Keras writes it are read.
+
+    Args:
+        source: the file.
+        offset: where the HDF5 data begins.
+        length: its bytes; to the end of the file by default.
+        who: the file's name in errors, where it is not that of ``source``.
+        limits: caps on what the file declares.
+        child_limits: what the process that reads it may take.
+        progress: called again and again while the other process reads; may raise to stop it.
+
+    Raises:
+        FormatError: the file is missing, damaged, beyond the limits, or holds what is not read:
+            links, arrays of anything but numbers, data in other files or never written, unknown
+            filters, attributes other than text, numbers and lists of them.
+    """
+    with ExitStack() as stack:
+        who = who or str(source)
+        file, size = open_regular(Path(source), limits.file_bytes, who, "HDF5")
+        stack.enter_context(file)
+        length = size - offset if length is None else length
+        opened = ByteSource(file, size, who)
+        return _open(opened, source, (offset, length), limits, child_limits, progress, stack)
+
+
+def read_hdf5_member(
+    opened: ByteSource,
+    source: Path | str,
+    member: Member,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    child_limits: ChildLimits = DEFAULT_CHILD_LIMITS,
+    progress: Progress | None = None,
+) -> Hdf5File:
+    """Open an HDF5 file that is a member of a zip archive.
+
+    A stored member is read where it lies; a packed one is unpacked to a temporary file, which goes
+    when this is closed.
+
+    Args:
+        opened: the archive.
+        source: its path.
+        member: which of its members.
+        limits: caps on what the file declares.
+        child_limits: what the process that reads it may take.
+        progress: called again and again; may raise to stop.
+
+    Raises:
+        FormatError: as `read_hdf5`, and for a member whose checksum is wrong.
+    """
+    reader = MemberReader(opened, member)
+    with ExitStack() as stack:
+        if member.is_stored:
+            begin = opened.size - opened.remaining
+            _drain(reader, None, progress)
+            return read_hdf5(source, offset=begin, length=member.size, who=reader.who,
+                             limits=limits, child_limits=child_limits,
+                             progress=progress)  # fmt: skip
+        unpacked = stack.enter_context(_Temporary())
+        _drain(reader, unpacked.file, progress)
+        copy = ByteSource(unpacked.file, member.size, reader.who)
+        return _open(copy, unpacked.path, (0, member.size), limits, child_limits, progress, stack)
+
+
+def _drain(reader: MemberReader, target: BinaryIO | None, progress: Progress | None) -> None:
+    """Read a member to its end, for its checksum, and into a file where one is given."""
+    total, buffer = reader.remaining, memoryview(bytearray(min(_CHUNK, reader.remaining)))
+    while reader.remaining:
+        part = buffer[: min(len(buffer), reader.remaining)]
+        reader.readinto(part)
+        if target is not None:
+            with _explained(reader.who):
+                target.write(part)
+        if progress is not None:
+            progress(1 - reader.remaining / total, "checking the HDF5 data")
+    reader.finish()
+
+
+@contextmanager
+def _explained(who: str) -> Iterator[None]:
+    """Turn what the system refuses of a temporary file into a FormatError about the file read."""
+    try:
+        yield
+    except OSError as error:
+        reason = write_error(error, who).message
+        raise FormatError(f"unpacking it to a temporary file failed: {reason}", who=who) from error
+
+
+class _Temporary:
+    """A file for a while: open in this process, known to another by its path."""
+
+    def __init__(self) -> None:
+        handle, name = tempfile.mkstemp(prefix="glassbox-", suffix=".hdf5")
+        self.path = Path(name)
+        self.file: BinaryIO = os.fdopen(handle, "w+b", buffering=0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+        self.hide()
+
+    def hide(self) -> None:
+        """Take its name away, where the system can do that to an open file."""
+        with suppress(OSError):
+            self.path.unlink()
+
+
+def _open(
+    opened: ByteSource,
+    source: Path | str,
+    window: tuple[int, int],
+    limits: Limits,
+    child_limits: ChildLimits,
+    progress: Progress | None,
+    stack: ExitStack,
+) -> Hdf5File:
+    """Have a window of a file (its begin and length) described; ``stack`` closes what is held."""
+    offset, length = window
+    if not 0 <= offset <= offset + length <= opened.size:
+        raise FormatError(
+            f"the HDF5 data is cut off: expected {length} bytes at {offset}, "
+            f"the file has {opened.size}",
+            who=opened.who,
+        )
+    opened.seek(offset)
+    if length < len(_SIGNATURE) or opened.read(len(_SIGNATURE)) != _SIGNATURE:
+        raise FormatError("not an HDF5 file: its signature is missing", who=opened.who)
+    with _explained(opened.who):
+        unpacked = stack.enter_context(_Temporary())
+    extra = child_limits.megabyte_seconds * length / MIB
+    request = {
+        "path": os.path.abspath(source), "offset": offset, "length": length,
+        "unpacked": str(unpacked.path), "seconds": child_limits.cpu_seconds + extra,
+        "memory": child_limits.memory, "limits": dataclasses.asdict(limits),
+    }  # fmt: skip
+    try:
+        answer = ask_child(
+            request, limits.json_bytes, child_limits.seconds + extra, child_limits.memory, progress
+        )
+    except FormatError as error:
+        raise FormatError(error.message, who=opened.who, hint=error.hint) from error
+    unpacked.hide()
+    size = os.fstat(unpacked.file.fileno()).st_size
+    sources = (opened, ByteSource(unpacked.file, size, opened.who))
+    reading = _Answer(answer, opened, length, size, limits)
+    lock = threading.Lock()
+
+    def read(place: _Place) -> Array:
+        with lock:
+            return _read(sources[place.is_unpacked], place, 0 if place.is_unpacked else offset)
+
+    file = Hdf5File(read, reading.places(), reading.attributes(), reading.groups(), stack.pop_all())
+    return file
+
+
+def _read(source: ByteSource, place: _Place, offset: int) -> Array:
+    try:
+        source.seek(offset + place.begin)
+        flat = read_array(
+            source, np.dtype(_TYPES[place.kind]), prod(place.shape), f"array {quoted(place.path)}"
+        )
+    except OSError as error:
+        raise FormatError(
+            f"cannot read the file: {error.strerror or error}", who=source.who
+        ) from error
+    if place.kind == "bfloat16":
+        flat = (flat.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return flat.reshape(place.shape)
+
+
+class _Answer:
+    """What the other process answered, checked as a file would be.
+
+    Raises:
+        FormatError: it refused the file, or its answer makes no sense.
+    """
+
+    def __init__(
+        self, data: bytes, opened: ByteSource, length: int, unpacked: int, limits: Limits
+    ) -> None:
+        self._who = opened.who
+        self._limits = limits
+        self._sizes = (length, unpacked)
+        answer = parse_json(data, opened.who, limits)
+        if not isinstance(answer, dict):
+            raise self._nonsense()
+        error, hint = answer.get("error"), answer.get("hint", "")
+        if isinstance(error, str) and isinstance(hint, str):
+            raise FormatError(error, who=opened.who, hint=hint)
+        status = os.fstat(opened.file.fileno())
+        expected = [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
+        if answer.get("file") != [str(each) for each in expected]:
+            raise FormatError("the file was changed while it was read", who=opened.who)
+        self._answer = answer
+
+    def _nonsense(self) -> FormatError:
+        return FormatError("the HDF5 data is damaged: it is described in a wrong way",
+                           who=self._who)  # fmt: skip
+
+    def places(self) -> dict[str, _Place]:
+        """The arrays by path, in the order of the file's groups."""
+        listed = self._answer.get("arrays")
+        if not isinstance(listed, list) or len(listed) > self._limits.tensors:
+            raise self._nonsense()
+        places: dict[str, _Place] = {}
+        total = 0
+        for each in listed:
+            place = self._place(each)
+            total += (place.end - place.begin) * (2 if place.kind == "bfloat16" else 1)
+            if place.path in places or total > self._limits.total_bytes:
+                raise self._nonsense()
+            places[place.path] = place
+        self._check_overlaps(places.values())
+        return places
+
+    def _place(self, entry: JsonValue) -> _Place:
+        if not isinstance(entry, dict):
+            raise self._nonsense()
+        path, kind, shape = entry.get("path"), entry.get("type"), entry.get("shape")
+        is_unpacked, begin = entry.get("unpacked"), entry.get("offset")
+        if (
+            not isinstance(path, str) or not isinstance(kind, str) or kind not in _TYPES
+            or not isinstance(shape, list) or not isinstance(is_unpacked, bool)
+            or not isinstance(begin, int)
+        ):  # fmt: skip
+            raise self._nonsense()
+        axes = tuple(n for n in shape if isinstance(n, int) and not isinstance(n, bool) and n >= 0)
+        if len(axes) != len(shape) or len(axes) > self._limits.rank:
+            raise self._nonsense()
+        itemsize = np.dtype(_TYPES[kind]).itemsize
+        check_axes(axes, 2 * itemsize, f"array {quoted(path)}", self._who, self._limits)
+        end = begin + prod(axes) * itemsize
+        if not 0 <= begin <= end <= self._sizes[is_unpacked]:
+            raise self._nonsense()
+        return _Place(begin, end, path, is_unpacked, kind, axes)
+
+    def _check_overlaps(self, places: Iterable[_Place]) -> None:
+        """No byte belongs to two arrays."""
+        last: _Place | None = None
+        for place in sorted(each for each in places if each.end > each.begin):
+            if last is not None and not place.is_unpacked and place.begin < last.end:
+                raise FormatError(
+                    f"arrays {quoted(last.path)} and {quoted(place.path)} overlap in the file",
+                    who=self._who,
+                )
+            if not place.is_unpacked:
+                last = place
+
+    def attributes(self) -> dict[str, dict[str, Attribute]]:
+        """Attributes by path of their owner and by name."""
+        listed = self._answer.get("attributes")
+        if not isinstance(listed, dict):
+            raise self._nonsense()
+        read: dict[str, dict[str, Attribute]] = {}
+        for path, values in listed.items():
+            if not isinstance(values, dict):
+                raise self._nonsense()
+            read[path] = {name: self._attribute(value) for name, value in values.items()}
+        return read
+
+    def _attribute(self, value: JsonValue) -> Attribute:
+        if isinstance(value, (str, int, float)):
+            return value
+        if isinstance(value, list):
+            texts = [each for each in value if isinstance(each, str)]
+            numbers = [each for each in value if isinstance(each, (int, float))]
+            if value and len(texts) == len(value):
+                return texts
+            if len(numbers) == len(value):
+                return numbers
+        raise self._nonsense()
+
+    def groups(self) -> tuple[str, ...]:
+        """Paths of the groups."""
+        listed = self._answer.get("groups")
+        if not isinstance(listed, list):
+            raise self._nonsense()
+        paths = tuple(each for each in listed if isinstance(each, str))
+        if len(paths) != len(listed):
+            raise self._nonsense()
+        return paths
