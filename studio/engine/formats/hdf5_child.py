@@ -26,12 +26,12 @@ from studio.engine.formats.limits import MIB
 Progress: TypeAlias = Callable[["float | None", str], None]
 """Hears how far something is, from 0 to 1 or None, and what is done; may raise to stop it."""
 
-_MODULE = "studio.engine.formats.hdf5_process"
+MODULE = "studio.engine.formats.hdf5_process"
 _KEPT = ("SYSTEMROOT", "WINDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME")
 """Variables without which Python itself may not start."""
 _POLL = 0.05
 _CLOSING_SECONDS = 10.0
-_OWN_BYTES = 128 * MIB
+OWN_BYTES = 128 * MIB
 """More than Python and its libraries take in the process, as far as that is in memory."""
 
 
@@ -65,6 +65,7 @@ class _Child:
 
     def __init__(self) -> None:
         root = str(Path(studio.__file__).resolve().parent.parent)
+        self._is_used = False
         # Where this process found its packages; never the folder it happens to stand in.
         paths = [root, *(path for path in sys.path if path and Path(path).is_absolute())]
         kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
@@ -74,7 +75,7 @@ class _Child:
                "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # fmt: skip
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", _MODULE], env=env, cwd=root, bufsize=0,
+                [sys.executable, "-P", "-m", MODULE], env=env, cwd=root, bufsize=0,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             )  # fmt: skip
         except OSError as error:
@@ -82,6 +83,11 @@ class _Child:
                 f"a second Python process, which HDF5 files need, could not be started: "
                 f"{error.strerror or error}"
             ) from error
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
 
     @property
     def is_alive(self) -> bool:
@@ -112,6 +118,7 @@ class _Child:
             self.close()
             raise
         if answer and answer[0].endswith(b"\n"):
+            self._is_used = True
             return answer[0]
         code = self._process.poll() if answer else self._process.wait()
         self.close()
@@ -148,7 +155,7 @@ class _Child:
                     f"reading the HDF5 data took longer than {seconds:.0f} s: it is damaged, or "
                     "the machine is very busy"
                 )
-            if resident_bytes(self._process) > memory + _OWN_BYTES:
+            if resident_bytes(self._process) > memory + OWN_BYTES:
                 raise FormatError(
                     f"reading the HDF5 data takes more than {memory >> 20} MiB of memory"
                 )
@@ -165,7 +172,9 @@ class _Child:
         if sys.platform != "win32":
             import signal
 
-            if code in (0, -signal.SIGALRM):
+            # Ended from outside, while it was without work as far as is known.
+            ended = (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL) if self._is_used else ()
+            if code in (0, -signal.SIGALRM, *(-each for each in ended)):
                 return _EndedError()
             if code == -signal.SIGXCPU:
                 return FormatError(
@@ -185,12 +194,18 @@ class _Child:
                     pipe.close()
 
 
-class _Children:
+class Children:
     """Processes without work; at most one is kept for the next file."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._idle: list[_Child] = []
+
+    @property
+    def idle(self) -> tuple[int, ...]:
+        """Numbers of those without work."""
+        with self._lock:
+            return tuple(child.pid for child in self._idle)
 
     def take(self) -> _Child:
         """A process for one thread: the idle one, or a new one."""
@@ -220,13 +235,8 @@ class _Children:
             child.close()
 
 
-_CHILDREN = _Children()
-atexit.register(_CHILDREN.close)
-
-
-def close_children() -> None:
-    """End the process that is kept for the next file, if there is one."""
-    _CHILDREN.close()
+CHILDREN = Children()
+atexit.register(CHILDREN.close)
 
 
 def ask_child(
@@ -248,13 +258,13 @@ def ask_child(
     """
     tell = progress or _silent
     while True:
-        child = _CHILDREN.take()
+        child = CHILDREN.take()
         try:
             return child.ask(request, most, seconds, memory, tell)
         except _EndedError:
             continue
         finally:
-            _CHILDREN.give_back(child)
+            CHILDREN.give_back(child)
 
 
 def _silent(_fraction: float | None, _what: str) -> None:

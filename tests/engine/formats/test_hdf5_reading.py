@@ -20,7 +20,7 @@ import pytest
 from studio.engine.core.errors import FormatError
 from studio.engine.formats import hdf5_child
 from studio.engine.formats.byte_source import open_source
-from studio.engine.formats.hdf5_child import ChildLimits, close_children, resident_bytes
+from studio.engine.formats.hdf5_child import CHILDREN, ChildLimits, resident_bytes
 from studio.engine.formats.hdf5_reading import read_hdf5, read_hdf5_member
 from studio.engine.formats.limits import DEFAULT_LIMITS, MIB
 from studio.engine.formats.safe_zip import list_members
@@ -61,9 +61,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def own_child() -> Iterator[None]:
     """Each test starts with no process and leaves none behind."""
-    close_children()
+    CHILDREN.close()
     yield
-    close_children()
+    CHILDREN.close()
 
 
 def bits(array: np.ndarray) -> bytes:
@@ -175,8 +175,8 @@ def test_a_member_with_a_wrong_checksum_is_refused(path: Path, tmp_path: Path) -
 
 
 def child_pid() -> int:
-    (child,) = hdf5_child._CHILDREN._idle
-    return child._process.pid
+    (pid,) = CHILDREN.idle
+    return pid
 
 
 def test_one_process_reads_many_files_and_is_replaced_when_it_dies(path: Path) -> None:
@@ -184,8 +184,7 @@ def test_one_process_reads_many_files_and_is_replaced_when_it_dies(path: Path) -
     first = child_pid()
     read_hdf5(path).close()
     assert child_pid() == first
-    hdf5_child._CHILDREN._idle[0]._process.kill()
-    hdf5_child._CHILDREN._idle[0]._process.wait()
+    os.kill(first, signal.SIGTERM)
     with read_hdf5(path) as file:
         assert len(file.arrays) == len(ARRAYS)
     assert child_pid() != first
@@ -212,7 +211,7 @@ def test_progress_that_raises_ends_the_process(path: Path) -> None:
         read_hdf5(path, progress=stop)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
-    assert hdf5_child._CHILDREN._idle == []
+    assert CHILDREN.idle == ()
 
 
 def test_a_process_that_hangs_is_ended(path: Path) -> None:
@@ -226,7 +225,7 @@ def test_a_process_that_hangs_is_ended(path: Path) -> None:
 def test_too_much_memory_is_seen_from_outside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read_hdf5(path).close()
     os.kill(child_pid(), signal.SIGSTOP)
-    monkeypatch.setattr(hdf5_child, "_OWN_BYTES", 0)
+    monkeypatch.setattr(hdf5_child, "OWN_BYTES", 0)
     with pytest.raises(FormatError, match="takes more than 1 MiB of memory"):
         read_hdf5(path, child_limits=ChildLimits(memory=MIB))
 
@@ -260,7 +259,7 @@ def test_threads_read_at_the_same_time(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert failed == []
-    assert len(hdf5_child._CHILDREN._idle) == 1
+    assert len(CHILDREN.idle) == 1
 
 
 def test_no_process_outlives_its_parent(path: Path) -> None:
@@ -269,7 +268,7 @@ def test_no_process_outlives_its_parent(path: Path) -> None:
         "from studio.engine.formats import hdf5_child\n"
         "from studio.engine.formats.hdf5_reading import read_hdf5\n"
         "read_hdf5(sys.argv[1]).close()\n"
-        "print(hdf5_child._CHILDREN._idle[0]._process.pid)\n"
+        "print(*hdf5_child.CHILDREN.idle)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
@@ -337,7 +336,7 @@ def test_where_nothing_can_be_unpacked_it_is_said(
 
 
 def test_where_h5py_is_missing_it_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hdf5_child, "_MODULE", "studio.engine.formats.no_such_module")
+    monkeypatch.setattr(hdf5_child, "MODULE", "studio.engine.formats.no_such_module")
     with pytest.raises(FormatError, match="does not start"):
         read_hdf5(path)
 
@@ -347,7 +346,7 @@ def test_a_file_in_memory_is_not_needed_to_refuse_what_is_no_hdf5(tmp_path: Path
         (tmp_path / "a.h5").write_bytes(content)
         with pytest.raises(FormatError, match="signature is missing"):
             read_hdf5(tmp_path / "a.h5")
-    assert hdf5_child._CHILDREN._idle == []
+    assert CHILDREN.idle == ()
     with pytest.raises(FormatError, match="there is no such file"):
         read_hdf5(tmp_path / "missing.h5")
     with pytest.raises(FormatError, match="cut off"):
