@@ -14,6 +14,8 @@ def say_exports(made: Sequence[Export]) -> None:
     for export in made:
         if export.problem is None:
             console.say(export.sentence)
+            for line in () if export.small is None else export.small.lines:
+                console.say(line)
             if export.report is not None:
                 console.say(f"report: {export.report}")
 
@@ -39,6 +41,7 @@ def export_to_json(export: Export) -> dict[str, object]:
     """What was written and found, for programs."""
     found = export.check
     finding = "not verified" if found is None else found.sentence
+    small = {} if export.small is None else {"small_weights": export.small.to_json()}
     return {
         "format": export.format,
         "path": str(export.path),
@@ -48,4 +51,5 @@ def export_to_json(export: Export) -> dict[str, object]:
         "samples": export.rows,
         "difference": export.difference,
         "report": None if export.report is None else str(export.report),
+        **small,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 from dataclasses import replace
 from hashlib import sha256
@@ -335,3 +336,29 @@ def test_of_a_format_that_cannot_be_read_back_it_is_said_that_nothing_was_compar
     )
     assert json.loads((here / "iris.names.proof.json").read_text())["same"] is None
     assert "/kernel" in (here / "iris.names").read_text()
+
+
+@pytest.mark.slow
+def test_small_weights_are_measured_and_said(glassbox: Callable[..., Answer], here: Path) -> None:
+    lines = glassbox(*EXPORT, "iris.safetensors", "--weights", "int8").out.splitlines()
+    assert lines[0].startswith("iris.safetensors: reloaded, its answers on 30 samples differ by")
+    assert re.search(r"accuracy \S+ with float32, \S+ with int8 \(\d+ \w+ samples\)$", lines[1])
+    assert lines[2].startswith("answers differ from those with float32 weights by at most ")
+    told = glassbox(*EXPORT, "iris.safetensors", "--weights", "float16", "--json").json
+    assert told["small_weights"]["form"] == "float16"
+    assert set(told["small_weights"]["small"]) == set(told["small_weights"]["float32"])
+    report = json.loads((here / "iris.safetensors.proof.json").read_text())
+    assert report["small_weights"] == told["small_weights"]
+
+
+def test_weights_that_a_format_cannot_hold_are_refused(
+    glassbox: Callable[..., Answer], here: Path
+) -> None:
+    found = glassbox(*EXPORT, "iris.npz", "--weights", "int8", code=2)
+    assert "(.npz) cannot hold int8 weights, only float32" in found.err
+    assert "formats that can: " in found.err
+    assert not (here / "iris.npz").exists()
+    assert (
+        "expected weights as one of float32, float16, int8"
+        in glassbox(*EXPORT, "iris.npz", "--weights", "int4", code=2).err
+    )

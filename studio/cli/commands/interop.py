@@ -19,7 +19,13 @@ from studio.cli.options import (
     load_trusted,
     open_project,
 )
-from studio.engine.interop.file_format import format_for, format_named, require_ending
+from studio.engine.interop.file_format import (
+    format_for,
+    format_named,
+    require_ending,
+    require_weights,
+)
+from studio.engine.interop.small_weights import WEIGHT_FORMS, weight_form
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import EXPORT_FORMATS, export
 from studio.engine.train.export.importing import IMPORT_FORMATS, import_weights
@@ -40,6 +46,13 @@ def export_project(
     ] = None,
     run: RunOption = None,
     length: LengthOption = None,
+    weights: Annotated[
+        str,
+        typer.Option(
+            help="How kernels are stored; small ones are measured.",
+            metavar="|".join(WEIGHT_FORMS),
+        ),
+    ] = "float32",
     as_json: JsonOption = False,
 ) -> None:
     """Export a trained project to a file, and verify in a new process that results are equal.
@@ -50,6 +63,8 @@ def export_project(
     lengths = lengths_given(length)
     chosen = format_named(form) if form is not None else format_for(output)
     require_ending(output, chosen)
+    kept = weight_form(weights)
+    require_weights(chosen, kept)
     opened = open_project(project)
     data = None if opened.data is None else opened.data.reference
     refuse_source(output, opened.path, data, opened.folder)
@@ -59,7 +74,8 @@ def export_project(
         Trained.of_run(folder, device.backend) as trained,
     ):
         origin = origin_of(trained, opened, run)
-        (made,) = export(trained, [(chosen, output)], folder.project(), lengths=lengths)
+        files = [(chosen, output)]
+        (made,) = export(trained, files, folder.project(), lengths=lengths, weights=kept)
     made.require_written()
     if as_json:
         console.answer_json({**export_to_json(made), "weights": origin.to_json()})

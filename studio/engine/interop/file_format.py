@@ -30,6 +30,13 @@ from studio.engine.core.near_names import did_you_mean
 from studio.engine.formats.atomic import StagedFile, StagedFolder
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.interop.imported import ImportedModel
+from studio.engine.interop.small_weights import (
+    Floats,
+    SmallWeight,
+    WeightForm,
+    narrow,
+    public_small,
+)
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.named_parameters import public_weights
@@ -70,6 +77,9 @@ class Exportable:
         facts: what is known of data, normalisation and classes, as text.
         checkpoint: the state of the training, where it is known.
         make_program: makes the inference program and its weights by tensor name.
+        weights: the form in which the file is to hold kernels.
+        small: kernels in that form by tensor name, as stored; empty for float32. ``stored`` has
+            what they are widened to, so that it is what readers of the file get.
     """
 
     name: str
@@ -78,6 +88,8 @@ class Exportable:
     facts: Mapping[str, str] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
     make_program: Callable[[], tuple[Program, Mapping[str, Array]]] | None = None
+    weights: WeightForm = "float32"
+    small: Mapping[str, SmallWeight] = field(default_factory=dict)
 
     @cached_property
     def program(self) -> tuple[Program, Mapping[str, Array]]:
@@ -90,6 +102,11 @@ class Exportable:
     def public(self) -> Mapping[str, Array]:
         """Weights in Keras' names, order and layout."""
         return public_weights(self.graph, self.stored)
+
+    @cached_property
+    def public_small(self) -> Mapping[str, tuple[Array, Array | None]]:
+        """Values and scales of ``small`` in Keras' layout; values times scales are `public`."""
+        return public_small(self.graph, self.small)
 
 
 @dataclass(frozen=True)
@@ -126,6 +143,7 @@ class FileFormat:
         files: patterns of the names of all files in the folder it writes, first of the one that
             stands for them; empty for a format of one file.
         keeps: patterns of files that may lie beside them, and stay when they are written anew.
+        weight_forms: the forms in which a file may hold kernels.
     """
 
     name: ClassVar[str]
@@ -140,6 +158,7 @@ class FileFormat:
     words: ClassVar[tuple[str, ...]] = ()
     files: ClassVar[tuple[str, ...]] = ()
     keeps: ClassVar[tuple[str, ...]] = ()
+    weight_forms: ClassVar[tuple[WeightForm, ...]] = ("float32",)
 
     members: ClassVar[dict[str, FileFormat]] = {}
 
@@ -185,6 +204,12 @@ class FileFormat:
     def sniff(self, head: bytes) -> bool:
         """Whether a file that begins with these bytes, at most `HEAD`, is of this format."""
         return False
+
+    def narrow(
+        self, name: str, values: Floats, axes: tuple[int, ...], form: WeightForm
+    ) -> SmallWeight:
+        """A kernel in a small form; see `small_weights.narrow`, which this is unless replaced."""
+        return narrow(name, values, axes, form)
 
     def why_not(self, model: Exportable) -> StudioError | None:
         """Why this model cannot be written, if it cannot."""
@@ -292,6 +317,19 @@ def format_for(
             hint="rename the file" if among else "rename the file or name a format",
         )
     return found
+
+
+def require_weights(form: FileFormat, weights: WeightForm) -> None:
+    """ParameterError where files of a format cannot hold kernels in that form."""
+    if weights in form.weight_forms:
+        return
+    able = [f.name for f in file_formats() if f.can_write and weights in f.weight_forms]
+    raise ParameterError(
+        f"{form.title} ({form.ending}) cannot hold {weights} weights, only "
+        f"{' or '.join(form.weight_forms)}",
+        who="export",
+        hint=f"formats that can: {', '.join(able)}",
+    )
 
 
 def require_ending(path: Path, form: FileForm, among: Sequence[FileForm] = ()) -> None:

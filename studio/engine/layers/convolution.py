@@ -156,5 +156,6 @@ class DepthwiseConv2D(Convolution):
             self.depthwise_initializer,
             weight=True,
             penalty=self.depthwise_regularizer,
+            output_axes=(-2, -1),
         )
         return (kernel, *self.bias(inputs))

@@ -57,6 +57,7 @@ class Dense(Layer):
             weight=True,
             penalty=self.kernel_regularizer,
             public=TRANSPOSED,
+            output_axes=(0,),
         )
         bias = Parameter(
             "bias", (self.units,), self.bias_initializer, penalty=self.bias_regularizer

@@ -99,6 +99,8 @@ class Parameter:
         weight: a kernel or scale, in contrast to a shift.
         penalty: added to the loss while it is trained.
         public: how it stands in Keras' layout.
+        output_axes: its axes, as stored, along which output channels lie; each has a scale of its
+            own where the weights are stored small.
     """
 
     role: str
@@ -108,6 +110,7 @@ class Parameter:
     weight: bool = False
     penalty: Regularizer | None = None
     public: PublicForm = AS_STORED
+    output_axes: tuple[int, ...] = (-1,)
 
     def __post_init__(self) -> None:
         permutation, shape = self.public

@@ -27,13 +27,21 @@ from studio.engine.interop.file_format import (
     file_formats,
     format_named,
     require_ending,
+    require_weights,
 )
+from studio.engine.interop.small_weights import WeightForm, weight_form
 from studio.engine.isa.program import Program
 from studio.engine.train.export.check.answers import TOLERANCE as TOLERANCE
 from studio.engine.train.export.check.check import ExportCheck, Written, check_files
 from studio.engine.train.export.check.process import file_hash, stored_bytes
 from studio.engine.train.export.check.report import forget_report, write_report
 from studio.engine.train.export.preprocessing import stated_facts
+from studio.engine.train.export.small_weights import (
+    Narrowed,
+    SmallWeightsReport,
+    measured,
+    narrowed_network,
+)
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 
@@ -58,6 +66,7 @@ class Export:
         report: the file beside it that says what was found; None where there is none.
         unreported: why the report could not be written.
         error: why the file could not be written; what was there before is kept.
+        small: what small weights change; None where the file has float32 weights.
     """
 
     form: FileFormat
@@ -68,6 +77,7 @@ class Export:
     report: Path | None = None
     unreported: StudioError | None = None
     error: StudioError | None = None
+    small: SmallWeightsReport | None = None
 
     @property
     def format(self) -> str:
@@ -140,12 +150,18 @@ def inference_program(trained: Trained) -> tuple[Program, dict[str, Array]]:
     return program, {t.name: values[t.name] for t in program.of_role(Role.PARAM, Role.STATE)}
 
 
-def exportable(trained: Trained) -> Exportable:
+def exportable(trained: Trained, narrowed: Narrowed | None = None) -> Exportable:
     """A trained network as file formats write it.
+
+    Args:
+        trained: the network with its weights.
+        narrowed: the same with small weights, where the file is to hold these.
 
     Raises:
         DataError: a weight is no finite number.
     """
+    if narrowed is not None:
+        trained = narrowed.trained
     task, stored = trained.task, trained.weights()
     for name, values in stored.items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -161,6 +177,8 @@ def exportable(trained: Trained) -> Exportable:
         stated_facts(task),
         trained.checkpoint,
         lambda: inference_program(trained),
+        "float32" if narrowed is None else narrowed.form,
+        {} if narrowed is None else narrowed.small,
     )
 
 
@@ -170,6 +188,7 @@ def export(
     project: Project | None = None,
     progress: Progress | None = None,
     lengths: Mapping[str, object] | None = None,
+    weights: WeightForm = "float32",
 ) -> list[Export]:
     """Write files, check them all in one new process, and put those that are alike in place.
 
@@ -184,23 +203,59 @@ def export(
             leaves everything as it was.
         lengths: numbers for the unknown lengths of inputs, by their names; those of the data
             unless given.
+        weights: the form in which kernels are stored. Small ones are checked against the network
+            with what they are widened to, and `Export.small` says what they change.
 
     Returns:
         For each file what was written and found, in the order asked for.
 
     Raises:
-        DataError: a weight is no finite number.
+        DataError: a weight is no finite number, or too large for ``weights``.
+        ParameterError: a format cannot hold such weights.
         ShapeError: ``lengths`` does not fit the network.
     """
+    for form, _ in files:
+        require_weights(form, weights)
     if lengths:
         with trained.for_lengths(lengths) as bound:
-            return export(bound, files, None, progress)
+            return export(bound, files, None, progress, None, weights)
     tell = progress or (lambda _share, _text: None)
+    if weights == "float32":
+        return _export(trained, files, project, tell)
+    made: dict[int, Export] = {}
+    for places in _alike(files):
+        form = files[places[0]][0]
+        tell(0.0, "measuring the small weights")
+        with narrowed_network(trained, weights, form.narrow) as narrowed:
+            report = measured(trained, narrowed)
+            chosen = [files[place] for place in places]
+            found = _export(narrowed.trained, chosen, project, tell, narrowed, report)
+            made.update(zip(places, found, strict=True))
+    return [made[place] for place in range(len(files))]
+
+
+def _alike(files: Sequence[tuple[FileFormat, Path]]) -> list[list[int]]:
+    """Places of files whose formats make kernels small in the same way."""
+    groups: dict[object, list[int]] = {}
+    for place, (form, _) in enumerate(files):
+        groups.setdefault(type(form).narrow, []).append(place)
+    return list(groups.values())
+
+
+def _export(
+    trained: Trained,
+    files: Sequence[tuple[FileFormat, Path]],
+    project: Project | None,
+    tell: Progress,
+    narrowed: Narrowed | None = None,
+    report: SmallWeightsReport | None = None,
+) -> list[Export]:
+    """`export` with weights whose form is settled; ``trained`` has what they are widened to."""
     made: dict[int, Export] = {}
     written: dict[int, tuple[Staged, Written]] = {}
     with ExitStack() as stack:
         tell(0.05, "writing")
-        model = exportable(trained)
+        model = exportable(trained, narrowed)
         for index, (form, path) in enumerate(files):
             try:
                 staged = stack.push(form.staged(path))
@@ -209,10 +264,10 @@ def export(
                 made[index] = Export(form, path, 0, error=error)
         if written:
             asked = [each for _, each in written.values()]
-            found = check_files(trained, asked, exportable(trained), project, tell)
+            found = check_files(trained, asked, exportable(trained, narrowed), project, tell)
             for index, one in zip(written, found, strict=True):
                 form, path = files[index]
-                made[index] = _place(form, path, written[index][0], one)
+                made[index] = _place(form, path, written[index][0], one, report)
     return [made[index] for index in range(len(files))]
 
 
@@ -222,6 +277,7 @@ def export_file(
     path: Path | str,
     project: Project | None = None,
     lengths: Mapping[str, object] | None = None,
+    weights: str = "float32",
 ) -> Export:
     """Write one file and check that it is the same model; see `export`.
 
@@ -231,23 +287,31 @@ def export_file(
         path: file to write; its folder must exist.
         project: the project it was trained from.
         lengths: as for `export`.
+        weights: ``float32``, ``float16`` or ``int8``: how kernels are stored.
 
     Raises:
-        ParameterError: an unknown format, or a path with the ending of another.
+        ParameterError: an unknown format, a path with the ending of another, or weights that the
+            format cannot hold.
         FormatError: the file cannot be written, is another model, or could not be compared.
     """
     chosen = format_named(form)
     require_ending(Path(path), chosen)
-    (made,) = export(trained, [(chosen, Path(path))], project, lengths=lengths)
+    form_of = weight_form(weights)
+    (made,) = export(trained, [(chosen, Path(path))], project, lengths=lengths, weights=form_of)
     if made.problem is not None:
         raise made.problem
     return made
 
 
 def export_all(
-    trained: Trained, folder: Path | str, project: Project | None = None
+    trained: Trained,
+    folder: Path | str,
+    project: Project | None = None,
+    weights: str = "float32",
 ) -> list[Export]:
     """Every format into a folder, made where missing, named after the project.
+
+    Formats that cannot hold ``weights`` (``float32``, ``float16`` or ``int8``) are left out.
 
     Returns:
         For each format what was written and found; `Export.problem` says what is wrong with a file.
@@ -255,15 +319,20 @@ def export_all(
     Raises:
         DataError: a weight is no finite number, or the folder cannot be made.
     """
-    into = Path(folder)
+    into, kept = Path(folder), weight_form(weights)
     try:
         into.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"cannot be made: {error.strerror}", who=str(into)) from error
     stem = "".join(c if c.isalnum() or c in "-_." else "_" for c in trained.task.name).strip(".")
     model = exportable(trained)
-    forms = [form for form in file_formats() if form.can_write and form.why_not(model) is None]
-    return export(trained, [(f, into / f"{stem or 'model'}{f.ending}") for f in forms], project)
+    forms = [
+        form
+        for form in file_formats()
+        if form.can_write and kept in form.weight_forms and form.why_not(model) is None
+    ]
+    files = [(form, into / f"{stem or 'model'}{form.ending}") for form in forms]
+    return export(trained, files, project, weights=kept)
 
 
 def _write(form: FileFormat, model: Exportable, staged: Staged, path: Path) -> Written:
@@ -279,11 +348,15 @@ def _write(form: FileFormat, model: Exportable, staged: Staged, path: Path) -> W
 
 
 def _place(
-    form: FileFormat, path: Path, staged: Staged, found: ExportCheck | FormatError
+    form: FileFormat,
+    path: Path,
+    staged: Staged,
+    found: ExportCheck | FormatError,
+    small: SmallWeightsReport | None,
 ) -> Export:
     check = found if isinstance(found, ExportCheck) else None
     doubt = found if isinstance(found, FormatError) else None
-    made = Export(form, path, stored_bytes(staged.path), check, doubt)
+    made = Export(form, path, stored_bytes(staged.path), check, doubt, small=small)
     if not made.is_placed:
         return made
     try:
@@ -292,7 +365,8 @@ def _place(
         return replace(made, nbytes=0, error=error)
     forget_report(path)
     try:
-        return replace(made, report=write_report(path, form.name, check, doubt))
+        about = None if small is None else small.to_json()
+        return replace(made, report=write_report(path, form.name, check, doubt, about))
     except FormatError as error:
         return replace(made, unreported=error)
 

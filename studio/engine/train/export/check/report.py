@@ -35,7 +35,11 @@ def forget_report(path: Path) -> None:
 
 
 def write_report(
-    path: Path, form: str, found: ExportCheck | None, doubt: StudioError | None
+    path: Path,
+    form: str,
+    found: ExportCheck | None,
+    doubt: StudioError | None,
+    small_weights: Plain = None,
 ) -> Path:
     """Write the finding about an exported file; where it is.
 
@@ -44,6 +48,7 @@ def write_report(
         form: its format.
         found: what comparing it found; None where it could not be compared.
         doubt: why it could not.
+        small_weights: what small weights change, as plain data; None where there are none.
 
     Raises:
         FormatError: the file cannot be read, or the finding not be written.
@@ -58,6 +63,8 @@ def write_report(
         "glassbox": __version__,
         **_said(found, doubt),
     }
+    if small_weights is not None:
+        content["small_weights"] = small_weights
     target = report_path(path)
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     write_atomic(target, f"{text}\n".encode())
