@@ -48,6 +48,7 @@ def test_text_and_bytes_turn_into_one_another_without_loss(
     assert glassbox("dis", "bare.gbi").out == glassbox("dis", gbi).out
 
 
+@pytest.mark.slow
 def test_sections_that_alternate_are_version_2_and_give_the_same_answers(
     glassbox: Callable[..., Answer],
     refused: Callable[..., str],

@@ -104,6 +104,7 @@ def test_profile_raises_a_peak_that_kernels_are_above_and_says_so(
 
 
 @pytest.mark.gl
+@pytest.mark.slow
 def test_profile_through_opengl_names_its_kernels(glassbox: Callable[..., Answer]) -> None:
     found = glassbox("profile", MLP, "--backend", "gl", "--steps", 1, "--json").json
     assert found["clock"]

@@ -51,6 +51,7 @@ def test_every_layer_is_a_named_child_in_running_order(hands: Hands) -> None:
     assert first.rect().width() > 0
 
 
+@pytest.mark.slow
 def test_every_wire_is_a_named_child_behind_the_layers(hands: Hands) -> None:
     hands.open(chain())
     said = all_names(hands)

@@ -137,6 +137,7 @@ def test_grouping_and_dissolving_by_keys_are_one_step_each(hands: Hands):
     assert drawn(hands) == set(before.nodes)
 
 
+@pytest.mark.slow
 def test_wires_of_a_nested_block_are_drawn_where_the_outer_one_is_dissolved(stem: Hands):
     grouped = wires_seen(stem)
     stem.click(stem.body("block"))

@@ -107,6 +107,7 @@ def test_a_card_is_as_high_as_its_inputs_need(hands):
     assert heights[-1] < item.scene_area.bottom()
 
 
+@pytest.mark.slow
 def test_a_wire_is_drawn_from_the_second_output(hands):
     hands.open(cut_off())
     hands.drag(hands.port("split", SECOND), hands.input("dense_1"))
@@ -273,6 +274,7 @@ def pick_in_menu(hands: Hands, at: QPointF, action_id: str) -> None:
     menu.close()
 
 
+@pytest.mark.slow
 def test_the_menu_of_a_port_marks_its_output(hands):
     hands.open(fork())
     pick_in_menu(hands, hands.port("split", SECOND), "graph.mark_output")

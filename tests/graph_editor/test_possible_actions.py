@@ -35,6 +35,7 @@ def menu_on(hands: Hands, at: QPointF) -> dict[str, tuple[bool, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_nothing_selected_leaves_nothing_to_do_with_the_selection(hands: Hands) -> None:
     hands.open(chain(), zoom=0.8)
     actions = hands.studio.actions

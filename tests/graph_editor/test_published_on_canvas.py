@@ -95,6 +95,7 @@ def test_the_menu_of_a_published_block_removes_it(
     assert hands.steps == 0
 
 
+@pytest.mark.slow
 def test_blocks_of_another_window_are_seen_when_the_palette_is_shown(
     hands: Hands, palette: PalettePane, studio: Studio
 ) -> None:

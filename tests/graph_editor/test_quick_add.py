@@ -26,6 +26,7 @@ def ghosts(hands: Hands) -> tuple[str, ...]:
     return hands.canvas.overlay.ghost.nodes
 
 
+@pytest.mark.slow
 def test_double_click_on_nothing_adds_a_layer_by_itself_there(hands: Hands) -> None:
     hands.open(chain())
     place = hands.nowhere()
@@ -171,6 +172,7 @@ def test_nothing_found_says_what_may_be_meant(hands: Hands) -> None:
     assert "Did you mean" in remark(hands)
 
 
+@pytest.mark.slow
 def test_a_layer_that_does_not_fit_here_is_refused_with_the_reason(hands: Hands) -> None:
     hands.open(net("input 2 > dense 3"))
     hands.click(hands.body("input"))

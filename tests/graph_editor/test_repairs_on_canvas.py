@@ -88,6 +88,7 @@ def test_chips_stay_inside_the_view_while_their_layer_is_there(hands: Hands) -> 
     assert hands.document.report.is_valid
 
 
+@pytest.mark.slow
 def test_the_map_leaves_the_chips_free(hands: Hands) -> None:
     hands.open(faulty())
     offered = chips(hands)

@@ -203,6 +203,7 @@ def test_ctrl_drag_from_an_output_moves_all_its_wires(hands: Hands) -> None:
     assert hands.steps == 1
 
 
+@pytest.mark.slow
 def test_escape_calls_a_wire_off_and_another_press_clears_the_selection(hands: Hands) -> None:
     hands.open(bench())
     hands.click(hands.body("re_lu"))

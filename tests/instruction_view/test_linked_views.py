@@ -132,6 +132,7 @@ def test_the_view_that_selects_stays_where_it_is(views: Views, source: str) -> N
             assert after[1:4] == before[1:4]
 
 
+@pytest.mark.slow
 def test_hovering_anything_scrolls_and_selects_nothing(views: Views) -> None:
     before = views.scrolls()
     for entity in things(views.studio):

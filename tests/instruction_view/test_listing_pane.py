@@ -142,6 +142,7 @@ def test_fold_and_unfold_by_keyboard(studio: Studio, pane: ListingPane) -> None:
 # -- links ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_selection_elsewhere_is_marked_without_scrolling_where_it_is_seen(
     studio: Studio, pane: ListingPane
 ) -> None:
@@ -307,6 +308,7 @@ def test_one_jump_is_one_step_back(studio: Studio, pane: ListingPane) -> None:
     assert not pane.view.can_go_forward()
 
 
+@pytest.mark.slow
 def test_back_returns_the_caret_a_selection_elsewhere_has_moved(
     studio: Studio, pane: ListingPane
 ) -> None:

@@ -421,6 +421,7 @@ def test_nothing_to_show_says_why(studio: Studio, opened: Open, qtbot: QtBot) ->
     qtbot.waitUntil(lambda: not pane.is_empty)
 
 
+@pytest.mark.slow
 def test_a_graph_with_problems_has_no_program_yet(
     studio: Studio, opened: Open, qtbot: QtBot
 ) -> None:

@@ -120,6 +120,7 @@ def test_layers_are_called_as_the_user_calls_them(
     assert studio.bus.selection.primary == entities.node("conv1")
 
 
+@pytest.mark.slow
 def test_a_path_through_a_program_that_is_no_longer_the_graphs_says_so(
     studio: Studio, document: Document, bar: PathBar, settled: Callable[[], None]
 ) -> None:

@@ -104,6 +104,7 @@ def test_pointing_at_a_box_lights_its_tensor(studio: Studio, pane: TensorMapPane
     assert pane.links.glow == {}
 
 
+@pytest.mark.slow
 def test_a_gradient_lights_its_forward_tensor_too(studio: Studio, pane: TensorMapPane) -> None:
     studio.bus.hover(entities.tensor("conv2/output", grad=True), "listing")
     box = box_of(pane, "conv2/output")
@@ -262,6 +263,7 @@ def test_a_pinned_map_keeps_its_own_selection(studio: Studio, pane: TensorMapPan
     assert pane.links.glow == {}
 
 
+@pytest.mark.slow
 def test_without_a_program_it_says_so(studio: Studio, opened: Open, qtbot: QtBot) -> None:
     opened("iris")
     studio.replace(Document.new("empty"))

@@ -213,6 +213,7 @@ def test_a_view_that_nobody_sees_tells_nothing_of_its_tensor(
     view.close()
 
 
+@pytest.mark.slow
 def test_a_tensor_seen_anew_takes_its_place_where_rows_are_sorted_by_that(
     pane: TensorMapPane,
 ) -> None:

@@ -108,6 +108,7 @@ def test_unsaved_work_is_recovered(
     assert layer.config["units"] == 77
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_to_the_same_weights(project: Path) -> None:
     words = ["train", str(project), "--epochs", "4", "--resume", "--backend", "cpu"]
     assert main(words) == 0
@@ -131,6 +132,7 @@ def test_exported_weights_are_those_of_the_run(project: Path, ending: str) -> No
         np.testing.assert_array_equal(values, trained.tensors[name])
 
 
+@pytest.mark.slow
 def test_an_exported_program_answers_like_the_run(
     project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

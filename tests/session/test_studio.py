@@ -254,6 +254,7 @@ def test_a_training_that_did_not_learn_is_not_called_finished(bench: Bench, tmp_
     assert levels == {"info"}
 
 
+@pytest.mark.slow
 def test_the_offered_rate_trains_again_and_can_be_undone(bench: Bench, tmp_path: Path) -> None:
     studio = bench.studio
     hot(bench, tmp_path)

@@ -123,6 +123,7 @@ def test_refreshes_keep_to_the_rate(qtbot: QtBot) -> None:
     assert 1 <= widget.calls < emissions[0] / 2
 
 
+@pytest.mark.slow
 def test_a_hidden_widget_waits_until_it_is_seen(qtbot: QtBot) -> None:
     widget, signal = Follower(), Signal[[int]]()
     qtbot.addWidget(widget)

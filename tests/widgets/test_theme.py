@@ -46,6 +46,7 @@ def test_views_hear_of_a_switch_after_the_colours_changed(qapp: QApplication, da
     assert seen == [PALETTES["light"]["window"]]
 
 
+@pytest.mark.slow
 def test_a_theme_that_was_replaced_is_not_followed(qapp: QApplication, dark: Theme) -> None:
     other = Theme("light")
     theme.install(qapp, other)

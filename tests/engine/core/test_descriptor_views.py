@@ -70,6 +70,7 @@ def test_ews_and_contiguity_agree_with_enumeration(case) -> None:
 
 
 @given(owned())
+@pytest.mark.slow
 def test_view_addresses_the_enumerated_cells_and_writes_through(case) -> None:
     made, _ = case
     buffer = storage(made)
@@ -107,6 +108,7 @@ def test_transpose_slice_and_broadcast_agree_with_numpy(case, data) -> None:
 
 
 @given(owned(), st.data())
+@pytest.mark.slow
 def test_reshape_is_free_exactly_when_numpy_needs_no_copy(case, data) -> None:
     made, _ = case
     made = made.transpose(data.draw(st.permutations(range(made.rank))))

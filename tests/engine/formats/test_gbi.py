@@ -136,6 +136,7 @@ def fuzz(count, seed):
     return refused
 
 
+@pytest.mark.slow
 def test_mutants_give_format_errors_only_within_bounded_memory():
     tracemalloc.start()
     try:

@@ -71,6 +71,7 @@ def test_npy_files_of_numpy_load_as_numpy_loads_them(array, fortran: bool, versi
 
 
 @given(arrays)
+@pytest.mark.slow
 def test_npy_files_of_ours_load_in_numpy(array) -> None:
     judge = np.load(io.BytesIO(npy_bytes(array, "x")))
     assert (judge.dtype, judge.shape) == (array.dtype, array.shape)

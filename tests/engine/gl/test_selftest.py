@@ -47,6 +47,7 @@ def test_every_question_is_answered_once(report: SelfTest) -> None:
 
 
 @pytest.mark.gl
+@pytest.mark.slow
 def test_speeds_are_positive_and_choose_a_family(report: SelfTest) -> None:
     speeds = {f.name: f.value for f in report.findings if f.group == "speed"}
     assert all(isinstance(value, float) and value > 0 for value in speeds.values())

@@ -80,6 +80,7 @@ def test_spinner_spins_no_longer_than_a_launch_can_say(backend: GlBackend) -> No
     assert 0 < max(asked) < 1 << 31
 
 
+@pytest.mark.slow
 def test_spinner_says_that_there_is_no_clock(backend: GlBackend) -> None:
     with (
         patch.object(spinners, "step_timer", lambda *_: StandingClock()),

@@ -67,6 +67,7 @@ def test_they_give_what_programs_in_the_usual_order_give(backend: Backend, name:
     assert results(*one) != before
 
 
+@pytest.mark.slow
 def test_their_groups_are_profiled_by_the_section_of_the_first_part(backend: Backend) -> None:
     program = mixed_program(trained(backend, "cnn"))
     _, executable = compiled(backend, program)

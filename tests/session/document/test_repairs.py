@@ -305,6 +305,7 @@ def test_a_fix_makes_the_graph_valid_or_moves_the_error_downstream(fault, fix):
         assert report.is_valid
 
 
+@pytest.mark.slow
 def test_nearly_every_fault_can_be_repaired():
     without = [fault.name for fault in FAULTY if not report_of(fault).problems[0].fixes]
     assert len(FAULTY) - len(without) >= 60

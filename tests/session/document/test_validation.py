@@ -254,6 +254,7 @@ def test_what_is_valid_runs_and_what_runs_is_valid(masked, seed, steps):
         assert {i: report.status(i).shape for i in shapes} == shapes
 
 
+@pytest.mark.slow
 def test_only_rules_of_changed_layers_are_asked_again():
     state = net("input 16x16x4 > " + " > ".join(["conv 4 3x3 same"] * 150))
     validate(state)

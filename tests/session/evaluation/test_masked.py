@@ -39,6 +39,7 @@ def measured(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Task, Resu
         return task, alone, beside, trained.predict_all(list(part.inputs))
 
 
+@pytest.mark.slow
 def test_masked_positions_do_not_count_in_classes(measured):
     task, results, beside, (shares, _level) = measured
     part, outcome = task.training, results.outcome

@@ -236,6 +236,7 @@ def test_without_a_training_it_is_said_and_nothing_is_written(
     assert not (tmp_path / "m.npz").exists()
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_said(desk: ExportDesk, tmp_path: Path) -> None:
     said: list[StudioError] = []
     desk.exports.export(form_named("npz"), tmp_path / "nowhere" / "m.npz", said.append)

@@ -461,6 +461,7 @@ def test_views_can_be_compared_with_what_was_held(studio: Studio, cpu: Backend) 
         studio.live.ended()
 
 
+@pytest.mark.slow
 def test_the_training_has_the_same_bits_with_views_open(studio: Studio, cpu: Backend) -> None:
     made = task(cnn(), DIGITS, epochs=2, batch_size=64)
     with Trainer(made, cpu) as trainer:

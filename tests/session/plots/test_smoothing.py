@@ -35,6 +35,7 @@ def test_smoothing_equals_the_loop(weight: float, length: int, rng: np.random.Ge
     st.sampled_from([0.0, 0.6, 0.97]),
     st.integers(0, 2**31),
 )
+@pytest.mark.slow
 def test_smoothing_does_not_depend_on_how_the_values_arrive(
     parts: list[int], weight: float, seed: int
 ) -> None:

@@ -41,6 +41,7 @@ def test_an_instruction_inside_a_fused_group_marks_the_groups_time(measured: Mea
     assert every == {fused[0]}
 
 
+@pytest.mark.slow
 def test_a_row_selects_kernels_of_its_instructions(measured: Measurement) -> None:
     row = next(
         r for r in measured.rows("kernel and layer", None)

@@ -470,6 +470,7 @@ def test_a_folder_that_went_away_lists_nothing(bench: RunBench, tmp_path: Path) 
     bench.listed(0)
 
 
+@pytest.mark.slow
 def test_many_runs_are_read_once(bench: RunBench, tmp_path: Path) -> None:
     for number in range(30):
         written(tmp_path, number)

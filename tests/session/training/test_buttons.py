@@ -93,6 +93,7 @@ def test_stop_ends_a_paused_training(long: TrainingBench) -> None:
     long.until_state("stopped")
 
 
+@pytest.mark.slow
 def test_the_learning_rate_can_be_changed_and_is_marked(long: TrainingBench) -> None:
     long.model.start()
     long.until(lambda: long.model.status.steps > 50)

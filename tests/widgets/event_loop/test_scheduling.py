@@ -120,6 +120,7 @@ def test_nothing_runs_after_close(qtbot: QtBot) -> None:
     assert ran == []
 
 
+@pytest.mark.slow
 def test_debounce_and_throttle_work_on_it(qtbot: QtBot, scheduler: QtScheduler) -> None:
     quiet: list[int] = []
     often: list[int] = []

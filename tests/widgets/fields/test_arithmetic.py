@@ -37,6 +37,7 @@ def test_anything_else_is_refused_in_one_sentence(text: str) -> None:
 
 
 @given(st.text(max_size=60))
+@pytest.mark.slow
 def test_no_text_gets_more_than_a_number_or_a_refusal(text: str) -> None:
     try:
         found = evaluate(text, 3.0)

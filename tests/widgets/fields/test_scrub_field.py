@@ -173,6 +173,7 @@ def test_the_wheel_steps_only_with_the_focus(
     assert heard.committed == [32, 64, 32]
 
 
+@pytest.mark.slow
 def test_values_from_elsewhere_do_not_disturb_typing(
     qtbot: QtBot, field: ScrubField, heard: Recorder
 ) -> None:

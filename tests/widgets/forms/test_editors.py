@@ -192,6 +192,7 @@ def test_weights_of_classes_are_balanced_or_one_by_one(qtbot: QtBot) -> None:
     assert made.value("class_weights") is None
 
 
+@pytest.mark.slow
 def test_a_nested_refusal_is_said_where_it_was_typed(qtbot: QtBot) -> None:
     field = layer_class("Dense").option("kernel_initializer")
     made = bench(qtbot, row_of(field, "random_normal"))

@@ -31,6 +31,7 @@ def test_a_number_is_shown_whole_or_not_at_all(whole: str, shown: str, left: str
     assert whole_numbers(whole, shown) == left
 
 
+@pytest.mark.slow
 def test_at_no_width_does_a_label_show_a_part_of_a_number(qtbot: QtBot) -> None:
     label = ElidedLabel()
     qtbot.addWidget(label)

@@ -206,6 +206,7 @@ def test_an_error_that_was_pointed_at_for_a_moment_is_seen(
     assert notices.unseen == 0
 
 
+@pytest.mark.slow
 def test_a_press_on_the_words_asks_for_the_list(
     qtbot: QtBot, notices: Notices, line: NoticeLine
 ) -> None:

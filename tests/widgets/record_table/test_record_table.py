@@ -235,6 +235,7 @@ def test_columns_are_chosen_by_their_menu(table: RecordTable) -> None:
     menu.deleteLater()
 
 
+@pytest.mark.slow
 def test_a_painter_belongs_to_its_column_also_when_columns_change(table: RecordTable) -> None:
     def is_red(column: str) -> bool:
         middle = table.visualRect(table.entries.at(1, column)).center()

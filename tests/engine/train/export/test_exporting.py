@@ -76,6 +76,7 @@ def test_any_number_of_raw_rows_gives_what_predict_gives(
     np.testing.assert_allclose(found, trained.predict(pixels), atol=TOLERANCE)
 
 
+@pytest.mark.slow
 def test_the_file_stands_alone(exported: dict[str, Export], trained: Trained) -> None:
     found = load_gbi(exported["gbi"].path)
     meta = found.program.meta

@@ -286,6 +286,7 @@ def adam_at_a_million(cpu: Backend) -> Verdict:
     return result.verdict
 
 
+@pytest.mark.slow
 def test_the_evidence_is_in_the_sentence(cpu: Backend) -> None:
     verdict = adam_at_a_million(cpu)
     assert verdict.headline == "Training did not learn"

@@ -52,6 +52,7 @@ def test_a_run_records_settings_metrics_checkpoints_and_summary(
         assert trained.evaluate()["loss"] == pytest.approx(result.last["val_loss"])
 
 
+@pytest.mark.slow
 def test_a_stopped_run_is_resumed_from_its_last_step(saved: Project, cpu: Backend) -> None:
     run = RunFolder.create(saved)
     with Trainer(Task.of_project(saved), cpu, run=run) as trainer:

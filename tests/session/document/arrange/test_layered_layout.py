@@ -210,6 +210,7 @@ def crossings_by_hand(rows: list[list[Spot]]) -> int:
         st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True), min_size=1, max_size=5
     )
 )
+@pytest.mark.slow
 def test_crossings_are_counted_and_never_grow(edges):
     rows = rows_of(edges)
     before = crossings_by_hand(rows)

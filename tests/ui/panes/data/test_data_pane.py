@@ -101,6 +101,7 @@ def test_without_data_it_says_how_to_get_some(studio: Studio, pane: DataPane, qt
     assert pane.head.title.whole == "Iris"
 
 
+@pytest.mark.slow
 def test_pictures_are_shown_with_their_labels_and_classes_filter_them(
     studio: Studio, pane: DataPane, qtbot: QtBot
 ) -> None:
@@ -182,6 +183,7 @@ def test_the_other_part_can_be_looked_at(studio: Studio, pane: DataPane, qtbot: 
         assert title == table.model().index(0, column).data(side)
 
 
+@pytest.mark.slow
 def test_points_are_plotted_and_their_options_drawn(
     studio: Studio, pane: DataPane, qtbot: QtBot
 ) -> None:
@@ -406,6 +408,7 @@ def test_nothing_is_wider_than_a_narrow_pane(
     assert pane.head.minimumSizeHint().width() <= 212
 
 
+@pytest.mark.slow
 def test_the_next_project_is_followed(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -490,6 +493,7 @@ def test_a_source_with_nothing_in_it_is_refused_with_a_sentence_and_changes_noth
     assert notice.details
 
 
+@pytest.mark.slow
 def test_a_folder_with_one_class_yet_to_be_filled_is_attached_and_says_which(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -505,6 +509,7 @@ def test_a_folder_with_one_class_yet_to_be_filled_is_attached_and_says_which(
     assert studio.data.dataset.class_names == ("cat", "dog")
 
 
+@pytest.mark.slow
 def test_labels_of_one_class_are_attached_and_mended_by_another_task(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -530,6 +535,7 @@ def test_three_files_are_not_dragged_in(pane: DataPane, tmp_path: Path) -> None:
     assert not drag_over(pane, mime)
 
 
+@pytest.mark.slow
 def test_arrays_of_an_archive_are_named_where_nobody_can_guess(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:

@@ -180,6 +180,7 @@ def test_a_dropped_folder_of_pictures_and_masks(
     assert set(np.unique(mask)) == {0, 1}
 
 
+@pytest.mark.slow
 def test_samples_of_each_input_are_shown(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
 ) -> None:
@@ -214,6 +215,7 @@ def test_samples_of_each_input_are_shown(
         {"weights": {"kind": 5}},
     ],
 )
+@pytest.mark.slow
 def test_a_mapping_of_another_form_is_refused_and_can_be_mended(
     studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path, changes: dict[str, object]
 ) -> None:

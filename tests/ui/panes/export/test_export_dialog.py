@@ -242,6 +242,7 @@ def test_a_difference_names_the_first_sample_and_shows_it(
     assert dialog.finding.sample.isVisible()
 
 
+@pytest.mark.slow
 def test_of_a_file_that_was_not_compared_nothing_is_claimed(
     studio: Studio, dialog: ExportDialog, tmp_path: Path
 ) -> None:
@@ -331,6 +332,7 @@ def test_a_name_with_the_ending_of_another_form_is_refused(
     idle(studio, qtbot)
 
 
+@pytest.mark.slow
 def test_an_export_can_be_stopped(
     studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
 ) -> None:

@@ -112,6 +112,7 @@ def test_a_block_is_renamed_and_a_wrong_name_is_refused_in_place(side: Side, qtb
     assert refusal.isVisible()
 
 
+@pytest.mark.slow
 def test_a_block_is_opened_and_dissolved(side: Side, qtbot: QtBot) -> None:
     side.show(nested_blocks(), "block")
     side.click(side.view.enter)
@@ -122,6 +123,7 @@ def test_a_block_is_opened_and_dissolved(side: Side, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not side.view.isVisible(), timeout=LONG)
 
 
+@pytest.mark.slow
 def test_linked_copies_are_counted_and_unlinked(side: Side, qtbot: QtBot) -> None:
     state = group(residual(), ["conv2d", "conv2d_1"], "stem")
     side.show(duplicate_mapped(state, ["block"], linked=True).state, "block")

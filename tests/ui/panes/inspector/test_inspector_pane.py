@@ -80,6 +80,7 @@ def config(studio: Studio, node_id: str) -> dict[str, object]:
     return studio.document.state.nodes[node_id].config.plain()
 
 
+@pytest.mark.slow
 def test_a_typed_number_is_one_step(studio: Studio, pane: InspectorPane, qtbot: QtBot) -> None:
     node = one(studio, pane, qtbot, "Conv2D")
     type_into(qtbot, child(pane, NumberField, "field_filters"), "16*3")
@@ -232,6 +233,7 @@ def test_freeze_bypass_and_their_refusals(
     assert not bypass.isChecked()
 
 
+@pytest.mark.slow
 def test_an_error_offers_repairs_that_repair(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:

@@ -196,6 +196,7 @@ def test_a_name_half_typed_stays_while_programs_and_trainings_come_and_go(
     studio.close()
 
 
+@pytest.mark.slow
 def test_a_renamed_layer_is_followed_and_another_project_forgets_it(
     qtbot: QtBot, qapp: QApplication, tmp_path: Path
 ) -> None:

@@ -317,6 +317,7 @@ def test_a_stopped_check_leaves_no_process_and_no_folder_behind(
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_said(
     made: tuple[Trained, Project], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
