@@ -69,6 +69,7 @@ class KerasModel:
         outputs: what it gives, in order.
         is_sequential: whether the file has it as a Sequential model; its calls are filled in then,
             and where it states no input layer one is put in front.
+        is_old: whether Keras 2 or TensorFlow.js wrote it, where some words mean something else.
     """
 
     name: str
@@ -76,3 +77,4 @@ class KerasModel:
     inputs: tuple[KerasTensor, ...]
     outputs: tuple[KerasTensor, ...]
     is_sequential: bool = False
+    is_old: bool = False
