@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +20,31 @@ _SCALE = 1000
 _WIDTH = 20
 # A compilation that is over sooner is not worth a word.
 _PATIENCE = 1.0
+
+
+@contextmanager
+def share_bar(*, quiet: bool = False) -> Iterator[Callable[[float | None, str], None]]:
+    """A bar for work that says how far it is; in a pipe, or ``quiet``, nothing is shown.
+
+    Yields what hears the share, from 0 to 1 or None, and what is done.
+    """
+    if quiet or not console.err.is_terminal:
+        yield lambda _share, _text: None
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=_WIDTH),
+        console=console.err,
+        transient=True,
+    )
+    task = bar.add_task("starting", total=None)
+    with bar:
+        yield lambda share, text: bar.update(
+            task,
+            description=escape(text),
+            total=None if share is None else _SCALE,
+            completed=None if share is None else share * _SCALE,
+        )
 
 
 class ProgressBar:

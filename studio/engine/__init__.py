@@ -30,6 +30,7 @@ _PLACES: dict[str, tuple[str, ...]] = {
     f"{_TRAIN}.devices": ("open_backend",),
     f"{_TRAIN}.export.exporting": ("export_all", "export_file"),
     f"{_TRAIN}.loop.trainer": ("Trainer",),
+    f"{_TRAIN}.model.import_model": ("import_model",),
     f"{_TRAIN}.model.model": ("Model",),
     f"{_TRAIN}.model.sequential": ("Sequential",),
     f"{_TRAIN}.network.execute": ("execute", "execute_all"),

@@ -76,6 +76,7 @@ from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import export_all
 from studio.engine.train.export.exporting import export_file
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.model.import_model import import_model
 from studio.engine.train.model.model import Model
 from studio.engine.train.model.sequential import Sequential
 from studio.engine.train.network.execute import execute
@@ -165,6 +166,7 @@ __all__ = [
     "execute_all",
     "export_all",
     "export_file",
+    "import_model",
     "load_digits",
     "load_iris",
     "moons",

@@ -14,7 +14,7 @@ from studio.cli.app import main
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
-from studio.engine.train.export.importing import import_weights
+from studio.engine.train.importing.weights import import_weights
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.core.scheduling import ManualScheduler

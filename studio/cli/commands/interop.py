@@ -19,18 +19,25 @@ from studio.cli.options import (
     load_trusted,
     open_project,
 )
+from studio.cli.progress_bar import share_bar
+from studio.engine.core.errors import ParameterError
 from studio.engine.interop.file_format import (
     format_for,
     format_named,
     require_ending,
     require_weights,
 )
+from studio.engine.interop.reading import format_of, model_endings
 from studio.engine.interop.small_weights import WEIGHT_FORMS, weight_form
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import EXPORT_FORMATS, export
-from studio.engine.train.export.importing import IMPORT_FORMATS, import_weights
+from studio.engine.train.importing.project import default_project, import_project
+from studio.engine.train.importing.weights import IMPORT_FORMATS, import_weights
 from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import SUFFIX
 from studio.engine.train.project.sources import refuse_source
+
+OPENED = model_endings()
 
 
 def export_project(
@@ -87,11 +94,51 @@ def export_project(
 
 
 def import_file(
-    source: Annotated[Path, typer.Argument(help=f"File to import ({', '.join(IMPORT_FORMATS)}).")],
-    output: Annotated[Path, typer.Option("-o", help="Project to import into.", metavar="PROJECT")],
+    source: Annotated[
+        Path, typer.Argument(help=f"File to import ({', '.join((*OPENED, *IMPORT_FORMATS))}).")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            help="Project to make of a model, by default named after its file in the current "
+            "folder; or the project that weights are imported into.",
+            metavar="PROJECT",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Import weights into a project as a new run, which can be evaluated and exported."""
+    """Make a project of a model, or import weights into a project.
+
+    A model becomes a new project with a run that holds its weights; a report says what became of
+    its layers and what was left out. A project that is there already is never overwritten. Weights
+    alone become a new run of the project named with -o.
+    """
+    holds_weights = _holds_weights(source, output)
+    if holds_weights and output is None:
+        raise ParameterError(
+            "the file holds weights: name the project they are for",
+            who=str(source),
+            hint=f"glassbox import {source} -o PROJECT",
+        )
+    if output is None:
+        output = default_project(source, Path())
+    if holds_weights:
+        _import_weights(source, output, as_json=as_json)
+    else:
+        _import_model(source, output, as_json=as_json)
+
+
+def _holds_weights(source: Path, output: Path | None) -> bool:
+    """Whether a file is taken for weights: by its content, else by what is to be done with it."""
+    found = format_of(source)
+    if found is not None:
+        return found.can_import and not found.can_open
+    is_project = output is not None and output.exists()
+    return is_project and not source.name.lower().endswith(model_endings())
+
+
+def _import_weights(source: Path, output: Path, *, as_json: bool) -> None:
     project = find_project(str(output), samples=False)
     load_trusted(project)
     run = import_weights(source, project)
@@ -99,3 +146,17 @@ def import_file(
         console.answer_json({"project": str(project), "run": str(run.path)})
     else:
         console.say(f"{project}: weights of {source} are now its last run, {run.path}")
+
+
+def _import_model(source: Path, output: Path, *, as_json: bool) -> None:
+    target = output if output.suffix.lower() == SUFFIX else output.with_name(output.name + SUFFIX)
+    with share_bar(quiet=as_json) as tell:
+        made = import_project(source, target, tell)
+    if as_json:
+        console.answer_json(
+            {"project": str(target), "run": str(made.run.path), "report": made.report.to_json()}
+        )
+        return
+    for line in made.report.lines():
+        console.say(line)
+    console.say(f"{target}: a new project, its weights are the run {made.run.path}")

@@ -28,6 +28,7 @@ from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import Export, export_all
 from studio.engine.train.loop.resuming import ResumePoint, beyond_an_early_stop, resume_point
+from studio.engine.train.loop.starting import begin_as_set
 from studio.engine.train.loop.trainer import Trainer, TrainingResult
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
@@ -91,6 +92,8 @@ def train(
             if point is not None and checkpoint is not None:
                 trainer.resume(checkpoint, project=opened)
                 point.require_newest()
+            else:
+                _begin(trainer, opened, run, quiet=as_json)
             result = train_with_bar(trainer, quiet=as_json)
             test = trainer.evaluate("test")
             trained = trainer.trained()
@@ -114,6 +117,17 @@ def train(
         console.say(f"run: {run.path}")
         say_exports(exports)
     raise typer.Exit(_complain(result, exports, refusal))
+
+
+def _begin(trainer: Trainer, project: Project, run: RunFolder, *, quiet: bool) -> None:
+    """Begin with the weights that the settings ask for, and say which."""
+    try:
+        text = begin_as_set(trainer, project)
+    except StudioError as error:
+        run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
+        raise
+    if text and not quiet:
+        console.note(text)
 
 
 def _exported(

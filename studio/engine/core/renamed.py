@@ -15,6 +15,10 @@ RENAMED: Mapping[str, str] = {
     "studio.engine.optim.optimizers.Rule": "studio.engine.optim.optimizers.UpdateRule",
     "studio.engine.train.checkpoint.Checkpoint": "studio.engine.formats.checkpoint.Checkpoint",
     "studio.engine.train.checkpoint.Position": "studio.engine.formats.checkpoint.Position",
+    "studio.engine.train.export.importing.IMPORT_FORMATS":
+        "studio.engine.train.importing.weights.IMPORT_FORMATS",
+    "studio.engine.train.export.importing.import_weights":
+        "studio.engine.train.importing.weights.import_weights",
     "studio.engine.train.settings.CALLBACKS": "ProjectCallback.members",
     "studio.engine.train.step_log.read_steps": "studio.engine.train.runs.step_log.read_steps",
     "studio.engine.train.weight_files.load_weights": "studio.engine.interop.reading.load_weights",

@@ -56,7 +56,9 @@ class ImportReport:
         """The report as text: what changed, what was left out and the remarks."""
         changed = [each for each in self.layers if each.note]
         count = len(self.layers)
-        said = [f"{self.source}: {self.form}, {count} layer{'' if count == 1 else 's'}"]
+        # Weights alone have no layers.
+        layers = f", {count} layer{'' if count == 1 else 's'}" if count else ""
+        said = [f"{self.source}: {self.form}{layers}"]
         said += [f"{each.name} ({each.kind}): {each.note}" for each in changed]
         said += [f"left out: {each}" for each in self.left_out]
         return [*said, *self.remarks]

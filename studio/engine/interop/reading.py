@@ -11,7 +11,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import CheckpointError, FormatError, quoted
 from studio.engine.formats.byte_source import open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS
-from studio.engine.interop.file_format import HEAD, FileFormat, file_formats
+from studio.engine.interop.file_format import HEAD, FileFormat, file_formats, format_for
 from studio.engine.layers.graph import LayerGraph
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -23,6 +23,34 @@ def import_endings() -> tuple[str, ...]:
     return tuple(dict.fromkeys(
         e for e in found if not any(e != other and e.endswith(other) for other in found)
     ))  # fmt: skip
+
+
+def model_endings() -> tuple[str, ...]:
+    """Endings of files that a new project is made from."""
+    return tuple(dict.fromkeys(each.ending for each in file_formats() if each.can_open))
+
+
+def model_format(path: Path | str) -> FileFormat:
+    """The format of a file that holds a model, by its content, else by the ending of its name.
+
+    Raises:
+        FormatError: it cannot be read, or holds no model.
+    """
+    found = format_of(path)
+    if found is not None and found.can_open:
+        return found
+    endings = model_endings()
+    if found is None and endings and Path(path).name.lower().endswith(endings):
+        # What is wrong with it is best said by the reader of such files.
+        among = [each for each in file_formats() if each.can_open]
+        return format_for(Path(path), among, "import")
+    what = "a file of another kind" if found is None else f"{found.title.lower()} ({found.ending})"
+    hint = ""
+    if found is not None and found.can_import:
+        hint = "open the project it is for and import the weights into it"
+    raise FormatError(
+        f"expected a model as {' or '.join(endings)}, got {what}", who=str(path), hint=hint
+    )
 
 
 def format_of(path: Path | str) -> FileFormat | None:

@@ -270,6 +270,12 @@ class TrainingSettings(Configured, family="training settings"):
         "Options of EarlyStopping, or null.", None, _read_early_stopping, _write_early_stopping,
         optional=True, kinds=SettingsKinds(EarlyStopping, none="off"), group="Stopping",
     )  # fmt: skip
+    begin_with = choice(
+        "Weights that a training begins with: fresh ones, or those imported last with the state "
+        "of their optimiser. Layers they have nothing for begin with fresh ones.",
+        "fresh", "imported", effect="Imported weights need far less training.",
+        label="Begin with", group="Training",
+    )  # fmt: skip
     stop_on_nan = flag(
         "Stop if the loss is NaN or infinite, and find the layer it came from.", True,
         label="Stop on NaN", group="Stopping",

@@ -16,6 +16,7 @@ from studio.engine.core.interruption import interrupted_by
 from studio.engine.core.signal import Signal
 from studio.engine.train.loop.progress import Progress
 from studio.engine.train.loop.resuming import ResumePoint, beyond_an_early_stop, point_of
+from studio.engine.train.loop.starting import begin_as_set
 from studio.engine.train.loop.trainer import Trainer, TrainingResult
 from studio.engine.train.project.project import SUFFIX, Project
 from studio.engine.train.project.task import Task
@@ -143,11 +144,24 @@ def prepare(
         events = TrainingEvents(trainer, run, told)
         if point is not None:
             _resume(trainer, point, curves.elapsed, project)
+        else:
+            _begin(trainer, replace(project, path=plan.runs.with_suffix(SUFFIX)))
     except StudioError as error:
         if plan.run is None:
             run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
         raise
     return Prepared(trainer, run, curves, events, opened.why, project)
+
+
+def _begin(trainer: Trainer, project: Project) -> None:
+    """Begin with the weights that the settings ask for; imported ones lie among the runs."""
+    try:
+        text = begin_as_set(trainer, project)
+    except BaseException:
+        trainer.close()
+        raise
+    if text:
+        trainer.said.emit(text)
 
 
 def _resume(trainer: Trainer, point: ResumePoint, seconds: float, project: Project) -> None:

@@ -26,6 +26,8 @@ from studio.engine.train import checkpoint as old_checkpoint
 from studio.engine.train import settings, weight_files, weights
 from studio.engine.train import step_log as old_step_log
 from studio.engine.train.callbacks.callback import ProjectCallback
+from studio.engine.train.export import importing as old_importing
+from studio.engine.train.importing import weights as importing
 from studio.engine.train.runs import step_log
 
 
@@ -76,6 +78,8 @@ USES: dict[str, Callable[[], object]] = {
     "studio.engine.optim.optimizers.Rule": lambda: optimizers.Rule,
     "studio.engine.train.checkpoint.Checkpoint": lambda: old_checkpoint.Checkpoint,
     "studio.engine.train.checkpoint.Position": lambda: old_checkpoint.Position,
+    "studio.engine.train.export.importing.IMPORT_FORMATS": lambda: old_importing.IMPORT_FORMATS,
+    "studio.engine.train.export.importing.import_weights": lambda: old_importing.import_weights,
     "studio.engine.train.step_log.read_steps": lambda: old_step_log.read_steps,
     "studio.engine.train.weight_files.load_weights": lambda: weight_files.load_weights,
     "studio.engine.train.weights.public_weights": lambda: weights.public_weights,
@@ -91,6 +95,8 @@ ANSWERS = {
     "studio.engine.optim.optimizers.Rule": optimizers.UpdateRule,
     "studio.engine.train.checkpoint.Checkpoint": checkpoint.Checkpoint,
     "studio.engine.train.checkpoint.Position": checkpoint.Position,
+    "studio.engine.train.export.importing.IMPORT_FORMATS": reading.import_endings(),
+    "studio.engine.train.export.importing.import_weights": importing.import_weights,
     "studio.engine.train.step_log.read_steps": step_log.read_steps,
     "studio.engine.train.weight_files.load_weights": reading.load_weights,
     "studio.engine.train.weights.public_weights": named_parameters.public_weights,

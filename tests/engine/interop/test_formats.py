@@ -20,9 +20,10 @@ from studio.engine.interop.file_format import (
 )
 from studio.engine.interop.reading import format_of, import_endings, load_weights
 from studio.engine.train.devices import open_backend
-from studio.engine.train.export import exporting, importing
+from studio.engine.train.export import exporting
 from studio.engine.train.export.check.process import program_hash
 from studio.engine.train.export.exporting import exportable
+from studio.engine.train.importing import weights as importing
 from studio.engine.train.network.trained import Trained
 from tests.engine.train.trained_projects import train
 

@@ -178,7 +178,7 @@ def test_training_settings_are_rows_too(desk: InspectorDesk) -> None:
         "epochs", "batch_size", "seed", "shuffle", "optimizer", "loss", "metrics",
         "weighted_metrics", "validation",
         "validation_fraction", "class_weights", "early_stopping", "callbacks", "checkpoints",
-        "level", "data_budget", "stop_on_nan",
+        "level", "data_budget", "stop_on_nan", "begin_with",
     }  # fmt: skip
     desk.inspector.set_training("epochs", 3)
     desk.inspector.set_training("epochs", 4, "drag")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from studio.engine.core.errors import DataError, ParameterError, StudioError
-from studio.engine.train.export.importing import import_weights
+from studio.engine.train.importing.weights import import_weights
 from studio.engine.train.project.project import Project
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import RunLock

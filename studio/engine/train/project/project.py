@@ -163,7 +163,7 @@ class Project:
     @property
     def version(self) -> int:
         """The lowest version of the format that can say this project."""
-        if self.graph.has_unknown_lengths:
+        if self.graph.has_unknown_lengths or self.training.begin_with != "fresh":
             return 3
         by_name = self.data is not None and self.data.is_by_name
         weighted = bool(self.training.weighted_metrics)

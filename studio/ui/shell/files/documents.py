@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
 from studio.engine.interop.reading import import_endings
-from studio.engine.train.export.importing import import_weights
+from studio.engine.train.importing.weights import import_weights
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.samples import changed_copies, pristine_copy, sample_of
 from studio.session.core.recent import RecentFile

@@ -24,7 +24,7 @@ from studio.engine.train.export.exporting import (
     export_all,
     export_file,
 )
-from studio.engine.train.export.importing import import_weights
+from studio.engine.train.importing.weights import import_weights
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.network.execute import execute
 from studio.engine.train.network.trained import Trained

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from studio.engine.core.errors import DataError, FormatError
-from studio.engine.train.export.importing import import_weights
+from studio.engine.train.importing.weights import import_weights
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project

@@ -1,0 +1,1 @@
+"""Models and weights of other programs become projects and runs."""
