@@ -166,7 +166,7 @@ def test_without_a_program_only_weights_are_written(model: Exportable, tmp_path:
 def test_the_docs_list_the_formats(request: pytest.FixtureRequest) -> None:
     rows = ["| format | ending | | import |", "|---|---|---|---|"]
     for form in file_formats():
-        taken = "yes" if form.can_import else "no"
+        taken = "as weights" if form.can_import else "as a project" if form.can_open else "no"
         rows.append(f"| `{form.name}` | `{form.ending}` | {form.about} | {taken} |")
     text = DOCS.read_text(encoding="utf-8")
     wanted = BLOCK.sub(lambda found: f"{found[1]}\n" + "\n".join(rows) + f"\n\n{found[2]}", text)
