@@ -61,8 +61,7 @@ def train(
         bool, typer.Option("--resume", help="Continue from the last checkpoint of the last run.")
     ] = False,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", help="Folder for the trained model.", metavar="DIR"),
+        Path | None, typer.Option("--out", help="Folder for the trained model.", metavar="DIR")
     ] = None,
     in_order: InOrderOption = False,
     as_json: JsonOption = False,
@@ -84,16 +83,15 @@ def train(
     with open_backend(backend, in_order=in_order) as device:
         if not as_json:
             console.note(device.why)
-            if point is not None and checkpoint is not None:
-                for line in _where(point, checkpoint, task.settings.epochs):
-                    console.note(line)
+            for line in _where(point, checkpoint, task.settings.epochs):
+                console.note(line)
         run = point.run if point is not None else RunFolder.create(opened)
         with Trainer(task, device.backend, run=run) as trainer:
             if point is not None and checkpoint is not None:
                 trainer.resume(checkpoint, project=opened)
                 point.require_newest()
-            else:
-                _begin(trainer, opened, run, quiet=as_json)
+            elif (text := _begun(trainer, opened, run)) and not as_json:
+                console.note(text)
             result = train_with_bar(trainer, quiet=as_json)
             test = trainer.evaluate("test")
             trained = trainer.trained()
@@ -119,15 +117,13 @@ def train(
     raise typer.Exit(_complain(result, exports, refusal))
 
 
-def _begin(trainer: Trainer, project: Project, run: RunFolder, *, quiet: bool) -> None:
-    """Begin with the weights that the settings ask for, and say which."""
+def _begun(trainer: Trainer, project: Project, run: RunFolder) -> str:
+    """Begin with the weights that the settings ask for; which ones, as a sentence."""
     try:
-        text = begin_as_set(trainer, project)
+        return begin_as_set(trainer, project)
     except StudioError as error:
         run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
         raise
-    if text and not quiet:
-        console.note(text)
 
 
 def _exported(
@@ -206,8 +202,10 @@ def _checkpoint_of(point: ResumePoint, epochs: int | None) -> Checkpoint:
     return found
 
 
-def _where(point: ResumePoint, checkpoint: Checkpoint, epochs: int) -> Iterator[str]:
-    """Which run goes on, where, and what is left to do."""
+def _where(point: ResumePoint | None, checkpoint: Checkpoint | None, epochs: int) -> Iterator[str]:
+    """Which run goes on, where, and what is left to do; nothing where none goes on."""
+    if point is None or checkpoint is None:
+        return
     if point.passed_over:
         yield f"{point.passed_over[0]} is newer, but has no checkpoint"
     done = checkpoint.position.epoch
