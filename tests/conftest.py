@@ -76,6 +76,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ["GLASSBOX_FOREIGN_READERS"] = "off"
     config.pluginmanager.register(QuickPart(), "quick part")
 
 
@@ -130,6 +131,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def gl_renderer() -> str:
     """The GL_RENDERER string; tests using it carry the ``gl`` mark."""
     return _gl_renderer()[0]
+
+
+@pytest.fixture
+def foreign_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exports are checked by other programs where they are installed, which takes seconds each."""
+    monkeypatch.delenv("GLASSBOX_FOREIGN_READERS")
 
 
 @pytest.fixture(autouse=True)

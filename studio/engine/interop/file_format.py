@@ -39,7 +39,7 @@ from studio.engine.interop.small_weights import (
 )
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph import LayerGraph
-from studio.engine.layers.named_parameters import public_weights
+from studio.engine.layers.named_parameters import public_weights, stored_weights
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Holds: TypeAlias = Literal["program", "weights", "checkpoint", "model"]
@@ -259,6 +259,21 @@ class FileFormat:
             CheckpointError, ShapeError: its weights do not fit the network.
         """
         raise FormatError(f"{self.title}: this format cannot be read back", who=str(path))
+
+    def weights_of(
+        self, arrays: Mapping[str, Array], graph: LayerGraph, who: str
+    ) -> Mapping[str, Array]:
+        """The weights of a network as stored, from the arrays of a file, whatever read them.
+
+        Args:
+            arrays: all of the file, as they are there.
+            graph: the network.
+            who: the file, for messages.
+
+        Raises:
+            CheckpointError, ShapeError: they do not fit the network.
+        """
+        return stored_weights(graph, arrays, who)
 
     def read_model(self, path: Path, progress: Progress | None = None) -> ImportedModel:
         """Read a model: a network with its weights.

@@ -8,7 +8,6 @@ from pathlib import Path
 from studio.engine.formats.npz import load_npz, save_npz
 from studio.engine.interop.file_format import Array, Exportable, FileFormat, ModelFile
 from studio.engine.layers.graph import LayerGraph
-from studio.engine.layers.named_parameters import stored_weights
 
 
 class NumpyArchive(FileFormat):
@@ -32,7 +31,7 @@ class NumpyArchive(FileFormat):
 
     def read(self, path: Path, graph: LayerGraph | None = None) -> ModelFile:
         arrays = load_npz(path)
-        return ModelFile(arrays if graph is None else stored_weights(graph, arrays, str(path)))
+        return ModelFile(arrays if graph is None else self.weights_of(arrays, graph, str(path)))
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         yield "zip archive of arrays"

@@ -17,7 +17,6 @@ from studio.engine.formats import safetensors
 from studio.engine.interop.file_format import Array, Exportable, FileFormat, ModelFile
 from studio.engine.interop.small_weights import WEIGHT_FORMS, SmallWeight
 from studio.engine.layers.graph import LayerGraph
-from studio.engine.layers.named_parameters import stored_weights
 
 FORMAT = "glassbox-weights"
 SCALE = ".scale"
@@ -53,10 +52,14 @@ class Safetensors(FileFormat):
 
     def read(self, path: Path, graph: LayerGraph | None = None) -> ModelFile:
         arrays, facts = safetensors.load(path)
-        arrays = _widened(arrays, str(path))
         if graph is not None:
-            arrays = stored_weights(graph, arrays, str(path))
-        return ModelFile(arrays, facts=facts)
+            return ModelFile(self.weights_of(arrays, graph, str(path)), facts=facts)
+        return ModelFile(_widened(arrays, str(path)), facts=facts)
+
+    def weights_of(
+        self, arrays: Mapping[str, Array], graph: LayerGraph, who: str
+    ) -> Mapping[str, Array]:
+        return super().weights_of(_widened(arrays, who), graph, who)
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         arrays, facts = safetensors.load(content)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, Self, TypeAlias
@@ -33,6 +34,7 @@ from studio.engine.plugins.loading import for_child
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check import process
 from studio.engine.train.export.check.answers import NOTHING, TOLERANCE, Difference, compare
+from studio.engine.train.export.check.foreign_readers import readers_of
 from studio.engine.train.network.programs import Programs
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
@@ -43,6 +45,12 @@ _MADE_UP = 16
 _SECONDS = 300.0
 _POLL = 0.05
 _SHOWN = 120
+_PREPROCESSING = {
+    "normalization": "its normalisation is {}, expected {}",
+    "input_normalization": "it normalises by {}, expected {}",
+    "resize": "it resamples images by {}, expected {}",
+}
+"""Facts that say what is done to a raw sample, and how a difference in each is said."""
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Progress: TypeAlias = Callable[["float | None", str], None]
@@ -66,6 +74,10 @@ class ExportCheck:
             there is no data and the samples were made up.
         seconds: how long it took.
         by_output: largest absolute difference by output, where there are several.
+        reader: the foreign reader that read the file, with its version; empty for Glassbox's own.
+        notes: why a foreign reader that is installed could not be used, one sentence each.
+        preprocessing: what is done to raw samples, as files state it.
+        samples_hash: SHA-256 of the raw samples, as they are in memory; of each input in turn.
     """
 
     form: str
@@ -80,6 +92,10 @@ class ExportCheck:
     part: str = "test"
     seconds: float = 0.0
     by_output: Mapping[str, float] = field(default_factory=dict)
+    reader: str = ""
+    notes: tuple[str, ...] = ()
+    preprocessing: Mapping[str, str] = field(default_factory=dict)
+    samples_hash: str = ""
 
     @property
     def is_checked(self) -> bool:
@@ -95,6 +111,11 @@ class ExportCheck:
     def is_alike(self) -> bool:
         """Whether the file was loaded and answers every sample as the network does."""
         return self.is_checked and self.first is None and self.difference <= TOLERANCE
+
+    @property
+    def read_by(self) -> str:
+        """What read the file."""
+        return self.reader or "Glassbox"
 
     @property
     def sentence(self) -> str:
@@ -189,24 +210,41 @@ class _Check:
         self._folder = folder
         self._rows, self._part = stored_samples(trained.task)
         self._expected = _answers(trained, self._rows)
+        self._without: dict[str, str] = {}
 
     def run(self, child: _Child) -> list[ExportCheck | FormatError]:
         """What was found of each file."""
         self._tell(0.1, "exporting again")
         same = [self._is_same_again(file) for file in self._files]
         self._tell(0.3, "loading the file in another process")
-        readable = [file for file in self._files if file.form.can_read]
+        readable = [file for file in self._files if _can_be_read(file.form)]
         self._hand_over(readable)
         why = child.ask(len(readable), self._tell) if readable else ""
+        while self._gave_up_reader(len(readable), why):
+            self._request(readable)
+            with _Child(self._folder) as other:
+                why = other.ask(len(readable), self._tell)
         self._tell(0.9, "comparing")
         found: list[ExportCheck | FormatError] = []
         for file, same_bytes in zip(self._files, same, strict=True):
-            if file.form.can_read:
+            if file in readable:
                 found.append(self._compared(file, readable.index(file), same_bytes, why))
             else:
-                reason = "files of this format cannot be read back"
+                reason = _why_unreadable(file.form)
                 found.append(ExportCheck(file.form.name, 0, reasons=(reason,), part=self._part))
         return found
+
+    def _gave_up_reader(self, files: int, why: str) -> bool:
+        """Whether the process ended in a foreign reader, which is not used again then."""
+        names = [process.reply_name(index) for index in range(files)]
+        missing = next((i for i, n in enumerate(names) if not (self._folder / n).exists()), None)
+        if missing is None:
+            return False
+        title = _loaded(self._folder / process.reader_name(missing))
+        if not isinstance(title, str) or title in self._without:
+            return False
+        self._without[title] = f"{title} is installed but gave no answer: {why}"
+        return True
 
     def _is_same_again(self, file: Written) -> bool:
         """Whether the network written once more gives the same bytes."""
@@ -228,17 +266,22 @@ class _Check:
             save_npz(folder / process.PROGRAM_WEIGHTS, self._model.program[1])
         if self._project is not None:
             write_atomic(folder / process.PROJECT, self._project.text().encode("utf-8"))
-        elif any(form.holds != "program" for form in forms):
+        elif any(form.holds in ("weights", "checkpoint") for form in forms):
             write_atomic(folder / process.GRAPH, _json(graph_to_json(self._task.graph)))
             save_gbi(folder / process.NETWORK, Programs(self._task).program("infer"))
+        self._request(files)
+
+    def _request(self, files: Sequence[Written]) -> None:
+        """Write what the other process is asked."""
         request: dict[str, object] = {
             "files": [[file.form.name, str(file.path.absolute())] for file in files],
             "inputs": len(self._rows),
-            "modules": sorted({type(form).__module__ for form in forms}),
+            "modules": sorted({type(file.form).__module__ for file in files}),
             "path": sys.path,
             "project_folder": None if self._project is None else str(self._project.folder),
+            "without": list(self._without),
         }
-        write_atomic(folder / process.REQUEST, _json(request))
+        write_atomic(self._folder / process.REQUEST, _json(request))
 
     def _compared(
         self, file: Written, index: int, same_bytes: bool, why: str
@@ -250,7 +293,7 @@ class _Check:
         if "error" not in reply and reply.get("sha256") != file.sha256:
             reasons = ["another program changed the file during the check"]
         elif "error" not in reply:
-            reasons = self._stated_differences(reply)
+            reasons = self._stated_differences(reply, file.form)
             names = [process.answers_name(index, i) for i in range(int(str(reply["outputs"])))]
             found = [load_npy(self._folder / name) for name in names]
             outputs = self._task.all_outputs
@@ -270,16 +313,29 @@ class _Check:
             file.form.name, len(self._rows[0]), compared.max_abs, compared.max_relative,
             compared.difference, compared.same_top, same_bytes, tuple(reasons), compared.first,
             self._part, time.monotonic() - self._began,
-            dict(zip(outputs_called, gaps, strict=False)),
+            dict(zip(outputs_called, gaps, strict=False)), str(reply.get("reader", "")),
+            self._notes(file.form, reply), _preprocessing(self._model.facts),
+            _hash_of(self._rows),
         )  # fmt: skip
 
-    def _stated_differences(self, reply: Mapping[str, object]) -> list[str]:
-        """What the file, or the project with it, says otherwise than the network."""
+    def _notes(self, form: FileFormat, reply: Mapping[str, object]) -> tuple[str, ...]:
+        """Which foreign readers of a format could not be used."""
+        ended = [self._without[r.title] for r in readers_of(form.name) if r.title in self._without]
+        told = reply.get("notes")
+        return (*ended, *map(str, told if isinstance(told, list) else ()))
+
+    def _stated_differences(self, reply: Mapping[str, object], form: FileFormat) -> list[str]:
+        """What the file, or the project with it, says otherwise than the network.
+
+        A model of another tool has no project and no program that would say what it leaves out.
+        """
         task, found = self._task, []
         names = list(task.class_names)
         if names:
             for key in ("class_names", "project_class_names"):
                 classes = reply.get(key)
+                if classes is None and form.holds == "model" and key == "class_names":
+                    classes = []
                 if classes is not None and classes != names:
                     found.append(_names_difference(names, classes))
                     break
@@ -292,7 +348,7 @@ class _Check:
             if called is not None and called != wanted:
                 shown = ", ".join(map(str, called if isinstance(called, list) else ()))
                 found.append(f"its {what}s are called {shown}, expected {', '.join(wanted)}")
-        found += _preprocessing_differences(reply, self._model.facts)
+        found += _preprocessing_differences(reply, self._model.facts, form)
         if "program" in reply:
             if reply["program"] != process.program_hash(self._model.program[0]):
                 found.append("its program differs")
@@ -304,21 +360,41 @@ class _Check:
         return found
 
 
-def _preprocessing_differences(
-    reply: Mapping[str, object], facts: Mapping[str, str]
-) -> Iterator[str]:
-    """What the file says otherwise of what is done to a raw sample; nothing of what it leaves out.
+def _preprocessing(facts: Mapping[str, str]) -> dict[str, str]:
+    """Those facts that say what is done to a raw sample."""
+    return {key: facts[key] for key in _PREPROCESSING if key in facts}
 
-    What a file without numbers or mode leaves out, it has in its program or its project.
-    """
-    for key, default, said in (
-        ("normalization", "none", "its normalisation is {}, expected {}"),
-        ("input_normalization", "none", "it normalises by {}, expected {}"),
-        ("resize", "no resampling", "it resamples images by {}, expected {}"),
-    ):
-        stated, wanted = reply.get(key), facts.get(key, default)
+
+def _preprocessing_differences(
+    reply: Mapping[str, object], facts: Mapping[str, str], form: FileFormat
+) -> Iterator[str]:
+    """What the file says otherwise of what is done to a raw sample."""
+    for key, said in _PREPROCESSING.items():
+        stated, wanted = reply.get(key), facts.get(key, "nothing")
+        if stated is None and form.holds == "model":
+            stated = "nothing"
         if stated is not None and stated != wanted:
             yield said.format(str(stated)[:_SHOWN], wanted[:_SHOWN])
+
+
+def _can_be_read(form: FileFormat) -> bool:
+    """Whether a file can be read back, by Glassbox or by a reader that is installed."""
+    return form.can_read or form.can_open or any(r.is_installed for r in readers_of(form.name))
+
+
+def _why_unreadable(form: FileFormat) -> str:
+    readers = readers_of(form.name)
+    if not readers:
+        return "files of this format cannot be read back"
+    packages = " or ".join(dict.fromkeys(name for each in readers for name in each.packages))
+    return f"nothing that reads this format is installed; it takes {packages}"
+
+
+def _hash_of(rows: Sequence[Array]) -> str:
+    made = sha256()
+    for values in rows:
+        made.update(np.ascontiguousarray(values).tobytes())
+    return made.hexdigest()
 
 
 def _unheard(share: float | None, text: str) -> None:
@@ -353,11 +429,16 @@ def _json(value: object) -> bytes:
 
 def _reply(folder: Path, index: int) -> Mapping[str, object] | None:
     """What the other process replied about a file; None where it did not."""
+    found = _loaded(folder / process.reply_name(index))
+    return found if isinstance(found, Mapping) else None
+
+
+def _loaded(path: Path) -> object:
+    """What a file of the other process holds; None where it is not there or not whole."""
     try:
-        found = load_json(folder / process.reply_name(index))
+        return load_json(path)
     except FormatError:
         return None
-    return found if isinstance(found, Mapping) else None
 
 
 class _Child:
@@ -400,6 +481,7 @@ class _Child:
             return self._why
         said = self._wait(child, files, tell)
         if said is None:
+            child.kill()
             return f"it took longer than {_SECONDS:.0f} s"
         lines = said.strip().splitlines()
         if child.returncode < 0:

@@ -4,6 +4,8 @@ Started as ``python -m studio.engine.train.export.check.process FOLDER``. The fo
 ``request.json``, the raw samples and, for weights, the project or the network they are for.
 For each file its answers and ``reply-<n>.json`` are written beside them. Nothing is taken over from
 the process that exported: what is not in the file, or in the project it belongs to, is missing.
+Where a foreign reader of the format is installed, it reads the file and Glassbox only what the file
+says of itself; a model of another tool gets samples that were normalised as its file says.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import importlib
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -30,16 +32,22 @@ from studio.engine.formats.gbi import load_gbi
 from studio.engine.formats.npy import load_npy, save_npy
 from studio.engine.formats.npz import load_npz
 from studio.engine.formats.safe_json import load_json
-from studio.engine.interop.file_format import format_named
+from studio.engine.interop.file_format import FileFormat, format_named
 from studio.engine.interop.program_names import input_names, output_names
 from studio.engine.isa.binary import encode_program
 from studio.engine.isa.program import Program
 from studio.engine.isa.text import format_program, parse_program
-from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.graph_json import graph_from_json
 from studio.engine.plugins.loading import load_plugins
 from studio.engine.train.devices import open_backend
-from studio.engine.train.export.preprocessing import NORMALIZATION
+from studio.engine.train.export.check.foreign_readers import (
+    ForeignReader,
+    ModelReader,
+    WeightsReader,
+    readers_of,
+)
+from studio.engine.train.export.preprocessing import NORMALIZATION, normalized
 from studio.engine.train.network.execute import run_program
 
 if TYPE_CHECKING:
@@ -65,6 +73,11 @@ def rows_name(index: int) -> str:
 def reply_name(file: int) -> str:
     """Name of the file that says how loading one of the exported files went."""
     return f"reply-{file}.json"
+
+
+def reader_name(file: int) -> str:
+    """Name of the file that says which foreign reader was started for an exported file."""
+    return f"reader-{file}.json"
 
 
 def answers_name(file: int, output: int) -> str:
@@ -150,63 +163,170 @@ class _Network:
         check_fit(self.program.of_role(Role.PARAM, Role.STATE), weights, who)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A file as Glassbox reads it, ready to be computed with.
+
+    Attributes:
+        rows: samples as its model takes them.
+        facts: what the file says of data, normalisation and classes.
+        program: what computes; None where only others read the format.
+        weights: of that program.
+        reply: what else is compared.
+    """
+
+    rows: list[Array]
+    facts: Mapping[str, str]
+    program: Program | None = None
+    weights: Mapping[str, Array] = field(default_factory=dict)
+    reply: Reply = field(default_factory=dict)
+
+
+class _Answering:
+    """Answers the request in a folder, file by file.
+
+    Args:
+        folder: where the request is.
+        request: what is asked.
+    """
+
+    def __init__(self, folder: Path, request: Mapping[str, object]) -> None:
+        base = request.get("project_folder")
+        self._folder = folder
+        self._network = _Network(folder, None if base is None else Path(str(base)))
+        inputs = range(int(str(request.get("inputs"))))
+        self._rows = [load_npy(folder / rows_name(index)) for index in inputs]
+        files, without = request.get("files"), request.get("without")
+        self._files = files if isinstance(files, list) else []
+        self._without = without if isinstance(without, list) else []
+
+    def run(self) -> bool:
+        """Answer for each file without a reply; whether every one was loaded."""
+        whole = True
+        for index, asked in enumerate(self._files):
+            if (self._folder / reply_name(index)).exists():
+                continue
+            form, path = asked if isinstance(asked, list) and len(asked) == 2 else ("", "")
+            try:
+                answers, reply = self._answer(index, str(form), Path(str(path)))
+                for output, values in enumerate(answers):
+                    save_npy(self._folder / answers_name(index, output), values)
+                reply["outputs"] = len(answers)
+            except StudioError as error:
+                reply, whole = {"error": error.message}, False
+            except Exception as error:
+                reply, whole = {"error": in_one_line(error)}, False
+            write_atomic(self._folder / reply_name(index), json.dumps(reply).encode("utf-8"))
+        return whole
+
+    def _answer(self, index: int, form: str, path: Path) -> tuple[list[Array], Reply]:
+        """What a file answers to the samples, and what it says of itself.
+
+        Raises:
+            StudioError: it does not load, or does not fit.
+        """
+        chosen, digest = format_named(form), file_hash(path)
+        notes: list[str] = []
+        reader, name = self._started(index, form, notes)
+        read = self._read(chosen, path, reader)
+        try:
+            answers = self._computed(index, chosen, path, read, reader)
+        except Exception as error:
+            if reader is None:
+                raise
+            raise FormatError(f"{name} says: {in_one_line(error)}", who=path.name) from error
+        reply: Reply = {
+            "sha256": digest,
+            "reader": name,
+            "notes": notes,
+            "class_names": _names(read.facts.get("class_names")),
+            "output_class_names": read.facts.get("output_class_names"),
+            "normalization": read.facts.get("normalization"),
+            "input_normalization": read.facts.get(NORMALIZATION),
+            "resize": read.facts.get("resize"),
+            "data_hash": read.facts.get("data_sha256"),
+        }
+        if chosen.holds in ("weights", "checkpoint"):
+            reply |= _stated_by_project(self._network.task, reply)
+        return answers, reply | read.reply
+
+    def _started(self, index: int, form: str, notes: list[str]) -> tuple[ForeignReader | None, str]:
+        """A foreign reader of the format that works, and its name; None where there is none."""
+        for reader in readers_of(form):
+            if reader.title in self._without or not reader.is_installed:
+                continue
+            # Should it end this process, the next one knows which it was.
+            write_atomic(self._folder / reader_name(index), json.dumps(reader.title).encode())
+            try:
+                return reader, reader.start()
+            except Exception as error:
+                notes.append(f"{reader.title} is installed but does not start: "
+                             f"{in_one_line(error)}")  # fmt: skip
+        return None, ""
+
+    def _read(self, form: FileFormat, path: Path, reader: ForeignReader | None) -> _Read:
+        """The file as Glassbox reads it; of a format that only others read, what these say."""
+        if form.can_open:
+            return _read_model(form, path, self._rows)
+        if not form.can_read:
+            facts = reader.facts(path) if isinstance(reader, ModelReader) else {}
+            return _Read(self._rows, facts)
+        network = self._network
+        found = form.read(path, None if form.holds == "program" else network.graph)
+        if found.program is None:
+            network.check_fit(found.weights, path.name)
+            return _Read(self._rows, found.facts, network.program, found.weights)
+        handed = network.folder / PROGRAM_WEIGHTS
+        weights = found.weights if form.has_weights else load_npz(handed)
+        reply = _checked_program(found.program, path.name)
+        return _Read(self._rows, found.facts, found.program, weights, reply)
+
+    def _computed(
+        self, index: int, form: FileFormat, path: Path, read: _Read, reader: ForeignReader | None
+    ) -> list[Array]:
+        """Every output for the samples."""
+        if isinstance(reader, ModelReader):
+            return reader.answers(path, read.rows)
+        if read.program is None:
+            raise FormatError("no program that reads this format is installed", who=path.name)
+        weights, network = read.weights, self._network
+        if isinstance(reader, WeightsReader):
+            weights = form.weights_of(reader.arrays(path), network.graph, path.name)
+            network.check_fit(weights, path.name)
+            (self._folder / reader_name(index)).unlink()
+        with open_backend("cpu", compiled=False) as opened:
+            answers = run_program(opened.backend, read.program, weights, read.rows)
+        return [np.asarray(a) for a in answers]
+
+
+def _read_model(form: FileFormat, path: Path, rows: list[Array]) -> _Read:
+    """A network with its weights, which the file alone says how to feed."""
+    from studio.engine.train.network.programs import Programs
+    from studio.engine.train.project.project import Project
+    from studio.engine.train.project.task import Task
+
+    model = form.read_model(path)
+    graph = model.graph
+    types, inputs = graph.types(), graph.inputs
+    if len(inputs) != len(rows):
+        raise FormatError(f"it has {len(inputs)} inputs, expected {len(rows)}", who=path.name)
+    names = [node.layer.name for node in inputs]
+    dtypes = [np.dtype(types[Port(node.id)].dtype.np) for node in inputs]
+    program = Programs(Task.of_project(Project.new(model.name, graph))).program("infer")
+    reply: Reply = {"input_names": names} if len(names) > 1 else {}
+    if len(graph.outputs) > 1:
+        reply["output_names"] = list(graph.output_names())
+    given = normalized(model.facts, names, rows, dtypes)
+    return _Read(given, model.facts, program, model.weights, reply)
+
+
 def answer_all(folder: Path) -> bool:
     """Do what the request in a folder asks; whether every file was loaded."""
     request = load_json(folder / REQUEST)
     if not isinstance(request, Mapping):
         raise FormatError("expected an object", who=REQUEST)
     _find_formats(request.get("modules"), request.get("path"))
-    base = request.get("project_folder")
-    network = _Network(folder, None if base is None else Path(str(base)))
-    rows = [load_npy(folder / rows_name(i)) for i in range(int(str(request.get("inputs"))))]
-    files = request.get("files")
-    whole = True
-    for index, asked in enumerate(files if isinstance(files, list) else ()):
-        form, path = asked if isinstance(asked, list) and len(asked) == 2 else ("", "")
-        try:
-            answers, reply = answer(str(form), Path(str(path)), network, rows)
-            for output, values in enumerate(answers):
-                save_npy(folder / answers_name(index, output), values)
-            reply["outputs"] = len(answers)
-        except StudioError as error:
-            reply, whole = {"error": error.message}, False
-        except Exception as error:
-            reply, whole = {"error": in_one_line(error)}, False
-        write_atomic(folder / reply_name(index), json.dumps(reply).encode("utf-8"))
-    return whole
-
-
-def answer(
-    form: str, path: Path, network: _Network, rows: list[Array]
-) -> tuple[list[Array], Reply]:
-    """What a file answers to samples, and what it says of itself.
-
-    Raises:
-        StudioError: it does not load, or does not fit.
-    """
-    chosen, digest = format_named(form), file_hash(path)
-    found = chosen.read(path, None if chosen.holds == "program" else network.graph)
-    reply: Reply = {
-        "sha256": digest,
-        "class_names": _names(found.facts.get("class_names")),
-        "output_class_names": found.facts.get("output_class_names"),
-        "normalization": found.facts.get("normalization"),
-        "input_normalization": found.facts.get(NORMALIZATION),
-        "resize": found.facts.get("resize"),
-        "data_hash": found.facts.get("data_sha256"),
-    }
-    if found.program is not None:
-        handed = network.folder / PROGRAM_WEIGHTS
-        program = found.program
-        weights = found.weights if chosen.has_weights else load_npz(handed)
-        reply |= _checked_program(program, path.name)
-    else:
-        program, weights = network.program, found.weights
-        network.check_fit(weights, path.name)
-        reply |= _stated_by_project(network.task, reply)
-    with open_backend("cpu", compiled=False) as opened:
-        answers = run_program(opened.backend, program, weights, rows)
-    return [np.asarray(a) for a in answers], reply
+    return _Answering(folder, request).run()
 
 
 def _checked_program(program: Program, name: str) -> Reply:

@@ -208,7 +208,7 @@ def test_another_normalisation_in_the_project_is_caught(
          ('it normalises by {"pixels": {"scale": [0.125], "shift": [0.0]}}, expected '
           '{"pixels": {"scale": [0.0625], "shift": [0.0]}}')),
         ("normalization", "standard", "its normalisation is standard, expected unit"),
-        ("resize", "nearest", "it resamples images by nearest, expected no resampling"),
+        ("resize", "nearest", "it resamples images by nearest, expected nothing"),
         ("data_sha256", "0" * 64, "it was trained on different data"),
     ],
 )  # fmt: skip
