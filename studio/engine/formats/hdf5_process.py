@@ -2,18 +2,21 @@
 
 Damaged files crash and hang the HDF5 library, and make it take memory without bound. So only this
 process loads it, under limits of the system where there are any. It answers requests, one line of
-JSON each, until its input ends. It does not hand out the bytes of plain arrays, only where they
-lie; what is compressed or lies inside of headers it unpacks into a file made by who asks.
+JSON each, until its input ends. It hands out no bytes of arrays, only where they lie, and writes
+nothing but its answers.
 
-    request: {path, offset, length, unpacked, seconds, memory, limits}
-    answer: {file, arrays: [{path, type, shape, unpacked, offset}], attributes, groups}
-    or {error, hint}
+    request: {path, offset, length, seconds, memory, limits}
+    answer: {file, arrays: [{path, type, shape, …}], attributes, groups}, or {error, hint}
 
-``file`` are numbers by which the asker knows that both opened the same file.
+``file`` are numbers by which the asker knows that both opened the same file. An array has an
+``offset`` where it lies in one piece; ``data`` in base64 where it lies in a header, being small;
+else the shape of a ``chunk``, the ``filters`` that packed it, and ``chunks``: offset, size and mask
+of filters left out, for each in the order of the grid they form.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
@@ -27,7 +30,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 import h5py
 import numpy as np
-from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5s, h5t, h5z
+from h5py import h5a, h5d, h5f, h5g, h5l, h5o, h5p, h5s, h5t, h5z
 
 from studio.engine.core.errors import FormatError, quoted
 from studio.engine.formats.limits import Limits
@@ -41,10 +44,12 @@ IDLE_SECONDS = 60.0
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _DEPTH = 64
 _ATTRIBUTES = 100_000
-_BAND_BYTES = 64 << 20
-"""A packed array is unpacked this much at a time."""
-_LZF = 32000
-_FILTERS = {h5z.FILTER_DEFLATE, h5z.FILTER_SHUFFLE, h5z.FILTER_FLETCHER32, _LZF}
+_CHUNKS = 200_000
+_HEADER_BYTES = 1 << 16
+"""The most a header can hold."""
+_FILTERS = {h5z.FILTER_SHUFFLE: "shuffle", h5z.FILTER_DEFLATE: "deflate",
+            h5z.FILTER_FLETCHER32: "fletcher32"}  # fmt: skip
+"""In the only order in which they are known."""
 _TYPES = {f"{kind}{size}" for kind, sizes in (("i", "1248"), ("u", "1248"), ("f", "248"))
           for size in sizes}  # fmt: skip
 
@@ -100,6 +105,7 @@ class _Found:
     attributes: dict[str, JsonValue] = field(default_factory=dict)
     groups: list[JsonValue] = field(default_factory=list)
     total: int = 0
+    chunks: int = 0
     attribute_bytes: int = 0
     attribute_count: int = 0
 
@@ -110,14 +116,12 @@ class Hdf5Description:
     Args:
         file: the file.
         length: bytes of it.
-        unpacked: takes the bytes of arrays that do not lie in the file as they are.
         limits: caps on what may be in it.
     """
 
-    def __init__(self, file: h5f.FileID, length: int, unpacked: BinaryIO, limits: Limits) -> None:
+    def __init__(self, file: h5f.FileID, length: int, limits: Limits) -> None:
         self._file = file
         self._length = length
-        self._unpacked = unpacked
         self._limits = limits
         self._found = _Found()
         self._seen: dict[int, str] = {}
@@ -204,20 +208,19 @@ class Hdf5Description:
         if self._found.total > limits.total_bytes:
             raise FormatError(f"the arrays are too large: expected at most {limits.total_bytes} "
                               f"bytes, {label} makes it {self._found.total}")  # fmt: skip
-        place = self._place(label, data, shape, stored.itemsize) if size else 0
-        entry: dict[str, JsonValue] = {"path": path, "type": kind, "shape": list(shape)}
-        if place is None:
-            kind = kind.replace(">", "<")
-            entry |= {"type": kind, "unpacked": True, "offset": self._unpack(data, stored, label)}
-        else:
-            entry |= {"unpacked": False, "offset": place}
-        self._found.arrays.append(entry)
+        place: dict[str, JsonValue] = {"offset": 0}
+        if size:
+            place = self._place(label, data, shape, stored.itemsize)
+        self._found.arrays.append({"path": path, "type": kind, "shape": list(shape), **place})
 
     def _kind(self, path: str, data: h5d.DatasetID) -> tuple[str, np.dtype[Any]]:
         """Name of the type of an array's elements, and the type as NumPy has it."""
         stored: h5t.TypeID = data.get_type()
-        dtype = np.dtype(stored.dtype)
         label = quoted(path)
+        try:
+            dtype = np.dtype(stored.dtype)
+        except (TypeError, ValueError, RuntimeError):
+            raise _not_numbers(label, stored) from None
         if isinstance(stored, h5t.TypeOpaqueID) and stored.get_size() == 2:
             if self._attributes_of(path).get("dtype") == "bfloat16":
                 return "bfloat16", np.dtype("V2")
@@ -228,8 +231,7 @@ class Hdf5Description:
             return "bool", dtype
         plain = isinstance(stored, (h5t.TypeIntegerID, h5t.TypeFloatID)) and kind in _TYPES
         if not plain or not stored.equal(h5t.py_create(dtype)):
-            raise FormatError(f"array {label} must hold numbers of 8 to 64 bits or bools, "
-                              f"got {_type_name(stored)}")  # fmt: skip
+            raise _not_numbers(label, stored)
         big = dtype.newbyteorder(">") == dtype and dtype.itemsize > 1
         return f"{'>' if big else '<'}{kind}", dtype
 
@@ -239,83 +241,80 @@ class Hdf5Description:
 
     def _place(
         self, label: str, data: h5d.DatasetID, shape: tuple[int, ...], itemsize: int
-    ) -> int | None:
-        """Where the bytes of an array begin; None where they have to be unpacked."""
+    ) -> dict[str, JsonValue]:
+        """Where the bytes of an array are."""
         size, made = prod(shape) * itemsize, data.get_create_plist()
         layout = made.get_layout()
         if layout == h5d.VIRTUAL or made.get_external_count():
             raise FormatError(f"array {label} lies in another file, which is never opened")
-        filters = [made.get_filter(index)[0] for index in range(made.get_nfilters())]
-        unknown = sorted(set(filters) - _FILTERS)
-        if unknown:
-            raise FormatError(f"array {label} is packed by an unsupported filter ({unknown[0]})")
-        held: int = data.get_storage_size()
         if layout == h5d.CONTIGUOUS:
             place: int | None = data.get_offset()
-            if place is None or held != size:
+            if place is None or data.get_storage_size() != size:
                 raise _unwritten(label)
             if not 0 <= place <= self._length - size:
                 raise FormatError(f"array {label} is cut off: it needs {size} bytes at {place}, "
                                   f"the file has {self._length}")  # fmt: skip
-            return place
+            return {"offset": place}
         if layout == h5d.CHUNKED:
-            self._check_chunks(label, data, shape, itemsize, made.get_chunk())
-        elif layout != h5d.COMPACT or held != size:
+            return self._chunks(label, data, shape, itemsize)
+        if layout != h5d.COMPACT or not data.get_storage_size() == size <= _HEADER_BYTES:
             raise FormatError(f"array {label} has an unknown layout")
-        return None
+        target = np.empty(shape, data.dtype)
+        data.read(h5s.ALL, h5s.ALL, target)
+        return {"data": base64.b64encode(target.tobytes()).decode("ascii")}
 
-    def _check_chunks(
-        self,
-        label: str,
-        data: h5d.DatasetID,
-        shape: tuple[int, ...],
-        itemsize: int,
-        chunk: tuple[int, ...],
-    ) -> None:
-        """Every chunk is there, and none unpacks to far more than it is."""
-        limits, size, held = self._limits, prod(shape) * itemsize, data.get_storage_size()
-        count = prod(-(-n // c) for n, c in zip(shape, chunk, strict=True))
-        padded = count * prod(chunk) * itemsize
-        most = max(limits.ratio_floor, limits.ratio * held)
-        if held > self._length or max(size, padded) > most:
-            raise FormatError(f"array {label} unpacks to {max(size, padded)} bytes from {held}: "
-                              f"expected at most {limits.ratio} times as much")  # fmt: skip
-        if data.get_num_chunks() != count:
+    def _chunks(
+        self, label: str, data: h5d.DatasetID, shape: tuple[int, ...], itemsize: int
+    ) -> dict[str, JsonValue]:
+        """Where the chunks of an array are; every one must be there."""
+        made, limits = data.get_create_plist(), self._limits
+        chunk: tuple[int, ...] = made.get_chunk()
+        grid = [-(-n // c) for n, c in zip(shape, chunk, strict=True)]
+        count = prod(grid)
+        held: int = data.get_storage_size()
+        size = count * prod(chunk) * itemsize
+        if not held:
             raise _unwritten(label)
+        most = min(limits.total_bytes, max(limits.ratio_floor, limits.ratio * held))
+        if held > self._length or size > most:
+            raise FormatError(f"array {label} unpacks to {size} bytes from {held}: "
+                              f"expected at most {most}")  # fmt: skip
+        self._found.chunks += count
+        if self._found.chunks > _CHUNKS:
+            raise FormatError(f"the arrays have too many chunks: expected at most {_CHUNKS}")
+        places: dict[int, tuple[int, int, int]] = {}
 
-    def _unpack(self, data: h5d.DatasetID, stored: np.dtype[Any], label: str) -> int:
-        """Write an array's bytes, the low one of a number first; where they begin."""
-        begin = self._unpacked.tell()
-        shape, made = data.shape, data.get_create_plist()
-        row = prod(shape[1:]) * stored.itemsize
-        # What is not in chunks lies in a header, and is small.
-        rows = made.get_chunk()[0] if made.get_layout() == h5d.CHUNKED else max(1, *shape[:1], 1)
-        if rows * row > _BAND_BYTES:
-            raise FormatError(
-                f"the chunks of array {label} are too large: expected at most {_BAND_BYTES} bytes "
-                f"side by side, got {rows * row}",
-                hint="if you trust the file, save it again without compression",
-            )
-        rows *= max(1, _BAND_BYTES // (2 * rows * row))
-        for first in range(0, shape[0] if shape else 1, rows):
-            self._unpacked.write(self._band(data, first, rows, stored, label))
-        return begin
+        def note(info: h5d.StoreInfo) -> None:
+            at = _index(info.chunk_offset, chunk, grid)
+            places[at] = (info.byte_offset, info.size, info.filter_mask)
 
-    def _band(
-        self, data: h5d.DatasetID, first: int, rows: int, stored: np.dtype[Any], label: str
-    ) -> bytes:
-        """Bytes of some rows of an array, or of one without axes."""
-        space = data.get_space()
-        shape: tuple[int, ...] = data.shape
-        if shape:
-            shape = (min(rows, shape[0] - first), *shape[1:])
-            space.select_hyperslab((first, *(0,) * (len(shape) - 1)), shape)
-        target = np.empty(shape, stored.newbyteorder("<"))
-        try:
-            data.read(h5s.create_simple(shape) if shape else h5s.ALL, space, target)
-        except (OSError, RuntimeError, ValueError) as error:
-            raise FormatError(f"array {label} is damaged: {_first_line(error)}") from None
-        return target.tobytes()
+        data.chunk_iter(note)
+        if sorted(places) != list(range(count)):
+            raise _unwritten(label)
+        return {
+            "chunk": list(chunk),
+            "filters": self._filters(label, made, itemsize),
+            "chunks": [number for index in range(count) for number in places[index]],
+        }
+
+    def _filters(self, label: str, made: h5p.PropDCID, itemsize: int) -> list[JsonValue]:
+        """Names of what packed the chunks of an array, in the order it was done."""
+        names: list[JsonValue] = []
+        for index in range(made.get_nfilters()):
+            code, _, values, _ = made.get_filter(index)
+            name = _FILTERS.get(code)
+            if name is None:
+                raise FormatError(
+                    f"array {label} is packed by an unsupported filter ({code})",
+                    hint="save it again without compression or with gzip",
+                )
+            if name == "shuffle" and values[:1] != (itemsize,):
+                raise FormatError(f"array {label} is damaged: its bytes are shuffled in a wrong "
+                                  f"way")  # fmt: skip
+            names.append(name)
+        if names != [name for name in _FILTERS.values() if name in names]:
+            raise FormatError(f"array {label} is packed by filters in an unknown order")
+        return names
 
     def _read_attributes(self, path: str, owner: h5g.GroupID | h5d.DatasetID) -> None:
         """Keep the attributes of a group or array."""
@@ -385,8 +384,24 @@ class Hdf5Description:
             )
 
 
+def _index(offset: tuple[int, ...], chunk: tuple[int, ...], grid: list[int]) -> int:
+    """The place of a chunk in the order of its grid; -1 outside."""
+    at = 0
+    for place, step, count in zip(offset, chunk, grid, strict=True):
+        if place % step or not 0 <= place // step < count:
+            return -1
+        at = at * count + place // step
+    return at
+
+
 def _unwritten(label: str) -> FormatError:
     return FormatError(f"array {label} was never written, or only in part")
+
+
+def _not_numbers(label: str, stored: h5t.TypeID) -> FormatError:
+    return FormatError(
+        f"array {label} must hold numbers of 8 to 64 bits or bools, got {_type_name(stored)}"
+    )
 
 
 def _type_name(stored: h5t.TypeID) -> str:
@@ -412,10 +427,7 @@ def describe(request: Mapping[str, Any]) -> dict[str, JsonValue]:
     """
     limits = Limits(**request["limits"])
     offset, length = int(request["offset"]), int(request["length"])
-    with (
-        Path(request["path"]).open("rb", buffering=0) as file,
-        Path(request["unpacked"]).open("r+b") as unpacked,
-    ):
+    with Path(request["path"]).open("rb", buffering=0) as file:
         status = os.fstat(file.fileno())
         if status.st_size < offset + length:
             raise FormatError("the file shrank while it was read")
@@ -425,7 +437,7 @@ def describe(request: Mapping[str, Any]) -> dict[str, JsonValue]:
         except (OSError, RuntimeError, ValueError) as error:
             raise FormatError(f"not a whole HDF5 file: {_first_line(error)}") from None
         with opened:
-            found = Hdf5Description(opened.id, length, unpacked, limits).describe()
+            found = Hdf5Description(opened.id, length, limits).describe()
     identity: list[JsonValue] = [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
     return {"file": [str(each) for each in identity], **found}
 
@@ -469,6 +481,7 @@ def _restrict(seconds: float, memory: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + 1)
     limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_FSIZE, 0)
     if memory:
         limit(resource.RLIMIT_AS, memory)
 

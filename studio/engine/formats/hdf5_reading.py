@@ -7,12 +7,16 @@ with the caps of all loaders.
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from io import BytesIO
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Self, TypeAlias
@@ -34,6 +38,7 @@ from studio.engine.formats.hdf5_child import (
     Progress,
     ask_child,
 )
+from studio.engine.formats.hdf5_chunks import FILTERS, ChunkReader, Chunks
 from studio.engine.formats.limits import DEFAULT_LIMITS, MIB, Limits
 from studio.engine.formats.safe_json import JsonValue, parse_json
 from studio.engine.formats.safe_zip import Member, MemberReader
@@ -65,13 +70,32 @@ class Hdf5Array(NamedTuple):
     stored: str
 
 
-class _Place(NamedTuple):
-    begin: int
-    end: int
+@dataclass(frozen=True)
+class _Place:
+    """Where the bytes of an array are: at an offset, in chunks, or here."""
+
     path: str
-    is_unpacked: bool
     kind: str
     shape: tuple[int, ...]
+    offset: int = 0
+    chunks: Chunks | None = None
+    data: bytes | None = None
+
+    @property
+    def stored(self) -> np.dtype[np.generic]:
+        """The type of its elements in the file."""
+        return np.dtype(_TYPES[self.kind])
+
+    @property
+    def size(self) -> int:
+        """Bytes of its elements in the file, unpacked."""
+        return prod(self.shape) * self.stored.itemsize
+
+    def extents(self) -> list[tuple[int, int]]:
+        """Where in the file its bytes begin and end."""
+        if self.chunks is not None:
+            return [(begin, begin + size) for begin, size, _ in self.chunks.pieces]
+        return [] if self.data is not None else [(self.offset, self.offset + self.size)]
 
 
 class _Arrays(Mapping[str, Array]):
@@ -131,10 +155,10 @@ class Hdf5File:
 
 
 def _described(place: _Place) -> Hdf5Array:
-    stored = np.dtype(_TYPES[place.kind]).newbyteorder("=")
-    dtype = np.dtype(np.float32) if place.kind == "bfloat16" else stored
-    name = "bfloat16" if place.kind == "bfloat16" else stored.name
-    return Hdf5Array(place.shape, dtype, name)
+    dtype = place.stored.newbyteorder("=")
+    if place.kind == "bfloat16":
+        return Hdf5Array(place.shape, np.dtype(np.float32), "bfloat16")
+    return Hdf5Array(place.shape, dtype, dtype.name)
 
 
 def read_hdf5(
@@ -207,7 +231,8 @@ def read_hdf5_member(
             return read_hdf5(source, offset=begin, length=member.size, who=reader.who,
                              limits=limits, child_limits=child_limits,
                              progress=progress)  # fmt: skip
-        unpacked = stack.enter_context(_Temporary())
+        with _explained(reader.who):
+            unpacked = stack.enter_context(_Temporary())
         _drain(reader, unpacked.file, progress)
         copy = ByteSource(unpacked.file, member.size, reader.who)
         return _open(copy, unpacked.path, (0, member.size), limits, child_limits, progress, stack)
@@ -278,13 +303,11 @@ def _open(
     opened.seek(offset)
     if length < len(_SIGNATURE) or opened.read(len(_SIGNATURE)) != _SIGNATURE:
         raise FormatError("not an HDF5 file: its signature is missing", who=opened.who)
-    with _explained(opened.who):
-        unpacked = stack.enter_context(_Temporary())
     extra = child_limits.megabyte_seconds * length / MIB
     request = {
         "path": os.path.abspath(source), "offset": offset, "length": length,
-        "unpacked": str(unpacked.path), "seconds": child_limits.cpu_seconds + extra,
-        "memory": child_limits.memory, "limits": dataclasses.asdict(limits),
+        "seconds": child_limits.cpu_seconds + extra, "memory": child_limits.memory,
+        "limits": dataclasses.asdict(limits),
     }  # fmt: skip
     try:
         answer = ask_child(
@@ -292,26 +315,28 @@ def _open(
         )
     except FormatError as error:
         raise FormatError(error.message, who=opened.who, hint=error.hint) from error
-    unpacked.hide()
-    size = os.fstat(unpacked.file.fileno()).st_size
-    sources = (opened, ByteSource(unpacked.file, size, opened.who))
-    reading = _Answer(answer, opened, length, size, limits)
+    reading = _Answer(answer, opened, length, limits)
     lock = threading.Lock()
 
     def read(place: _Place) -> Array:
         with lock:
-            return _read(sources[place.is_unpacked], place, 0 if place.is_unpacked else offset)
+            return _read(opened, place, offset)
 
-    file = Hdf5File(read, reading.places(), reading.attributes(), reading.groups(), stack.pop_all())
-    return file
+    return Hdf5File(read, reading.places(), reading.attributes(), reading.groups(), stack.pop_all())
 
 
-def _read(source: ByteSource, place: _Place, offset: int) -> Array:
+def _read(source: ByteSource, place: _Place, base: int) -> Array:
+    label = f"array {quoted(place.path)}"
     try:
-        source.seek(offset + place.begin)
-        flat = read_array(
-            source, np.dtype(_TYPES[place.kind]), prod(place.shape), f"array {quoted(place.path)}"
-        )
+        if place.chunks is not None:
+            reader = ChunkReader(source, base)
+            flat = reader.read(place.chunks, place.shape, place.stored, label)
+        else:
+            held = source
+            if place.data is not None:
+                held = ByteSource(BytesIO(place.data), place.size, source.who)
+            held.seek(0 if place.data is not None else base + place.offset)
+            flat = read_array(held, place.stored, prod(place.shape), label)
     except OSError as error:
         raise FormatError(
             f"cannot read the file: {error.strerror or error}", who=source.who
@@ -328,12 +353,10 @@ class _Answer:
         FormatError: it refused the file, or its answer makes no sense.
     """
 
-    def __init__(
-        self, data: bytes, opened: ByteSource, length: int, unpacked: int, limits: Limits
-    ) -> None:
+    def __init__(self, data: bytes, opened: ByteSource, length: int, limits: Limits) -> None:
         self._who = opened.who
         self._limits = limits
-        self._sizes = (length, unpacked)
+        self._length = length
         answer = parse_json(data, opened.who, limits)
         if not isinstance(answer, dict):
             raise self._nonsense()
@@ -359,7 +382,7 @@ class _Answer:
         total = 0
         for each in listed:
             place = self._place(each)
-            total += (place.end - place.begin) * (2 if place.kind == "bfloat16" else 1)
+            total += place.size * (2 if place.kind == "bfloat16" else 1)
             if place.path in places or total > self._limits.total_bytes:
                 raise self._nonsense()
             places[place.path] = place
@@ -369,35 +392,69 @@ class _Answer:
     def _place(self, entry: JsonValue) -> _Place:
         if not isinstance(entry, dict):
             raise self._nonsense()
-        path, kind, shape = entry.get("path"), entry.get("type"), entry.get("shape")
-        is_unpacked, begin = entry.get("unpacked"), entry.get("offset")
-        if (
-            not isinstance(path, str) or not isinstance(kind, str) or kind not in _TYPES
-            or not isinstance(shape, list) or not isinstance(is_unpacked, bool)
-            or not isinstance(begin, int)
-        ):  # fmt: skip
+        path, kind = entry.get("path"), entry.get("type")
+        if not isinstance(path, str) or not isinstance(kind, str) or kind not in _TYPES:
             raise self._nonsense()
-        axes = tuple(n for n in shape if isinstance(n, int) and not isinstance(n, bool) and n >= 0)
-        if len(axes) != len(shape) or len(axes) > self._limits.rank:
+        shape = self._naturals(entry.get("shape"))
+        check_axes(shape, 8, f"array {quoted(path)}", self._who, self._limits)
+        place = _Place(path, kind, shape)
+        data, offset = entry.get("data"), entry.get("offset")
+        if isinstance(data, str):
+            place = replace(place, data=self._bytes(data))
+        elif isinstance(offset, int):
+            place = replace(place, offset=offset)
+        else:
+            place = replace(place, chunks=self._chunks(entry, place))
+        is_wrong = place.data is not None and len(place.data) != place.size
+        if is_wrong or len(shape) > self._limits.rank:
             raise self._nonsense()
-        itemsize = np.dtype(_TYPES[kind]).itemsize
-        check_axes(axes, 2 * itemsize, f"array {quoted(path)}", self._who, self._limits)
-        end = begin + prod(axes) * itemsize
-        if not 0 <= begin <= end <= self._sizes[is_unpacked]:
+        if not all(0 <= begin <= end <= self._length for begin, end in place.extents()):
             raise self._nonsense()
-        return _Place(begin, end, path, is_unpacked, kind, axes)
+        return place
+
+    def _naturals(self, value: JsonValue) -> tuple[int, ...]:
+        """A list of whole numbers from 0 up."""
+        listed = value if isinstance(value, list) else [None]
+        numbers = [n for n in listed if isinstance(n, int) and not isinstance(n, bool) and n >= 0]
+        if len(numbers) != len(listed):
+            raise self._nonsense()
+        return tuple(numbers)
+
+    def _bytes(self, text: str) -> bytes:
+        try:
+            return base64.b64decode(text, validate=True)
+        except ValueError:
+            raise self._nonsense() from None
+
+    def _chunks(self, entry: Mapping[str, JsonValue], place: _Place) -> Chunks:
+        filters = entry.get("filters")
+        if not isinstance(filters, list) or filters != [n for n in FILTERS if n in filters]:
+            raise self._nonsense()
+        names = tuple(name for name in FILTERS if name in filters)
+        shape, listed = self._naturals(entry.get("chunk")), self._naturals(entry.get("chunks"))
+        if len(shape) != len(place.shape) or 0 in shape or len(listed) % 3:
+            raise self._nonsense()
+        pieces = list(zip(listed[::3], listed[1::3], listed[2::3], strict=True))
+        chunks = Chunks(shape, names, pieces)
+        count, held = prod(chunks.grid(place.shape)), sum(listed[1::3])
+        size = count * prod(shape) * place.stored.itemsize
+        most = max(self._limits.ratio_floor, self._limits.ratio * held)
+        if count != len(pieces) or size > min(most, self._limits.total_bytes):
+            raise self._nonsense()
+        return chunks
 
     def _check_overlaps(self, places: Iterable[_Place]) -> None:
-        """No byte belongs to two arrays."""
-        last: _Place | None = None
-        for place in sorted(each for each in places if each.end > each.begin):
-            if last is not None and not place.is_unpacked and place.begin < last.end:
+        """No byte of the file belongs to two arrays."""
+        extents = sorted(
+            (begin, end, place.path) for place in places for begin, end in place.extents()
+            if end > begin
+        )  # fmt: skip
+        for (_, last, path), (begin, _, other) in pairwise(extents):
+            if begin < last:
                 raise FormatError(
-                    f"arrays {quoted(last.path)} and {quoted(place.path)} overlap in the file",
+                    f"arrays {quoted(path)} and {quoted(other)} overlap in the file",
                     who=self._who,
                 )
-            if not place.is_unpacked:
-                last = place
 
     def attributes(self) -> dict[str, dict[str, Attribute]]:
         """Attributes by path of their owner and by name."""

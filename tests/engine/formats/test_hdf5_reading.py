@@ -21,6 +21,7 @@ from studio.engine.core.errors import FormatError
 from studio.engine.formats import hdf5_child
 from studio.engine.formats.byte_source import open_source
 from studio.engine.formats.hdf5_child import CHILDREN, ChildLimits, resident_bytes
+from studio.engine.formats.hdf5_chunks import fletcher32
 from studio.engine.formats.hdf5_reading import read_hdf5, read_hdf5_member
 from studio.engine.formats.limits import DEFAULT_LIMITS, MIB
 from studio.engine.formats.safe_zip import list_members
@@ -103,7 +104,8 @@ def test_bfloat16_as_keras_stores_it_loads_as_float32(tmp_path: Path) -> None:
     "options",
     [
         {"compression": "gzip", "shuffle": True, "fletcher32": True, "chunks": (7, 5)},
-        {"compression": "lzf", "chunks": (64, 3)},
+        {"compression": "gzip", "shuffle": True, "chunks": (64, 3)},
+        {"fletcher32": True, "chunks": (9, 9)},
         {"chunks": (1, 100)},
     ],
 )
@@ -133,12 +135,14 @@ def test_an_array_in_its_header_is_read(tmp_path: Path) -> None:
         assert read.arrays["s"] == 2.5
 
 
-def test_a_large_packed_array_is_unpacked_in_bands(tmp_path: Path) -> None:
-    array = np.arange(700, dtype=np.float32)[:, None] * 50_000 + np.arange(14_000, dtype=np.float32)
+def test_a_chunk_that_skipped_its_filter_is_read(tmp_path: Path) -> None:
+    array = np.arange(8, dtype=np.uint8)
     with h5py.File(tmp_path / "a.h5", "w") as file:
-        file.create_dataset("x", data=array, chunks=(70, 7000))
+        data = file.create_dataset("x", (8,), "u1", compression=1, fletcher32=True, chunks=(8,))
+        sums = fletcher32(array.tobytes()).to_bytes(4, "little")
+        data.id.write_direct_chunk((0,), array.tobytes() + sums, filter_mask=0b01)
     with read_hdf5(tmp_path / "a.h5") as read:
-        assert np.array_equal(read.arrays["x"], array)
+        np.testing.assert_array_equal(read.arrays["x"], array)
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
@@ -316,23 +320,25 @@ def test_the_process_takes_no_variables_and_no_modules_of_the_folder(
         assert b"HDF5_PLUGIN_PATH" not in names
 
 
-def test_temporary_files_are_gone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = path.parent / "temporary"
-    folder.mkdir()
+@pytest.mark.parametrize("name", ["temporary", "missing"])
+def test_temporary_files_are_gone(path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    folder, target = path.parent / name, path.parent / "a.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(path, "a.h5")
+        archive.writestr("b.h5", path.read_bytes()[:-1])
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    with read_hdf5(path) as file:
-        assert file.arrays
-    with pytest.raises(FormatError):
-        read_hdf5(path, limits=DEFAULT_LIMITS.__class__(tensors=1))
+    with open_source(target, DEFAULT_LIMITS, "zip") as opened:
+        good, bad = list_members(opened, DEFAULT_LIMITS)
+        if name == "missing":
+            with pytest.raises(FormatError, match="unpacking it to a temporary file failed"):
+                read_hdf5_member(opened, target, good)
+            return
+        folder.mkdir()
+        with read_hdf5_member(opened, target, good) as file:
+            assert file.arrays
+        with pytest.raises(FormatError, match=r"\[.*a\.zip: b\.h5\] not a whole HDF5 file"):
+            read_hdf5_member(opened, target, bad)
     assert list(folder.iterdir()) == []
-
-
-def test_where_nothing_can_be_unpacked_it_is_said(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(path.parent / "missing"))
-    with pytest.raises(FormatError, match="unpacking it to a temporary file failed"):
-        read_hdf5(path)
 
 
 def test_where_h5py_is_missing_it_is_said(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
