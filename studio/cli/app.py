@@ -33,6 +33,7 @@ COMMANDS = {
     "tune": ("tuning", "tune"),
     "import": ("interop", "import_file"),
     "export": ("interop", "export_project"),
+    "verify": ("interop", "verify_export"),
     "trust": ("trust", "trust"),
     "doctor": ("doctor", "doctor"),
     "plugins": ("plugins", "plugins"),

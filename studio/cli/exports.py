@@ -31,6 +31,8 @@ def complain_of_exports(made: Sequence[Export]) -> int:
     for export in made:
         if export.unreported is not None:
             console.note(f"note: no report was written: {export.unreported.message}")
+        for note in () if export.check is None else export.check.notes:
+            console.note(f"note: {note}")
         if export.problem is not None:
             console.complain(str(export.problem))
             code = max(code, CHECK_FAILED if export.error is None else USER_MISTAKE)
@@ -48,6 +50,8 @@ def export_to_json(export: Export) -> dict[str, object]:
         "written": export.is_placed,
         "same": found.is_same if found is not None and found.is_checked else None,
         "finding": finding if export.error is None else f"not written: {export.error.message}",
+        "read_by": None if found is None or not found.is_checked else found.read_by,
+        "notes": [] if found is None else list(found.notes),
         "samples": export.rows,
         "difference": export.difference,
         "report": None if export.report is None else str(export.report),

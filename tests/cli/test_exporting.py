@@ -50,7 +50,9 @@ def test_an_export_is_checked_and_a_report_lies_beside_it(
     glassbox: Callable[..., Answer], here: Path
 ) -> None:
     lines = glassbox(*EXPORT, "iris.gbi").out.splitlines()
-    assert lines[0].startswith("iris.gbi: reloaded, its answers on 30 samples differ by at most ")
+    assert lines[0].startswith(
+        "iris.gbi: reloaded by Glassbox, its answers on 30 samples differ by at most "
+    )
     assert lines[1] == "report: iris.gbi.proof.json"
     said = json.loads((here / "iris.gbi.proof.json").read_text())
     assert (said["form"], said["same"], said["samples"], said["samples_of"]) == (
@@ -139,12 +141,14 @@ def test_training_says_of_its_files_what_export_says(
 ) -> None:
     lines = glassbox(*TRAIN).out.splitlines()
     alone = glassbox(*EXPORT, "o/iris.gbi").out.splitlines()
-    assert alone[0].startswith("o/iris.gbi: reloaded, its answers on 30 samples differ by at most")
+    assert alone[0].startswith(
+        "o/iris.gbi: reloaded by Glassbox, its answers on 30 samples differ by at most"
+    )
     at = lines.index(alone[0])
     assert lines[at : at + 2] == alone[:2]
     for form in exporting.EXPORT_FORMATS:
         path = f"o/iris{format_named(form).ending}"
-        assert sum(line.startswith(f"{path}: reloaded, ") for line in lines) == 1
+        assert sum(line.startswith(f"{path}: reloaded by Glassbox, ") for line in lines) == 1
         assert lines.count(f"report: {path}.proof.json") == 1
     told = glassbox(*TRAIN, "--json").json["exports"]
     assert [each["format"] for each in told] == list(exporting.EXPORT_FORMATS)
@@ -170,7 +174,7 @@ def test_a_file_of_a_training_that_answers_otherwise_ends_with_one(
     assert not (here / "o" / "iris.npz").exists()
     assert "o/iris.npz" not in answer.out
     assert "test accuracy: " in answer.out
-    assert answer.out.count(": reloaded, its answers on ") == 4
+    assert answer.out.count(": reloaded by Glassbox, its answers on ") == 4
 
 
 @pytest.mark.slow
@@ -184,7 +188,7 @@ def test_a_file_of_a_training_that_cannot_be_written_ends_with_two(
     for form in ("gbi", "safetensors"):
         assert f"[o/iris.{form}] cannot write the file: there is a folder of that name" in said
     assert "run: iris" in answer.out
-    assert answer.out.count(": reloaded, its answers on ") == 3
+    assert answer.out.count(": reloaded by Glassbox, its answers on ") == 3
     told = glassbox(*TRAIN, "--json", code=2).json["exports"]
     assert [each["written"] for each in told] == [False, True, False, True, True]
     assert told[0]["finding"].startswith("not written: cannot write the file")
@@ -341,7 +345,9 @@ def test_of_a_format_that_cannot_be_read_back_it_is_said_that_nothing_was_compar
 @pytest.mark.slow
 def test_small_weights_are_measured_and_said(glassbox: Callable[..., Answer], here: Path) -> None:
     lines = glassbox(*EXPORT, "iris.safetensors", "--weights", "int8").out.splitlines()
-    assert lines[0].startswith("iris.safetensors: reloaded, its answers on 30 samples differ by")
+    assert lines[0].startswith(
+        "iris.safetensors: reloaded by Glassbox, its answers on 30 samples differ by"
+    )
     assert re.search(r"accuracy \S+ with float32, \S+ with int8 \(\d+ \w+ samples\)$", lines[1])
     assert lines[2].startswith("answers differ from those with float32 weights by at most ")
     told = glassbox(*EXPORT, "iris.safetensors", "--weights", "float16", "--json").json

@@ -71,7 +71,7 @@ def test_an_export_has_the_length_of_the_data_or_the_one_named(
     glassbox("train", "words.glassbox", "--backend", "cpu")
     for words, length in (((), 12), (("--length", "tokens=7"), 7)):
         said = glassbox("export", "words.glassbox", "-o", "words.gbi", *words).out
-        assert "reloaded, its answers on" in said
+        assert "reloaded by Glassbox, its answers on" in said
         program = load_program_file(tmp_path / "words.gbi").program
         assert program.tensors[program.inputs[0]].shape == (-1, length, 4)
         rows = np.random.default_rng(1).normal(size=(3, length, 4)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""``glassbox export`` and ``import``: trained projects to files and back."""
+"""``glassbox export``, ``verify`` and ``import``: trained projects to files and back."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from studio.cli import console
+from studio.cli.app import CHECK_FAILED
 from studio.cli.commands.using import RunOption, origin_of, run_of, say_origin
 from studio.cli.exports import complain_of_exports, export_to_json, say_exports
 from studio.cli.options import (
@@ -30,6 +31,7 @@ from studio.engine.interop.file_format import (
 from studio.engine.interop.reading import format_of, model_endings
 from studio.engine.interop.small_weights import WEIGHT_FORMS, weight_form
 from studio.engine.train.devices import open_backend
+from studio.engine.train.export.check.report import verify_file
 from studio.engine.train.export.exporting import EXPORT_FORMATS, export
 from studio.engine.train.importing.project import default_project, import_project
 from studio.engine.train.importing.weights import IMPORT_FORMATS, import_weights
@@ -91,6 +93,38 @@ def export_project(
         if made.problem is None:
             say_origin(origin)
     raise typer.Exit(complain_of_exports([made]))
+
+
+def verify_export(
+    file: Annotated[Path, typer.Argument(help="Exported file.", metavar="FILE")],
+    as_json: JsonOption = False,
+) -> None:
+    """Compare an exported file with the report that was written next to it.
+
+    Exit code 1: it is not the file that was verified, or it was not found to be the same model.
+    Exit code 2: there is no report.
+    """
+    found = verify_file(file)
+    problem = found.problem
+    if as_json:
+        console.answer_json(
+            {
+                "path": str(found.path),
+                "unchanged": found.is_unchanged,
+                "sha256": found.sha256,
+                "expected": found.expected,
+                "same": found.same,
+                "finding": found.finding,
+                "read_by": found.read_by or None,
+                "made": found.made,
+            }
+        )
+    elif problem is None:
+        console.say(f"{file}: unchanged since {found.made}, {found.finding}")
+        console.say(f"read by {found.read_by}")
+    if problem is not None:
+        console.complain(str(problem))
+        raise typer.Exit(CHECK_FAILED)
 
 
 def import_file(

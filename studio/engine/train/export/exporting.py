@@ -116,7 +116,8 @@ class Export:
             return f"{self.path}: written, {self.check.sentence if self.check else 'not verified'}"
         kind = "samples" if self.check.part else "generated samples"
         return (
-            f"{self.path}: reloaded, its answers on {self.rows} {kind} differ by at most "
+            f"{self.path}: reloaded by {self.check.read_by}, its answers on {self.rows} {kind} "
+            "differ by at most "
             f"{self.difference:.1e}"
         )
 

@@ -150,7 +150,7 @@ Project.new("waves", graph_of([x], [y], "waves"), {"source": "circles"}).save(Pa
     run("-m", "studio", "train", str(project), "--epochs", "1", "--backend", "cpu")
     out = tmp_path / "out.weights.json"
     said = run("-m", "studio", "export", str(project), "-o", str(out))
-    assert "reloaded, its answers on" in said
+    assert "reloaded by Glassbox, its answers on" in said
     assert "dense/kernel" in json.loads(out.read_text())["weights"]
 
 

@@ -202,7 +202,10 @@ def test_the_main_job_in_the_window(environment: dict[str, str], tmp_path: Path)
     )
     for outcome in ("gbi", "gbasm", "safetensors", "npz"):
         assert (out / f"digits-cnn.{outcome}").is_file()
-        assert f"digits-cnn.{outcome}: reloaded, its answers on 64 samples differ by" in written
+        assert (
+            f"digits-cnn.{outcome}: reloaded by Glassbox, its answers on 64 samples differ by"
+            in written
+        )
     project = Project.load(out / "digits-cnn" / "digits-cnn.glassbox")
     assert any(project.runs_path.iterdir())
 

@@ -1,7 +1,9 @@
 """The report of an export check, written beside the file so that it travels along.
 
 ``model.gbi`` gets ``model.gbi.proof.json``: the SHA-256 of the file it speaks of, how many stored
-samples were compared, how far the answers were apart, and the reasons if the check failed.
+samples were compared and their SHA-256, what is done to a raw sample, what read the file, how far
+the answers were apart, and the reasons if the check failed. Whoever gets both finds out with
+`verify_file` whether the file is the one that was checked.
 """
 
 from __future__ import annotations
@@ -9,18 +11,63 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from studio import __version__
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import load_json
 from studio.engine.train.export.check.check import ExportCheck
 from studio.engine.train.export.check.process import file_hash
 
 ENDING = ".proof.json"
 FORMAT, VERSION = "glassbox-proof", 1
+_LIMITS = Limits(file_bytes=16 * MIB, json_bytes=16 * MIB, json_depth=8, json_values=1_000_000)
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A file and its report.
+
+    Attributes:
+        path: the file.
+        sha256: what its hash is.
+        expected: what the report says it is.
+        finding: what the check found, in a sentence.
+        same: whether it was found to be the same model; None where it could not be compared.
+        read_by: what read the file in the check; empty where nothing did.
+        made: when that was, in UTC.
+    """
+
+    path: Path
+    sha256: str
+    expected: str
+    finding: str
+    same: bool | None
+    read_by: str
+    made: str
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the file is the one that was checked."""
+        return self.sha256 == self.expected
+
+    @property
+    def problem(self) -> FormatError | None:
+        """Why the file is not known to be the model that was exported; None where it is."""
+        if not self.is_unchanged:
+            return FormatError(
+                f"this is not the file that was verified: its SHA-256 is {self.sha256}, expected "
+                f"{self.expected}",
+                who=str(self.path),
+                hint="it was damaged, replaced or edited; get it again or export it again",
+            )
+        return None if self.same else FormatError(self.finding, who=str(self.path))
 
 
 def report_path(path: Path) -> Path:
@@ -32,6 +79,42 @@ def forget_report(path: Path) -> None:
     """Delete what was found about an older file of that name: it says nothing about a new one."""
     with suppress(OSError):
         report_path(path).unlink(missing_ok=True)
+
+
+def verify_file(path: Path) -> Verified:
+    """Compare a file with the report beside it.
+
+    Raises:
+        FormatError: there is no file or no report, or the report is damaged.
+    """
+    report = report_path(path)
+    if path.exists() and not report.exists():
+        raise FormatError(
+            f"there is no report: expected {report.name} next to the file", who=str(path),
+            hint="exports write it; copy it with the file",
+        )  # fmt: skip
+    digest = file_hash(path)
+    said = load_json(report, _LIMITS)
+    if not isinstance(said, Mapping) or said.get("format") != FORMAT:
+        raise FormatError("this is no report of an export", who=str(report))
+    if said.get("version") != VERSION:
+        raise FormatError(
+            f"expected version {VERSION} of a report, got {said.get('version')!r}"[:120],
+            who=str(report), hint="a newer Glassbox may have written it",
+        )  # fmt: skip
+    texts = {key: said.get(key, "") for key in ("sha256", "finding", "read_by", "made")}
+    same = said.get("same")
+    wrong = [key for key, value in texts.items() if not isinstance(value, str)]
+    wrong += [] if same is None or isinstance(same, bool) else ["same"]
+    if wrong or not texts["sha256"]:
+        raise FormatError(
+            f"the report is damaged: {(wrong or ['sha256'])[0]} has another form", who=str(report)
+        )
+    return Verified(
+        path, digest, str(texts["sha256"]), str(texts["finding"]),
+        same if isinstance(same, bool) else None, str(texts["read_by"]),
+        str(texts["made"]),
+    )  # fmt: skip
 
 
 def write_report(
