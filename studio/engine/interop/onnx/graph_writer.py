@@ -1,0 +1,417 @@
+"""Values, constants and nodes of an ONNX graph while it is made of a program.
+
+A tensor of three or more dimensions may be there in two layouts: as the program has it, channels
+last, and with its channels behind the batch, as ONNX' convolutions want it. Either is made of the
+other by one Transpose when it is first asked for, so a chain of convolutions, poolings and
+element-wise lines is one island with a Transpose where it begins and one where it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from studio.engine.core.errors import FormatError, quoted
+from studio.engine.core.tensor import BATCH, Ref, Role, Shape, Tensor
+from studio.engine.formats.onnx_wire import ELEMENT_TYPES, Attribute, Graph, Node, Port
+from studio.engine.interop.program_names import input_names, output_names
+from studio.engine.isa.instruction import Instruction
+from studio.engine.isa.line import format_line
+from studio.engine.isa.program import Program
+
+Array: TypeAlias = npt.NDArray[np.generic]
+Weights: TypeAlias = Literal["float32", "float16", "int8"]
+
+BATCH_NAME = "batch"
+"""What the first dimension is called in inputs and outputs."""
+
+_FIXED = (Role.PARAM, Role.STATE, Role.CONST)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """How the weights of a product stand in ONNX.
+
+    Attributes:
+        form: tells the forms of one tensor apart; empty for that of the program.
+        change: makes it of the values as stored.
+        axis: the dimension of output channels, each of which has a factor of its own as int8.
+    """
+
+    form: str
+    change: Callable[[Array], Array]
+    axis: int
+
+
+class GraphWriter:
+    """Makes the graph of one program, line by line.
+
+    Args:
+        program: an inference program.
+        weights: parameters and running statistics by tensor name.
+        opset: version of the operator set.
+        precision: how the weights of products are kept.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        weights: Mapping[str, Array],
+        opset: int = 17,
+        precision: Weights = "float32",
+    ) -> None:
+        self.program = program
+        self.opset = opset
+        self._weights = weights
+        self._precision = precision
+        self._nodes: list[Node] = []
+        self._constants: dict[str, Array] = {}
+        self._names: dict[str, int] = {}
+        self._node_names: dict[str, int] = {}
+        self._values: dict[tuple[int, bool], str] = {}
+        self._known: dict[tuple[int, str], str] = {}
+        self._line: Instruction | None = None
+        self._note = ""
+        self._inputs = self._named(program.inputs, input_names(program))
+        self._output_names = [self._free(name) for name in output_names(program)]
+        self._wanted: dict[int, str] = {}
+        for tensor_id, name in zip(program.outputs, self._output_names, strict=True):
+            self._wanted.setdefault(tensor_id, name)
+
+    def _named(self, ids: Sequence[int], names: Sequence[str]) -> list[str]:
+        found = [self._free(name) for name in names]
+        self._values.update(((i, False), name) for i, name in zip(ids, found, strict=True))
+        return found
+
+    # -- the program's side -----------------------------------------------------------------------
+
+    def begin(self, line: Instruction) -> None:
+        """Nodes made from now on belong to this line."""
+        self._line, self._note = line, format_line(line)
+
+    def tensor(self, ref: Ref) -> Tensor:
+        """The tensor an operand names."""
+        return self.program.tensors[ref.id]
+
+    def shape(self, ref: Ref) -> Shape:
+        """Its shape; -1 in front for the batch."""
+        return self.program.tensors[ref.id].shape
+
+    def rank(self, ref: Ref) -> int:
+        """Its number of dimensions."""
+        return len(self.program.tensors[ref.id].shape)
+
+    def array(self, ref: Ref) -> Array | None:
+        """The values of an operand that is the same in every run; None for others."""
+        tensor = self.tensor(ref)
+        if (ref.id, False) in self._values and tensor.role not in _FIXED:
+            return None
+        if tensor.view_of is not None:
+            base = self.array(Ref(tensor.view_of))
+            return None if base is None else base.reshape(tensor.shape)
+        if tensor.role is Role.CONST and tensor.value is not None:
+            return np.array(tensor.value, tensor.dtype.np).reshape(tensor.shape)
+        if tensor.role not in _FIXED:
+            return None
+        if tensor.name not in self._weights:
+            raise FormatError(
+                f"there are no values for {quoted(tensor.name)}",
+                who=self.program.name,
+                hint="train the network first",
+            )
+        return np.asarray(self._weights[tensor.name]).reshape(tensor.shape)
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def plain(self, ref: Ref) -> str:
+        """The value of an operand in the program's layout."""
+        if (ref.id, False) in self._values:
+            return self._values[ref.id, False]
+        tensor = self.tensor(ref)
+        array = self.array(ref)
+        if array is not None:
+            return self.known(ref, "", array)
+        if (ref.id, True) in self._values:
+            back = (0, *range(2, len(tensor.shape)), 1)
+            source = self._values[ref.id, True]
+            return self._put(ref, False, "Transpose", (source,), {"perm": back})
+        if tensor.view_of is None:
+            raise FormatError(
+                f"{quoted(tensor.name)} is read before it is written", who=self.program.name
+            )
+        return self._viewed(tensor)
+
+    def _viewed(self, tensor: Tensor) -> str:
+        """The value of a view, which is its base in another shape."""
+        base = Ref(tensor.view_of if tensor.view_of is not None else tensor.id)
+        source = self.plain(base)
+        if self.shape(base) == tensor.shape and tensor.id not in self._wanted:
+            self._values[tensor.id, False] = source
+            return source
+        line, note = self._line, self._note
+        self._line, self._note = None, ""
+        if self.shape(base) == tensor.shape:
+            made = self._put(tensor.ref, False, "Identity", (source,), {})
+        elif len(tensor.shape) == 2 and tensor.shape[0] == BATCH:
+            made = self._put(tensor.ref, False, "Flatten", (source,), {"axis": 1})
+        else:
+            operands = source, self.integers(tensor.shape)
+            made = self._put(tensor.ref, False, "Reshape", operands, {})
+        self._line, self._note = line, note
+        return made
+
+    def first(self, ref: Ref) -> str:
+        """The value of an operand with its channels behind the batch."""
+        rank = self.rank(ref)
+        if rank < 3:
+            return self.plain(ref)
+        if (ref.id, True) not in self._values:
+            turned = (0, rank - 1, *range(1, rank - 1))
+            array = self.array(ref)
+            if array is not None:
+                return self.known(ref, "channels_first", array.transpose(turned))
+            self._put(ref, True, "Transpose", (self.plain(ref),), {"perm": turned})
+        return self._values[ref.id, True]
+
+    def is_first(self, ref: Ref) -> bool:
+        """Whether a computed operand is there with its channels behind the batch only."""
+        return (ref.id, True) in self._values and (ref.id, False) not in self._values
+
+    def beside(self, ref: Ref, rank: int, first: bool) -> str:
+        """The value of an operand that is combined with results of ``rank`` dimensions.
+
+        Args:
+            ref: the operand; a fixed one where ``first`` and its rank is another.
+            rank: of the result.
+            first: whether the result has its channels behind the batch.
+        """
+        if not first:
+            return self.plain(ref)
+        array = self.array(ref)
+        if array is None or array.ndim == 0:
+            return self.first(ref)
+        wide = array.reshape((1,) * (rank - array.ndim) + array.shape)
+        turned = wide.transpose(0, rank - 1, *range(1, rank - 1))
+        return self.known(ref, "channels_first", turned)
+
+    def known(self, ref: Ref, form: str, array: Array) -> str:
+        """The constant that holds a fixed operand in a form."""
+        key = ref.id, form
+        if key not in self._known:
+            name = self.tensor(ref).name
+            self._known[key] = self.constant(f"{name}/{form}" if form else name, array)
+        return self._known[key]
+
+    def constant(self, name: str, array: Array) -> str:
+        """A new constant; its name where that is free."""
+        made = self._free(name)
+        self._constants[made] = array
+        return made
+
+    def integers(self, numbers: Sequence[int]) -> str:
+        """The constant with these whole numbers, as shapes and axes are given."""
+        name = f"int64/{','.join(map(str, numbers))}"
+        if name not in self._constants:
+            self._constants[self._free(name)] = np.array(numbers, np.int64)
+        return name
+
+    def scalar(self, number: float | bool, dtype: str = "float32") -> str:
+        """The constant with one number."""
+        value = np.array(number, dtype)
+        name = f"{dtype}/{value}"
+        if name not in self._constants:
+            self._constants[self._free(name)] = value
+        return name
+
+    def kernel(self, ref: Ref, kernel: Kernel) -> str:
+        """The weights of a product, kept as the graph's precision has it."""
+        array = self.array(ref)
+        if array is None:
+            raise FormatError(
+                "the weights of a product are computed in the program, which ONNX files written "
+                "here do not hold",
+                who=self.tensor(ref).name,
+            )
+        key = ref.id, kernel.form
+        if key in self._known:
+            return self._known[key]
+        values = np.ascontiguousarray(kernel.change(array))
+        name = self.tensor(ref).name
+        if self._precision == "float32":
+            made = self.constant(name, values)
+        elif self._precision == "float16":
+            short = self.constant(f"{name}/float16", half(values, name))
+            made = self.node("Cast", (short,), {"to": 1}, name=name)
+        else:
+            numbers, factors = by_channel(values, kernel.axis)
+            operands = (
+                self.constant(f"{name}/int8", numbers),
+                self.constant(f"{name}/scale", factors),
+            )
+            made = self.node("DequantizeLinear", operands, {"axis": kernel.axis}, name=name)
+        self._known[key] = made
+        return made
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def node(
+        self,
+        op: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        name: str = "",
+    ) -> str:
+        """A node for a value between others; the name of that value."""
+        own = self._node_name(self._layer(), op)
+        made = self._free(name or f"{own}/output")
+        self._append(op, inputs, made, attributes or {}, own)
+        return made
+
+    def cast(self, value: str, dtype: str) -> str:
+        """A value as another element type."""
+        return self.node("Cast", (value,), {"to": ELEMENT_TYPES[dtype]})
+
+    def result(
+        self,
+        ref: Ref,
+        op: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, Attribute] | None = None,
+        *,
+        first: bool = False,
+    ) -> None:
+        """The node that makes what a line writes.
+
+        Args:
+            ref: the operand it writes.
+            op: the operator.
+            inputs: names of values.
+            attributes: of the node.
+            first: whether it has its channels behind the batch.
+        """
+        self._put(ref, first and self.rank(ref) > 2, op, inputs, attributes or {})
+
+    def batch(self) -> str:
+        """The number of rows, as a list of one whole number."""
+        if not self._inputs:
+            raise FormatError("a program without inputs has no batch", who=self.program.name)
+        shape = self.node("Shape", (self._inputs[0],))
+        return self.node("Gather", (shape, self.integers((0,))), {"axis": 0})
+
+    def graph(self) -> Graph:
+        """The graph of all lines so far."""
+        self._line, self._note = None, ""
+        outputs: list[Port] = []
+        for tensor_id, name in zip(self.program.outputs, self._output_names, strict=True):
+            tensor = self.program.tensors[tensor_id]
+            value = self.plain(tensor.ref)
+            if value != name:
+                own = self._node_name(self._layer(tensor), "Identity")
+                self._append("Identity", (value,), name, {}, own)
+            outputs.append(_port(name, tensor))
+        inputs = [
+            _port(name, self.program.tensors[tensor_id])
+            for tensor_id, name in zip(self.program.inputs, self._inputs, strict=True)
+        ]
+        return Graph(
+            self.program.name, tuple(self._nodes), tuple(inputs), tuple(outputs), self._constants
+        )
+
+    def _put(
+        self,
+        ref: Ref,
+        first: bool,
+        op: str,
+        inputs: Sequence[str],
+        attributes: Mapping[str, Attribute],
+    ) -> str:
+        tensor = self.tensor(ref)
+        if first:
+            name = self._free(f"{tensor.name}/channels_first")
+        else:
+            name = self._wanted.get(ref.id) or self._free(tensor.name)
+        own = self._node_name(self._layer(tensor), op)
+        self._append(op, inputs, name, attributes, own)
+        self._values[ref.id, first] = name
+        return name
+
+    def _append(
+        self,
+        op: str,
+        inputs: Sequence[str],
+        output: str,
+        attributes: Mapping[str, Attribute],
+        name: str,
+    ) -> None:
+        self._nodes.append(Node(op, tuple(inputs), (output,), name, attributes, self._note))
+
+    def _layer(self, tensor: Tensor | None = None) -> str:
+        """The layer nodes are named after: that of the line, else of the tensor."""
+        owners = self._line.owners if self._line is not None else ()
+        if owners:
+            return owners[0]
+        name = tensor.name if tensor is not None else self.program.name
+        return name.rpartition("/")[0] or name
+
+    def _node_name(self, layer: str, op: str) -> str:
+        return _unused(f"{layer}/{op}", self._node_names)
+
+    def _free(self, name: str) -> str:
+        return _unused(name, self._names)
+
+
+def _unused(stem: str, taken: dict[str, int]) -> str:
+    """``stem``, or ``stem_1``, ``stem_2`` … if that is taken; it is taken then.
+
+    Counts are kept, since a long program has as many constants and nodes of one name as lines.
+    """
+    made, count = stem, taken.get(stem, 0)
+    while made in taken:
+        count += 1
+        made = f"{stem}_{count}"
+    taken[made] = 0
+    taken[stem] = count
+    return made
+
+
+def half(values: Array, who: str) -> Array:
+    """Weights as float16; FormatError where one is too large for that."""
+    with np.errstate(over="ignore"):
+        short = values.astype(np.float16)
+    if not np.isfinite(short).all():
+        largest = float(np.abs(values).max())
+        raise FormatError(
+            f"float16 holds numbers up to 65504, the largest weight is {largest:.6g}",
+            who=who,
+            hint="write float32 or int8 weights",
+        )
+    return short
+
+
+def by_channel(values: Array, axis: int) -> tuple[Array, Array]:
+    """Weights as int8 with one factor for each output channel.
+
+    ``value ≈ number · factor`` with the factor max|value|/127 of its channel, so that an error is
+    at most half a factor; a channel of zeros has the factor 1.
+
+    Returns:
+        The numbers, from -127 to 127, and the factors, float32.
+    """
+    wide = values.astype(np.float64)
+    others = tuple(k for k in range(wide.ndim) if k != axis)
+    largest = np.abs(wide).max(axis=others, keepdims=True)
+    factors = np.where(largest > 0, largest / 127.0, 1.0).astype(np.float32)
+    # A factor that is no float32 but 0 would divide by nothing.
+    factors[factors == 0] = 1.0
+    numbers = np.clip(np.rint(wide / factors), -127, 127).astype(np.int8)
+    return numbers, factors.reshape(-1)
+
+
+def _port(name: str, tensor: Tensor) -> Port:
+    shape = tuple(BATCH_NAME if length < 0 else length for length in tensor.shape)
+    return Port(name, tensor.dtype.name, shape)

@@ -1,0 +1,148 @@
+"""ONNX models, ``.onnx``: the inference program for other runtimes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from studio import __version__
+from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.core.tensor import Role
+from studio.engine.formats.onnx_wire import (
+    MOST_BYTES,
+    OPSETS,
+    Model,
+    Port,
+    load_model,
+    save_model,
+    too_long,
+)
+from studio.engine.interop.file_format import Array, Exportable, FileFormat
+from studio.engine.interop.onnx.graph_writer import GraphWriter, Weights
+from studio.engine.interop.onnx.nodes import entry
+from studio.engine.isa.ops.group import End, Fuse
+from studio.engine.isa.program import Program
+
+PRODUCER = "Glassbox"
+OPSET = 17
+"""The operator set unless told: what every runtime since 2022 takes."""
+
+_SHOWN = 100
+_BYTES = {"float32": 4, "float16": 2, "int8": 1}
+
+
+class OnnxFile(FileFormat):
+    """The inference program as a graph of ONNX operators."""
+
+    name = "onnx"
+    title = "ONNX model"
+    ending = ".onnx"
+    about = "The inference program for onnxruntime and other runtimes; raw input, any batch size."
+    holds = "program"
+    can_drop = False
+    order = 25
+    words = ("onnxruntime", "netron")
+
+    def sniff(self, head: bytes) -> bool:
+        # The version of the file form, then the name of the program that wrote it or its graph.
+        return (
+            len(head) > 2 and head[0] == 0x08 and 3 <= head[1] < 32 and head[2] in b"\x12\x3a\x42"
+        )
+
+    def why_not(self, model: Exportable) -> StudioError | None:
+        if model.make_program is None:
+            return FormatError("an ONNX file holds a program, and there are weights only",
+                               who=model.name, hint="export as safetensors")  # fmt: skip
+        return refusal(*model.program)
+
+    def write(self, model: Exportable, path: Path) -> None:
+        program, weights = model.program
+        save_model(path, onnx_model(program, weights, model.facts))
+
+    def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
+        found = load_model(content)
+        graph = found.graph
+        yield (
+            f"ONNX model, file form {found.ir_version}, operator set {found.opset}, written by "
+            f"{found.producer} {found.producer_version}"
+        )
+        counts = Counter(node.op for node in graph.nodes)
+        yield f"graph {graph.name!r}: {len(graph.nodes)} nodes"
+        for op, count in counts.most_common():
+            yield f"  {op}: {count}"
+        yield from _ports("inputs", graph.inputs)
+        yield from _ports("outputs", graph.outputs)
+        yield graph.initializers
+        for key, value in found.metadata.items():
+            yield f"{key}: {value[:_SHOWN]}"
+
+
+def onnx_model(
+    program: Program,
+    weights: Mapping[str, Array],
+    facts: Mapping[str, str] | None = None,
+    *,
+    opset: int = OPSET,
+    precision: Weights = "float32",
+) -> Model:
+    """A program as an ONNX model.
+
+    Nodes are named after layers and operators (``conv1/Conv``), values after tensors; the note of a
+    node is its line of the listing. The batch is a dimension of any length. Fused groups are
+    written part by part.
+
+    Args:
+        program: an inference program; it takes raw input.
+        weights: parameters and running statistics by tensor name.
+        facts: text by key, for the file's metadata.
+        opset: version of the operator set, 13 to 21.
+        precision: how weights of dense layers and convolutions are kept; runtimes widen float16 and
+            int8 (one factor for each output channel) when they load the file.
+
+    Raises:
+        FormatError: an instruction cannot be written; the layer is named. Or the operator set is
+            unknown, a weight is missing, or one is too large for float16.
+    """
+    if opset not in OPSETS:
+        raise FormatError(
+            f"expected an operator set of {OPSETS.start} to {OPSETS.stop - 1}, got {opset}",
+            who=program.name,
+        )
+    why = refusal(program, weights, precision)
+    if why is not None:
+        raise why
+    writer = GraphWriter(program, weights, opset, precision)
+    for line in program:
+        write = entry(type(line))
+        if write is not None:
+            writer.begin(line)
+            write(writer, line)
+    metadata = {**program.meta, **(facts or {})}
+    return Model(
+        writer.graph(), opset, dict(sorted(metadata.items())), PRODUCER, __version__
+    )  # fmt: skip
+
+
+def refusal(
+    program: Program, weights: Mapping[str, Array], precision: Weights = "float32"
+) -> FormatError | None:
+    """Why a program cannot be written as ONNX; None where it can."""
+    for line in program:
+        if entry(type(line)) is None and not isinstance(line, Fuse | End):
+            return FormatError(
+                f"ONNX files have nothing for the instruction {line.mnemonic}",
+                who=line.owners[0] if line.owners else program.name,
+                hint="export as an instruction file (.gbi), which holds any program",
+            )
+    if not weights and any(program.of_role(Role.PARAM, Role.STATE)):
+        return FormatError("an ONNX file holds weights, and there are none",
+                           who=program.name, hint="train the network first")  # fmt: skip
+    size = sum(w.size * min(w.itemsize, _BYTES[precision]) for w in weights.values())
+    return too_long(size, program.name) if size > MOST_BYTES else None
+
+
+def _ports(what: str, ports: tuple[Port, ...]) -> Iterator[str]:
+    yield f"{len(ports)} {what if len(ports) > 1 else what[:-1]}"
+    for port in ports:
+        yield f"  {port.name}  {port.dtype}[{','.join(map(str, port.shape))}]"
