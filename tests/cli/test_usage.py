@@ -96,7 +96,7 @@ def test_project_alone_is_for_the_window(refused: Callable[..., str]) -> None:
         ),
         (["profile", "iris", "--steps", "0"], "--steps"),
         (["export", "iris", "--format", "gbi"], "Missing option '-o'"),
-        (["export", "iris", "--format", "onnx", "-o", "x"], "got 'onnx'"),
+        (["export", "iris", "--format", "pmml", "-o", "x"], "got 'pmml'"),
         (["exec", "x.gbi"], "Missing option '--input'"),
         (["exec", "x.gbi", "--input", "x.npy"], "--output FILE.npy"),
         (["predict", "iris", "x.csv", "--output", "x.doc"], "expected .npy, .npz, .csv"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from studio import __version__
@@ -58,7 +58,9 @@ class OnnxFile(FileFormat):
 
     def write(self, model: Exportable, path: Path) -> None:
         program, weights = model.program
-        save_model(path, onnx_model(program, weights, model.facts))
+        # A program names a single input as it likes, here it has the name of its layer.
+        inputs = [node.layer.name for node in model.graph.inputs]
+        save_model(path, onnx_model(program, weights, model.facts, inputs=inputs))
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         found = load_model(content)
@@ -85,6 +87,7 @@ def onnx_model(
     *,
     opset: int = OPSET,
     precision: Weights = "float32",
+    inputs: Sequence[str] = (),
 ) -> Model:
     """A program as an ONNX model.
 
@@ -99,6 +102,7 @@ def onnx_model(
         opset: version of the operator set, 13 to 21.
         precision: how weights of dense layers and convolutions are kept; runtimes widen float16 and
             int8 (one factor for each output channel) when they load the file.
+        inputs: names of the inputs; as the program states them unless given.
 
     Raises:
         FormatError: an instruction cannot be written; the layer is named. Or the operator set is
@@ -112,7 +116,7 @@ def onnx_model(
     why = refusal(program, weights, precision)
     if why is not None:
         raise why
-    writer = GraphWriter(program, weights, opset, precision)
+    writer = GraphWriter(program, weights, opset, precision, inputs)
     for line in program:
         write = entry(type(line))
         if write is not None:

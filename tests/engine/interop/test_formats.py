@@ -48,7 +48,9 @@ def unregistered() -> Iterator[None]:
 
 
 def test_the_formats_there_are() -> None:
-    assert [f.name for f in file_formats()] == ["gbi", "gbasm", "safetensors", "npz", "checkpoint"]
+    assert [f.name for f in file_formats()] == [
+        "gbi", "gbasm", "onnx", "safetensors", "npz", "checkpoint"
+    ]  # fmt: skip
     assert tuple(f.name for f in file_formats()) == exporting.EXPORT_FORMATS
     assert import_endings() == importing.IMPORT_FORMATS == (".safetensors", ".npz")
     assert len({f.ending for f in file_formats()}) == len(file_formats())
@@ -65,8 +67,10 @@ def test_a_file_is_read_back_as_it_was_written(
     assert first.read_bytes() == second.read_bytes()
     assert format_of(first) is form
     assert format_for(first) is form
-    found = form.read(first, model.graph)
-    if form.holds == "program":
+    found = form.read(first, model.graph) if form.can_read else None
+    if found is None:
+        pass
+    elif form.holds == "program":
         program, weights = model.program
         assert found.program is not None
         assert program_hash(found.program) == program_hash(program)
@@ -119,8 +123,8 @@ def test_unknown_names_and_endings_are_answered_with_those_there_are() -> None:
     with pytest.raises(ParameterError, match="expected a format out of gbi, gbasm") as refused:
         format_named("safetensor")
     assert "safetensors" in refused.value.hint
-    with pytest.raises(ParameterError, match=r"'model\.onnx': expected one of"):
-        format_for(Path("model.onnx"))
+    with pytest.raises(ParameterError, match=r"'model\.pmml': expected one of"):
+        format_for(Path("model.pmml"))
     assert format_for(Path("A.CHECKPOINT.SAFETENSORS")).name == "checkpoint"
 
 

@@ -85,14 +85,12 @@ def write_formula(writer: GraphWriter, line: Instruction) -> None:
     y = line.ref(line.meaning.target)
     reads = {s.name: r for s, r in line.named_operands() if r.present and r != y}
     first = takes_first(writer, list(reads.values()), writer.rank(y))
-    values: dict[str, str] = {}
-    kinds: dict[str, Kind] = {}
-    for name, ref in reads.items():
-        dtype = writer.tensor(ref).dtype
-        value = writer.beside(ref, writer.rank(y), first)
-        values[name] = writer.cast(value, "int32") if dtype is DType.uint8 else value
-        kinds[name] = kind_of_dtype(dtype)
-    step = _Nodes(writer, fitted(formula, kinds, line.mnemonic), kinds, values).last()
+    dtypes = {name: writer.tensor(ref).dtype for name, ref in reads.items()}
+    kinds = {name: kind_of_dtype(dtype) for name, dtype in dtypes.items()}
+    values = {name: writer.beside(ref, writer.rank(y), first) for name, ref in reads.items()}
+    nodes = _Nodes(writer, fitted(formula, kinds, line.mnemonic), kinds, values)
+    nodes.narrow = {name for name, dtype in dtypes.items() if dtype is DType.uint8}
+    step = nodes.last()
     if writer.tensor(y).dtype is DType.uint8:
         made = writer.node(step.op, step.inputs, step.attributes)
         step = _Step("Cast", [made], {"to": ELEMENT_TYPES["uint8"]})
@@ -128,6 +126,9 @@ class _Nodes:
         formula: with its attributes put in.
         kinds: of the names it reads.
         values: the values of these.
+
+    Attributes:
+        narrow: names of whole numbers of one byte, which are widened when they are computed with.
     """
 
     def __init__(
@@ -141,6 +142,7 @@ class _Nodes:
         self._formula = formula
         self._kinds = dict(kinds)
         self._values = dict(values)
+        self.narrow: set[str] = set()
 
     def last(self) -> _Step:
         """The node that makes the value of the formula."""
@@ -162,6 +164,9 @@ class _Nodes:
         """The value of an expression; a number takes the kind of what it stands beside."""
         node = _simpler(node)
         if isinstance(node, Name):
+            if node.name in self.narrow:
+                self.narrow.remove(node.name)
+                self._values[node.name] = self._writer.cast(self._values[node.name], "int32")
             return self._values[node.name]
         if isinstance(node, Number):
             if isinstance(node.value, bool):
@@ -223,11 +228,13 @@ class _Nodes:
         return _Step("Mul", [scalar(0.5), node("Add", [scalar(1.0), error])])
 
     def _cast(self, argument: Expression, function: str) -> _Step:
-        kind = self._kind(argument)
         dtype, wanted = ("float32", Kind.FLOAT) if function == "float" else ("int32", Kind.INT)
+        to = {"to": ELEMENT_TYPES[dtype]}
+        if isinstance(argument, Name) and argument.name in self.narrow:
+            return _Step("Cast", [self._values[argument.name]], to)
+        kind = self._kind(argument)
         value = self._value(argument, kind)
-        return _Step("Identity" if kind is wanted else "Cast", [value],
-                     {} if kind is wanted else {"to": ELEMENT_TYPES[dtype]})  # fmt: skip
+        return _Step("Identity", [value]) if kind is wanted else _Step("Cast", [value], to)
 
 
 def _simpler(node: Expression) -> Expression:

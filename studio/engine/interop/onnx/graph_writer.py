@@ -8,7 +8,8 @@ element-wise lines is one island with a Transpose where it begins and one where 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -55,6 +56,7 @@ class GraphWriter:
         weights: parameters and running statistics by tensor name.
         opset: version of the operator set.
         precision: how the weights of products are kept.
+        inputs: names of the inputs, as the program states them unless given.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class GraphWriter:
         weights: Mapping[str, Array],
         opset: int = 17,
         precision: Weights = "float32",
+        inputs: Sequence[str] = (),
     ) -> None:
         self.program = program
         self.opset = opset
@@ -76,7 +79,13 @@ class GraphWriter:
         self._known: dict[tuple[int, str], str] = {}
         self._line: Instruction | None = None
         self._note = ""
-        self._inputs = self._named(program.inputs, input_names(program))
+        # Lines belong to nodes of the network, whose ids are not the names of their layers.
+        self._layers = {
+            tensor.layer: tensor.name.partition("/")[0]
+            for tensor in program.tensors.values()
+            if tensor.layer
+        }
+        self._inputs = self._named(program.inputs, inputs or input_names(program))
         self._output_names = [self._free(name) for name in output_names(program)]
         self._wanted: dict[int, str] = {}
         for tensor_id, name in zip(program.outputs, self._output_names, strict=True):
@@ -138,7 +147,8 @@ class GraphWriter:
         if (ref.id, True) in self._values:
             back = (0, *range(2, len(tensor.shape)), 1)
             source = self._values[ref.id, True]
-            return self._put(ref, False, "Transpose", (source,), {"perm": back})
+            with self._between_lines():
+                return self._put(ref, False, "Transpose", (source,), {"perm": back})
         if tensor.view_of is None:
             raise FormatError(
                 f"{quoted(tensor.name)} is read before it is written", who=self.program.name
@@ -152,17 +162,13 @@ class GraphWriter:
         if self.shape(base) == tensor.shape and tensor.id not in self._wanted:
             self._values[tensor.id, False] = source
             return source
-        line, note = self._line, self._note
-        self._line, self._note = None, ""
-        if self.shape(base) == tensor.shape:
-            made = self._put(tensor.ref, False, "Identity", (source,), {})
-        elif len(tensor.shape) == 2 and tensor.shape[0] == BATCH:
-            made = self._put(tensor.ref, False, "Flatten", (source,), {"axis": 1})
-        else:
-            operands = source, self.integers(tensor.shape)
-            made = self._put(tensor.ref, False, "Reshape", operands, {})
-        self._line, self._note = line, note
-        return made
+        with self._between_lines():
+            if self.shape(base) == tensor.shape:
+                return self._put(tensor.ref, False, "Identity", (source,), {})
+            if len(tensor.shape) == 2 and tensor.shape[0] == BATCH:
+                return self._put(tensor.ref, False, "Flatten", (source,), {"axis": 1})
+            shape = self.integers(tensor.shape)
+            return self._put(tensor.ref, False, "Reshape", (source, shape), {})
 
     def first(self, ref: Ref) -> str:
         """The value of an operand with its channels behind the batch."""
@@ -174,7 +180,9 @@ class GraphWriter:
             array = self.array(ref)
             if array is not None:
                 return self.known(ref, "channels_first", array.transpose(turned))
-            self._put(ref, True, "Transpose", (self.plain(ref),), {"perm": turned})
+            source = self.plain(ref)
+            with self._between_lines():
+                self._put(ref, True, "Transpose", (source,), {"perm": turned})
         return self._values[ref.id, True]
 
     def is_first(self, ref: Ref) -> bool:
@@ -322,6 +330,16 @@ class GraphWriter:
             self.program.name, tuple(self._nodes), tuple(inputs), tuple(outputs), self._constants
         )
 
+    @contextmanager
+    def _between_lines(self) -> Iterator[None]:
+        """Nodes made inside are of no line, and named after the layer of what they make."""
+        before = self._line, self._note
+        self._line, self._note = None, ""
+        try:
+            yield
+        finally:
+            self._line, self._note = before
+
     def _put(
         self,
         ref: Ref,
@@ -354,7 +372,7 @@ class GraphWriter:
         """The layer nodes are named after: that of the line, else of the tensor."""
         owners = self._line.owners if self._line is not None else ()
         if owners:
-            return owners[0]
+            return self._layers.get(owners[0], owners[0])
         name = tensor.name if tensor is not None else self.program.name
         return name.rpartition("/")[0] or name
 

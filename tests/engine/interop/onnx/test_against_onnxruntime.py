@@ -7,8 +7,7 @@ import pytest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Role, TensorMap
-from studio.engine.formats.onnx_wire import OPSETS
-from studio.engine.interop.onnx.nodes import ENTRIES, entry
+from studio.engine.interop.onnx.nodes import entry
 from studio.engine.isa.fields import Access
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph_json import graph_from_json
@@ -25,7 +24,9 @@ WEIGHTS = ("w", "b", "gamma", "beta", "mean", "var", "table")
 
 def written(case: Case) -> bool:
     cls = forward_class(case)
-    if entry(cls) is None or (cls.mnemonic.startswith("BATCHNORM") and not case.attrs.get("frozen")):
+    if entry(cls) is None or (
+        cls.mnemonic.startswith("BATCHNORM") and not case.attrs.get("frozen")
+    ):
         return False
     # What is computed in the halves of float32 is no file of ours.
     return not any(t.dtype is DType.float16 for t in build(case).tensors.values())
@@ -41,18 +42,26 @@ def as_program(case: Case) -> tuple[Program, dict[str, np.ndarray], list[np.ndar
         arrays = values[name] if isinstance(values[name], list) else [values[name]]
         for ref, array in zip(built.named[name], arrays, strict=True):
             fixed = name in WEIGHTS and case.mnemonic not in ("ADD", "MUL")
-            fixed = fixed and not (name == "b" and case.mnemonic not in
-                                   ("LINEAR", "CONV2D", "DEPTHWISE_CONV2D"))
+            fixed = fixed and not (
+                name == "b" and case.mnemonic not in ("LINEAR", "CONV2D", "DEPTHWISE_CONV2D")
+            )
             role = Role.PARAM if fixed else Role.INPUT
             tensors[ref.id] = tensors[ref.id].replace(role=role)
             if fixed:
                 weights[tensors[ref.id].name] = array
             else:
                 inputs[ref.id] = array
-    outputs = tuple(r.id for s, r in built.ins.named_operands()
-                    if s.access is Access.WRITE and r.present)
-    program = Program("case", "infer", TensorMap(tensors.values()), {"forward": (built.ins,)},
-                      tuple(inputs), outputs)
+    outputs = tuple(
+        r.id for s, r in built.ins.named_operands() if s.access is Access.WRITE and r.present
+    )
+    program = Program(
+        "case",
+        "infer",
+        TensorMap(tensors.values()),
+        {"forward": (built.ins,)},
+        tuple(inputs),
+        outputs,
+    )
     return program, weights, list(inputs.values())
 
 
@@ -72,5 +81,7 @@ def test_a_layer_answers_as_on_the_cpu(name: str) -> None:
     content = content_of(program, weights)
     for count in (1, 7):
         rows = fed(program, count)
-        for one, other in zip(on_cpu(program, weights, rows), on_runtime(content, rows), strict=True):
+        for one, other in zip(
+            on_cpu(program, weights, rows), on_runtime(content, rows), strict=True
+        ):
             np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-5)

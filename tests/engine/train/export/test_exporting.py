@@ -59,10 +59,11 @@ def test_every_format_is_written_and_answers_alike(exported: dict[str, Export]) 
     assert tuple(exported) == EXPORT_FORMATS
     for export in exported.values():
         assert export.path.is_file()
-        assert export.rows == 64
         assert export.problem is None
-        assert json.loads(export.report.read_text())["same"] is True
-        assert 0 <= export.difference <= TOLERANCE
+        assert json.loads(export.report.read_text())["same"] is (export.form.can_read or None)
+        if export.form.can_read:
+            assert export.rows == 64
+            assert 0 <= export.difference <= TOLERANCE
 
 
 @pytest.mark.slow
@@ -150,7 +151,8 @@ def test_a_network_that_was_trained_on_opengl_is_checked_on_the_cpu(tmp_path: Pa
         trainer.run()
         made = export_all(trainer.trained(), tmp_path)
     assert [each.format for each in made] == list(EXPORT_FORMATS)
-    assert all(each.check is not None and each.check.is_same for each in made)
+    assert all(each.check is not None and each.problem is None for each in made)
+    assert all(each.check.is_same for each in made if each.form.can_read)
 
 
 @pytest.mark.slow
@@ -189,7 +191,7 @@ def test_where_nothing_can_be_written_nothing_is_started(
     monkeypatch.setattr(exporting, "check_files", lambda *_: pytest.fail("nothing to check"))
     for form in file_formats():
         (tmp_path / f"small{form.ending}").mkdir()
-    assert [each.error is None for each in export_all(trained, tmp_path)] == [False] * 5
+    assert all(each.error is not None for each in export_all(trained, tmp_path))
 
 
 @pytest.mark.slow
@@ -217,7 +219,7 @@ def test_a_format_that_fails_is_named_and_the_others_are_written(
 
 def test_an_unknown_format_and_a_missing_folder_are_named(trained: Trained, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="expected a format out of gbi"):
-        export_file(trained, "onnx", tmp_path / "x.onnx")
+        export_file(trained, "pmml", tmp_path / "x.pmml")
     with pytest.raises(FormatError, match="cannot write"):
         export_file(trained, "npz", tmp_path / "none" / "x.npz")
     with pytest.raises(ParameterError, match="is for Weights"):

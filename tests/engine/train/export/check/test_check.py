@@ -19,7 +19,7 @@ from studio.engine.formats import safetensors
 from studio.engine.formats.gbasm import load_gbasm, save_gbasm
 from studio.engine.formats.gbi import load_gbi, save_gbi
 from studio.engine.formats.npz import load_npz, save_npz
-from studio.engine.interop.file_format import format_named
+from studio.engine.interop.file_format import file_formats, format_named
 from studio.engine.isa.ops.data import Normalize
 from studio.engine.isa.program import Program
 from studio.engine.layers.dense import Dense
@@ -32,7 +32,7 @@ from studio.engine.train.export.check import check as checking
 from studio.engine.train.export.check.answers import Difference, compare
 from studio.engine.train.export.check.check import ExportCheck, Progress, Written, check_files
 from studio.engine.train.export.check.process import file_hash
-from studio.engine.train.export.exporting import EXPORT_FORMATS, exportable
+from studio.engine.train.export.exporting import exportable
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.project import Project
@@ -40,6 +40,8 @@ from studio.engine.train.project.task import Task
 from studio.engine.train.weights import initial_weights
 from tests.engine.train.trained_projects import DIGITS, classifier, train
 from tests.engine.train.two_inputs import two_inputs
+
+CHECKED = tuple(form.name for form in file_formats() if form.can_write and form.can_read)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,7 @@ def changed(path: Path, rewrite: Program) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", EXPORT_FORMATS)
+@pytest.mark.parametrize("form", CHECKED)
 def test_a_good_file_is_the_same_model(
     made: tuple[Trained, Project], form: str, tmp_path: Path
 ) -> None:
@@ -376,12 +378,12 @@ def test_all_files_are_checked_by_one_process(
         return real(*args, **named)
 
     monkeypatch.setattr(checking.subprocess, "Popen", popen)
-    paths = [export(trained, form, tmp_path) for form in EXPORT_FORMATS]
+    paths = [export(trained, form, tmp_path) for form in CHECKED]
     # One of them is damaged; the others are none the worse for it.
     paths[2].write_bytes(paths[2].read_bytes()[:-10])
     files = [
         Written(format_named(form), path, file_hash(path))
-        for form, path in zip(EXPORT_FORMATS, paths, strict=True)
+        for form, path in zip(CHECKED, paths, strict=True)
     ]
     found = check_files(trained, files, exportable(trained), project)
     same = [isinstance(one, ExportCheck) and one.is_same for one in found]
@@ -390,7 +392,7 @@ def test_all_files_are_checked_by_one_process(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", EXPORT_FORMATS)
+@pytest.mark.parametrize("form", CHECKED)
 def test_the_other_process_loads_no_compiler_of_kernels(
     made: tuple[Trained, Project], tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -408,7 +410,7 @@ def test_the_other_process_loads_no_compiler_of_kernels(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", EXPORT_FORMATS)
+@pytest.mark.parametrize("form", CHECKED)
 def test_without_a_project_the_network_is_handed_over(
     made: tuple[Trained, Project], tmp_path: Path, form: str
 ) -> None:
