@@ -19,8 +19,9 @@ from studio.engine.formats.onnx_wire import (
     too_long,
 )
 from studio.engine.interop.file_format import Array, Exportable, FileFormat
-from studio.engine.interop.onnx.graph_writer import GraphWriter, Weights
+from studio.engine.interop.onnx.graph_writer import GraphWriter
 from studio.engine.interop.onnx.nodes import entry
+from studio.engine.interop.small_weights import WEIGHT_FORMS, SmallWeight
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program
 
@@ -29,7 +30,6 @@ OPSET = 17
 """The operator set unless told: what every runtime since 2022 takes."""
 
 _SHOWN = 100
-_BYTES = {"float32": 4, "float16": 2, "int8": 1}
 
 
 class OnnxFile(FileFormat):
@@ -43,6 +43,7 @@ class OnnxFile(FileFormat):
     can_drop = False
     order = 25
     words = ("onnxruntime", "netron")
+    weight_forms = WEIGHT_FORMS
 
     def sniff(self, head: bytes) -> bool:
         # The version of the file form, then the name of the program that wrote it or its graph.
@@ -54,13 +55,15 @@ class OnnxFile(FileFormat):
         if model.make_program is None:
             return FormatError("an ONNX file holds a program, and there are weights only",
                                who=model.name, hint="export as safetensors")  # fmt: skip
-        return refusal(*model.program)
+        return refusal(*model.program, model.small)
 
     def write(self, model: Exportable, path: Path) -> None:
         program, weights = model.program
         # A program names a single input as it likes, here it has the name of its layer.
         inputs = [node.layer.name for node in model.graph.inputs]
-        save_model(path, onnx_model(program, weights, model.facts, inputs=inputs))
+        save_model(
+            path, onnx_model(program, weights, model.facts, small=model.small, inputs=inputs)
+        )
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         found = load_model(content)
@@ -86,7 +89,7 @@ def onnx_model(
     facts: Mapping[str, str] | None = None,
     *,
     opset: int = OPSET,
-    precision: Weights = "float32",
+    small: Mapping[str, SmallWeight] | None = None,
     inputs: Sequence[str] = (),
 ) -> Model:
     """A program as an ONNX model.
@@ -100,23 +103,24 @@ def onnx_model(
         weights: parameters and running statistics by tensor name.
         facts: text by key, for the file's metadata.
         opset: version of the operator set, 13 to 21.
-        precision: how weights of dense layers and convolutions are kept; runtimes widen float16 and
-            int8 (one factor for each output channel) when they load the file.
+        small: kernels in a small form by tensor name, as stored; ``weights`` has what they are
+            widened to. The graph widens float16 by Cast and int8 by DequantizeLinear, with a scale
+            for each output channel.
         inputs: names of the inputs; as the program states them unless given.
 
     Raises:
         FormatError: an instruction cannot be written; the layer is named. Or the operator set is
-            unknown, a weight is missing, or one is too large for float16.
+            unknown, a weight is missing, or there is too much for a file.
     """
     if opset not in OPSETS:
         raise FormatError(
             f"expected an operator set of {OPSETS.start} to {OPSETS.stop - 1}, got {opset}",
             who=program.name,
         )
-    why = refusal(program, weights, precision)
+    why = refusal(program, weights, small)
     if why is not None:
         raise why
-    writer = GraphWriter(program, weights, opset, precision, inputs)
+    writer = GraphWriter(program, weights, opset, small, inputs)
     for line in program:
         write = entry(type(line))
         if write is not None:
@@ -129,7 +133,9 @@ def onnx_model(
 
 
 def refusal(
-    program: Program, weights: Mapping[str, Array], precision: Weights = "float32"
+    program: Program,
+    weights: Mapping[str, Array],
+    small: Mapping[str, SmallWeight] | None = None,
 ) -> FormatError | None:
     """Why a program cannot be written as ONNX; None where it can."""
     for line in program:
@@ -142,7 +148,8 @@ def refusal(
     if not weights and any(program.of_role(Role.PARAM, Role.STATE)):
         return FormatError("an ONNX file holds weights, and there are none",
                            who=program.name, hint="train the network first")  # fmt: skip
-    size = sum(w.size * min(w.itemsize, _BYTES[precision]) for w in weights.values())
+    kept = {name: each.values for name, each in (small or {}).items()}
+    size = sum(kept.get(name, values).nbytes for name, values in weights.items())
     return too_long(size, program.name) if size > MOST_BYTES else None
 
 

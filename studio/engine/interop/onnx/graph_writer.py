@@ -8,10 +8,11 @@ element-wise lines is one island with a Transpose where it begins and one where 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,16 +21,18 @@ from studio.engine.core.errors import FormatError, quoted
 from studio.engine.core.tensor import BATCH, Ref, Role, Shape, Tensor
 from studio.engine.formats.onnx_wire import ELEMENT_TYPES, Attribute, Graph, Node, Port
 from studio.engine.interop.program_names import input_names, output_names
+from studio.engine.interop.small_weights import SmallWeight
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program
 
 Array: TypeAlias = npt.NDArray[np.generic]
-Weights: TypeAlias = Literal["float32", "float16", "int8"]
+Wide: TypeAlias = npt.NDArray[np.float64]
 
 BATCH_NAME = "batch"
 """What the first dimension is called in inputs and outputs."""
 
+_FOLDED = re.compile(r"(/folded(_\d+)?)+\Z")
 _FIXED = (Role.PARAM, Role.STATE, Role.CONST)
 
 
@@ -40,7 +43,7 @@ class Kernel:
     Attributes:
         form: tells the forms of one tensor apart; empty for that of the program.
         change: makes it of the values as stored.
-        axis: the dimension of output channels, each of which has a factor of its own as int8.
+        axis: the dimension of output channels, each of which has a scale of its own as int8.
     """
 
     form: str
@@ -55,7 +58,8 @@ class GraphWriter:
         program: an inference program.
         weights: parameters and running statistics by tensor name.
         opset: version of the operator set.
-        precision: how the weights of products are kept.
+        small: kernels in a small form by tensor name, as stored; ``weights`` has what they are
+            widened to.
         inputs: names of the inputs, as the program states them unless given.
     """
 
@@ -64,13 +68,13 @@ class GraphWriter:
         program: Program,
         weights: Mapping[str, Array],
         opset: int = 17,
-        precision: Weights = "float32",
+        small: Mapping[str, SmallWeight] | None = None,
         inputs: Sequence[str] = (),
     ) -> None:
         self.program = program
         self.opset = opset
         self._weights = weights
-        self._precision = precision
+        self._small = small or {}
         self._nodes: list[Node] = []
         self._constants: dict[str, Array] = {}
         self._names: dict[str, int] = {}
@@ -236,7 +240,7 @@ class GraphWriter:
         return name
 
     def kernel(self, ref: Ref, kernel: Kernel) -> str:
-        """The weights of a product, kept as the graph's precision has it."""
+        """The weights of a product, widened in the graph where they are kept in a small form."""
         array = self.array(ref)
         if array is None:
             raise FormatError(
@@ -247,22 +251,48 @@ class GraphWriter:
         key = ref.id, kernel.form
         if key in self._known:
             return self._known[key]
-        values = np.ascontiguousarray(kernel.change(array))
         name = self.tensor(ref).name
-        if self._precision == "float32":
-            made = self.constant(name, values)
-        elif self._precision == "float16":
-            short = self.constant(f"{name}/float16", half(values, name))
-            made = self.node("Cast", (short,), {"to": 1}, name=name)
+        small = self._small.get(_folded_into(name))
+        if small is None:
+            made = self.constant(name, np.ascontiguousarray(kernel.change(array)))
         else:
-            numbers, factors = by_channel(values, kernel.axis)
-            operands = (
-                self.constant(f"{name}/int8", numbers),
-                self.constant(f"{name}/scale", factors),
-            )
-            made = self.node("DequantizeLinear", operands, {"axis": kernel.axis}, name=name)
+            made = self._widened(name, kernel, array, small)
         self._known[key] = made
         return made
+
+    def _widened(self, name: str, kernel: Kernel, array: Array, small: SmallWeight) -> str:
+        """The nodes that make a kernel of its small form.
+
+        One that a normalisation was folded into is the kernel as stored times one factor for each
+        output channel. The factor goes into the scales of int8, and is multiplied with float16.
+        """
+        numbers = np.ascontiguousarray(kernel.change(small.values))
+        rows = _by_channel(kernel.change(small.widened()), kernel.axis)
+        at = np.arange(len(rows)), np.abs(rows).argmax(axis=1)
+        largest = rows[at]
+        factors = np.ones(len(rows))
+        np.divide(_by_channel(kernel.change(array), kernel.axis)[at], largest, out=factors,
+                  where=largest != 0)  # fmt: skip
+        along = [1] * numbers.ndim
+        along[kernel.axis] = -1
+        if small.scale is None:
+            stored = self.constant(f"{name}/float16", numbers)
+            to = {"to": ELEMENT_TYPES["float32"]}
+            if (factors == 1).all():
+                return self.node("Cast", (stored,), to, name=name)
+            wide = self.node("Cast", (stored,), to)
+            by = self.constant(f"{name}/factor", factors.astype(np.float32).reshape(along))
+            return self.node("Mul", (wide, by), name=name)
+        scales = np.broadcast_to(small.scale, small.values.shape)
+        factors *= _by_channel(kernel.change(scales), kernel.axis)[:, 0]
+        # Runtimes want scales above 0: a sign goes to the numbers, and nothing is 0 times 1.
+        signs = np.sign(factors).astype(np.int8)
+        factors = np.where(factors == 0, 1.0, np.abs(factors)).astype(np.float32)
+        operands = (
+            self.constant(f"{name}/int8", numbers * signs.reshape(along)),
+            self.constant(f"{name}/scale", factors),
+        )
+        return self.node("DequantizeLinear", operands, {"axis": kernel.axis}, name=name)
 
     # -- nodes ------------------------------------------------------------------------------------
 
@@ -397,37 +427,14 @@ def _unused(stem: str, taken: dict[str, int]) -> str:
     return made
 
 
-def half(values: Array, who: str) -> Array:
-    """Weights as float16; FormatError where one is too large for that."""
-    with np.errstate(over="ignore"):
-        short = values.astype(np.float16)
-    if not np.isfinite(short).all():
-        largest = float(np.abs(values).max())
-        raise FormatError(
-            f"float16 holds numbers up to 65504, the largest weight is {largest:.6g}",
-            who=who,
-            hint="write float32 or int8 weights",
-        )
-    return short
+def _folded_into(name: str) -> str:
+    """The kernel that a folded one was made of, as `fold_batchnorm` names it."""
+    return _FOLDED.sub("", name)
 
 
-def by_channel(values: Array, axis: int) -> tuple[Array, Array]:
-    """Weights as int8 with one factor for each output channel.
-
-    ``value ≈ number · factor`` with the factor max|value|/127 of its channel, so that an error is
-    at most half a factor; a channel of zeros has the factor 1.
-
-    Returns:
-        The numbers, from -127 to 127, and the factors, float32.
-    """
-    wide = values.astype(np.float64)
-    others = tuple(k for k in range(wide.ndim) if k != axis)
-    largest = np.abs(wide).max(axis=others, keepdims=True)
-    factors = np.where(largest > 0, largest / 127.0, 1.0).astype(np.float32)
-    # A factor that is no float32 but 0 would divide by nothing.
-    factors[factors == 0] = 1.0
-    numbers = np.clip(np.rint(wide / factors), -127, 127).astype(np.int8)
-    return numbers, factors.reshape(-1)
+def _by_channel(values: Array, axis: int) -> Wide:
+    """An array as one row of float64 for each output channel."""
+    return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1).astype(np.float64)
 
 
 def _port(name: str, tensor: Tensor) -> Port:

@@ -14,6 +14,7 @@ from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.formats.onnx_wire import model_bytes
 from studio.engine.interop.onnx_file import onnx_model
+from studio.engine.interop.small_weights import SmallWeight, WeightForm, narrowed
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.train.network.inference import Inference
@@ -21,20 +22,37 @@ from studio.engine.train.network.inference import Inference
 Values = dict[str, np.ndarray]
 
 
-def inference(graph: LayerGraph, seed: int = 0, data: Any = None) -> tuple[Program, Values]:
-    """The optimised inference program of a network, and drawn weights."""
-    lowered = lower(graph, "infer", data=data)
+def drawn_weights(graph: LayerGraph, seed: int = 0) -> Values:
+    """Weights of a network that neither vanish nor grow through it."""
     rng = np.random.default_rng(seed)
     drawn: Values = {}
-    for tensor in lowered.of_role(Role.PARAM, Role.STATE):
+    for tensor in lower(graph, "infer").of_role(Role.PARAM, Role.STATE):
         values = rng.uniform(0.1, 1.0, tensor.shape) * rng.choice([-1.0, 1.0], tensor.shape)
-        positive = tensor.name.endswith(("moving_variance", "gamma"))
         scale = 1.0 / np.sqrt(max(1, np.prod(tensor.shape[:-1]))) if len(tensor.shape) > 1 else 1.0
+        positive = tensor.name.endswith("moving_variance")
         drawn[tensor.name] = (np.abs(values) if positive else values * scale).astype(np.float32)
+    return drawn
+
+
+def inference(
+    graph: LayerGraph, seed: int = 0, data: Any = None, stored: Values | None = None
+) -> tuple[Program, Values]:
+    """The optimised inference program of a network, and its weights, drawn unless given."""
+    drawn = stored or drawn_weights(graph, seed)
     folding = Folding(lambda name: drawn[name])
-    program = compile_program(lowered, CPU, folding=folding)
+    program = compile_program(lower(graph, "infer", data=data), CPU, folding=folding)
     values = {**drawn, **folding.values}
     return program, {t.name: values[t.name] for t in program.of_role(Role.PARAM, Role.STATE)}
+
+
+def small_inference(
+    graph: LayerGraph, form: WeightForm, data: Any = None
+) -> tuple[Program, Values, dict[str, SmallWeight]]:
+    """The same with the weights that small ones are widened to, and these."""
+    drawn = drawn_weights(graph)
+    small = narrowed(graph, drawn, form)
+    wide = {name: np.asarray(each.widened()) for name, each in small.items()}
+    return (*inference(graph, data=data, stored={**drawn, **wide}), small)
 
 
 def fed(program: Program, rows: int, seed: int = 0) -> list[np.ndarray]:

@@ -13,16 +13,16 @@ from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import Role
 from studio.engine.formats.onnx_wire import Model, load_model, model_bytes
 from studio.engine.interop.file_format import Exportable, format_named
-from studio.engine.interop.onnx.graph_writer import by_channel
 from studio.engine.interop.onnx.nodes import ENTRIES, entry
 from studio.engine.interop.onnx_file import onnx_model, refusal
+from studio.engine.interop.small_weights import SmallWeight, WeightForm
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.families import Unary
 from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
 from studio.engine.isa.ops.random import Dropout
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph_json import graph_from_json
-from tests.engine.interop.onnx.running import inference
+from tests.engine.interop.onnx.running import inference, small_inference
 from tests.engine.registered import registered_meanwhile
 from tests.recorded.layers.cases import CASES, chain, single
 
@@ -199,50 +199,45 @@ def test_a_model_beyond_two_gigabytes_is_refused_before_anything_is_made() -> No
     why = refusal(program, large)
     assert why is not None
     assert "at most 2,147,483,647 bytes" in why.message
-    assert refusal(program, large, "int8") is None
+    values = np.broadcast_to(np.int8(0), (1 << 15, 1 << 14))
+    assert refusal(program, large, {"answer/kernel": SmallWeight(values)}) is None
 
 
 # -- small weights --
 
 
-def test_int8_is_within_half_a_step_of_each_channel() -> None:
-    rng = np.random.default_rng(0)
-    weights = rng.normal(size=(3, 3, 4, 8)).astype(np.float32) * np.logspace(-4, 3, 8)
-    weights[..., 5] = 0.0
-    numbers, factors = by_channel(weights, 3)
-    assert (numbers.dtype.name, factors.dtype.name, factors.shape) == ("int8", "float32", (8,))
-    largest = np.abs(weights).max(axis=(0, 1, 2))
-    away = np.abs(numbers * factors.astype(float) - weights)
-    assert (away <= largest / 254 * 1.0001).all()
-    assert (np.abs(numbers).max(axis=(0, 1, 2))[largest > 0] == 127).all()
-    assert factors[5] == 1.0
-    tiny, scale = by_channel(np.full((1, 2), 1e-44, np.float32), 0)
-    assert np.isfinite(tiny * scale).all()
+@pytest.mark.parametrize("form", ["float16", "int8"])
+def test_small_weights_are_widened_by_nodes(form: WeightForm) -> None:
+    network = graph_from_json(NETWORK)
+    program, weights, small = small_inference(network, form)
+    graph = onnx_model(program, weights, small=small).graph
+    makers = {node.outputs[0]: node for node in graph.nodes}
 
+    def value(name: str) -> np.ndarray:
+        if name in graph.initializers:
+            return graph.initializers[name].astype(np.float64)
+        node = makers[name]
+        one = value(node.inputs[0])
+        if node.op == "Cast":
+            return one
+        other = value(node.inputs[1])
+        assert (other > 0).all() or node.op == "Mul"
+        along = [-1 if axis == node.attributes.get("axis") else 1 for axis in range(one.ndim)]
+        return one * (other.reshape(along) if node.op == "DequantizeLinear" else other)
 
-@pytest.mark.parametrize("precision", ["float16", "int8"])
-def test_small_weights_are_widened_by_a_node(precision: str) -> None:
-    program, weights = inference(graph_from_json(NETWORK))
-    graph = onnx_model(program, weights, precision=precision).graph
-    op = {"float16": "Cast", "int8": "DequantizeLinear"}[precision]
-    makers = {node.outputs[0]: node for node in graph.nodes if node.op == op}
-    assert {"conv1/kernel", "answer/kernel"} <= makers.keys()
-    node = makers["conv1/kernel"]
-    found = graph.initializers[node.inputs[0]].astype(np.float64)
-    if precision == "int8":
-        assert dict(node.attributes) == {"axis": 0}
-        found *= graph.initializers[node.inputs[1]][:, None, None, None]
+    op = {"float16": "Cast", "int8": "DequantizeLinear"}[form]
+    assert Counter(node.op for node in graph.nodes)[op] == 3
+    assert makers["conv1/kernel"].op == op
     wanted = weights["conv1/kernel"].transpose(3, 2, 0, 1)
-    np.testing.assert_allclose(found, wanted, atol=np.abs(wanted).max() / 250)
-    assert graph.initializers["conv1/bias"].dtype.name == "float32"
-
-
-def test_a_weight_beyond_float16_is_refused_by_name() -> None:
-    program, weights = inference(graph_from_json(NETWORK))
-    weights["answer/kernel"][0, 0] = 1e5
-    with pytest.raises(FormatError, match="up to 65504, the largest weight is 100000") as refused:
-        onnx_model(program, weights, precision="float16")
-    assert refused.value.who == "answer/kernel"
+    np.testing.assert_allclose(value("conv1/kernel"), wanted, rtol=3e-7)
+    folded = weights["layer1/kernel/folded"].transpose(2, 3, 0, 1).reshape(4, 1, 3, 3)
+    np.testing.assert_allclose(value("layer1/kernel/folded"), folded, rtol=3e-7)
+    np.testing.assert_allclose(value("answer/kernel"), weights["answer/kernel"], rtol=3e-7)
+    kept = {name: array.dtype.name for name, array in graph.initializers.items()}
+    assert kept["conv1/bias"] == kept["layer1/kernel/folded_bias"] == "float32"
+    assert [name for name, dtype in kept.items() if dtype == form] == [
+        f"{name}/{form}" for name in ("conv1/kernel", "layer1/kernel/folded", "answer/kernel")
+    ]
 
 
 # -- the format --
