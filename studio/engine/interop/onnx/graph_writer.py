@@ -289,7 +289,9 @@ class GraphWriter:
         signs = np.sign(factors).astype(np.int8)
         factors = np.where(factors == 0, 1.0, np.abs(factors)).astype(np.float32)
         operands = (
-            self.constant(f"{name}/int8", numbers * signs.reshape(along)),
+            self.constant(
+                f"{name}/int8", np.multiply(numbers, signs.reshape(along), dtype=np.int8)
+            ),
             self.constant(f"{name}/scale", factors),
         )
         return self.node("DequantizeLinear", operands, {"axis": kernel.axis}, name=name)

@@ -26,8 +26,6 @@ Entry: TypeAlias = Callable[[GraphWriter, Instruction], None]
 
 AS_STORED = Kernel("", lambda w: w, 0)
 """Dense weights [out,in], as Gemm takes them with ``transB``."""
-INPUTS_FIRST = Kernel("inputs_first", np.transpose, 1)
-"""Dense weights [in,out] for MatMul."""
 CONVOLUTION = Kernel("oihw", lambda w: w.transpose(3, 2, 0, 1), 0)
 """Weights HWIO as [out,in,h,w]."""
 DEPTHWISE = Kernel(
@@ -76,27 +74,21 @@ def _cast(writer: GraphWriter, line: Instruction) -> None:
 
 
 def _linear(writer: GraphWriter, line: Instruction) -> None:
+    """Gemm, on rows in a matrix.
+
+    MatMul takes more dimensions, but some runtimes compute it with rounded inputs where its weights
+    are int8.
+    """
     w, b, x, y = (line.ref(name) for name in ("w", "b", "x", "y"))
-    fixed = writer.array(w) is not None
+    kernel = writer.plain(w) if writer.array(w) is None else writer.kernel(w, AS_STORED)
     bias = [writer.plain(b)] if b.present else []
+    rows = writer.plain(x)
     if writer.rank(x) == 2:
-        kernel = writer.kernel(w, AS_STORED) if fixed else writer.plain(w)
-        writer.result(y, "Gemm", (writer.plain(x), kernel, *bias), {"transB": 1})
+        writer.result(y, "Gemm", (rows, kernel, *bias), {"transB": 1})
         return
-    if fixed:
-        kernel = writer.kernel(w, INPUTS_FIRST)
-    else:
-        kernel = writer.node("Transpose", (writer.plain(w),), {"perm": (1, 0)})
-    _with_bias(writer, y, "MatMul", (writer.plain(x), kernel), bias)
-
-
-def _with_bias(
-    writer: GraphWriter, y: Ref, op: str, inputs: Sequence[str], bias: Sequence[str]
-) -> None:
-    if bias:
-        writer.result(y, "Add", (writer.node(op, inputs), *bias))
-    else:
-        writer.result(y, op, inputs)
+    rows = writer.node("Reshape", (rows, writer.integers((-1, writer.shape(x)[-1]))))
+    made = writer.node("Gemm", (rows, kernel, *bias), {"transB": 1})
+    writer.result(y, "Reshape", (made, writer.integers(writer.shape(y))))
 
 
 def _matmul(writer: GraphWriter, line: Instruction) -> None:
