@@ -52,6 +52,11 @@ class ChildLimits:
     megabyte_seconds: float = 0.05
     memory: int = 256 * MIB
 
+    def for_length(self, length: int) -> ChildLimits:
+        """The limits for a file of so many bytes, none of them besides that any more."""
+        more = self.megabyte_seconds * length / MIB
+        return ChildLimits(self.cpu_seconds + more, self.seconds + more, 0.0, self.memory)
+
 
 DEFAULT_CHILD_LIMITS = ChildLimits()
 
@@ -95,9 +100,8 @@ class _Child:
         return self._process.poll() is None
 
     def ask(
-        self, request: Mapping[str, object], most: int, seconds: float, memory: int,
-        progress: Progress,
-    ) -> bytes:  # fmt: skip
+        self, request: Mapping[str, object], most: int, limits: ChildLimits, progress: Progress
+    ) -> bytes:
         """Its answer, at most ``most`` bytes.
 
         Raises:
@@ -111,7 +115,7 @@ class _Child:
         )  # fmt: skip
         thread.start()
         try:
-            self._watch(thread, seconds, memory, progress)
+            self._watch(thread, limits, progress)
         except BaseException:
             self._process.kill()
             thread.join()
@@ -122,7 +126,7 @@ class _Child:
             return answer[0]
         code = self._process.poll() if answer else self._process.wait()
         self.close()
-        raise self._fault(code, seconds, bool(answer))
+        raise self._fault(code, limits, bool(answer))
 
     def _exchange(self, request: bytes, most: int, answer: list[bytes]) -> None:
         """Send a request and keep the line that comes back; nothing where the process is gone."""
@@ -140,11 +144,9 @@ class _Child:
             if line:
                 answer.append(bytes(line))
 
-    def _watch(
-        self, thread: threading.Thread, seconds: float, memory: int, progress: Progress
-    ) -> None:
+    def _watch(self, thread: threading.Thread, limits: ChildLimits, progress: Progress) -> None:
         """Wait for an answer; FormatError where it takes too long or too much memory."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + limits.seconds
         while True:
             thread.join(_POLL)
             if not thread.is_alive():
@@ -152,15 +154,15 @@ class _Child:
             progress(None, "reading the HDF5 data in another process")
             if time.monotonic() > deadline:
                 raise FormatError(
-                    f"reading the HDF5 data took longer than {seconds:.0f} s: it is damaged, or "
-                    "the machine is very busy"
+                    f"reading the HDF5 data took longer than {limits.seconds:.3g} s: it is "
+                    "damaged, or the machine is very busy"
                 )
-            if resident_bytes(self._process) > memory + OWN_BYTES:
+            if resident_bytes(self._process) > limits.memory + OWN_BYTES:
                 raise FormatError(
-                    f"reading the HDF5 data takes more than {memory >> 20} MiB of memory"
+                    f"reading the HDF5 data takes more than {limits.memory >> 20} MiB of memory"
                 )
 
-    def _fault(self, code: int | None, seconds: float, is_long: bool) -> Exception:
+    def _fault(self, code: int | None, limits: ChildLimits, is_long: bool) -> Exception:
         if is_long:
             return FormatError("the HDF5 data is described at too great length")
         if code == 1:
@@ -173,12 +175,12 @@ class _Child:
             import signal
 
             # Ended from outside, while it was without work as far as is known.
-            ended = (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL) if self._is_used else ()
-            if code in (0, -signal.SIGALRM, *(-each for each in ended)):
+            ended = (signal.SIGALRM, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL)
+            if self._is_used and code in (0, *(-each for each in ended)):
                 return _EndedError()
-            if code == -signal.SIGXCPU:
+            if code in (-signal.SIGXCPU, -signal.SIGPROF):
                 return FormatError(
-                    f"reading the HDF5 data took too long, more than {seconds:.0f} s of the "
+                    f"reading the HDF5 data took more than {limits.cpu_seconds:.3g} s of the "
                     "processor's time: it is damaged"
                 )
         return FormatError("the HDF5 data is damaged: the HDF5 library failed on it")
@@ -240,16 +242,17 @@ atexit.register(CHILDREN.close)
 
 
 def ask_child(
-    request: Mapping[str, object], most: int, seconds: float, memory: int,
+    request: Mapping[str, object],
+    most: int,
+    limits: ChildLimits = DEFAULT_CHILD_LIMITS,
     progress: Progress | None = None,
-) -> bytes:  # fmt: skip
+) -> bytes:
     """What the process answers to a request: one line of JSON, not to be trusted.
 
     Args:
         request: see `hdf5_process`.
         most: bytes of the answer.
-        seconds: time it has.
-        memory: bytes it may take beyond what it has after its start.
+        limits: what the process may take; the request tells it, and it is watched.
         progress: called again and again meanwhile; what it raises ends the process and is raised.
 
     Raises:
@@ -260,7 +263,7 @@ def ask_child(
     while True:
         child = CHILDREN.take()
         try:
-            return child.ask(request, most, seconds, memory, tell)
+            return child.ask(request, most, limits, tell)
         except _EndedError:
             continue
         finally:

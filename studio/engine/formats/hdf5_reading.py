@@ -303,16 +303,14 @@ def _open(
     opened.seek(offset)
     if length < len(_SIGNATURE) or opened.read(len(_SIGNATURE)) != _SIGNATURE:
         raise FormatError("not an HDF5 file: its signature is missing", who=opened.who)
-    extra = child_limits.megabyte_seconds * length / MIB
+    child_limits = child_limits.for_length(length)
     request = {
         "path": os.path.abspath(source), "offset": offset, "length": length,
-        "seconds": child_limits.cpu_seconds + extra, "memory": child_limits.memory,
+        "seconds": child_limits.cpu_seconds, "memory": child_limits.memory,
         "limits": dataclasses.asdict(limits),
     }  # fmt: skip
     try:
-        answer = ask_child(
-            request, limits.json_bytes, child_limits.seconds + extra, child_limits.memory, progress
-        )
+        answer = ask_child(request, limits.json_bytes, child_limits, progress)
     except FormatError as error:
         raise FormatError(error.message, who=opened.who, hint=error.hint) from error
     reading = _Answer(answer, opened, length, limits)
