@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from studio.engine.autodiff.differentiate import differentiate
 from studio.engine.compiler.passes.choose_layout import choose_layout
-from studio.engine.compiler.passes.fold_batchnorm import Read, fold_batchnorm
+from studio.engine.compiler.passes.fold_batchnorm import Read, Scaled, fold_batchnorm
 from studio.engine.compiler.passes.fold_constants import fold_constants
 from studio.engine.compiler.passes.fold_scale import fold_scale
 from studio.engine.compiler.passes.fuse_elementwise import fuse_elementwise
@@ -47,10 +47,12 @@ class Folding:
     Attributes:
         read: gives the value of a parameter or running statistic by name.
         values: derived parameters by name, to be written to the session that runs the program.
+        scaled: weights among them as products of others.
     """
 
     read: Read
     values: MutableMapping[str, npt.NDArray[np.float32]] = field(default_factory=dict)
+    scaled: MutableMapping[str, Scaled] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def _fold_batchnorm(program: Program, context: Context) -> Program:
         return program
     folded = fold_batchnorm(program, context.folding.read)
     context.folding.values.update(folded.values)
+    context.folding.scaled.update(folded.scaled)
     return folded.program
 
 

@@ -1,4 +1,4 @@
-"""The five element types a tensor may have, with their sizes on the host and on the device."""
+"""The six element types a tensor may have, with their sizes on the host and on the device."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ class DType(Enum):
     int32 = 3
     uint8 = 4
     bool = 5
+    int8 = 6
 
     @property
     def code(self) -> int:
@@ -48,8 +49,8 @@ class DType(Enum):
     def device_itemsize(self) -> int:
         """Bytes per element on the device.
 
-        A bool is a whole 32-bit word there, since GLSL 4.3 has no byte stores; uint8 and float16
-        stay packed, four and two to a word.
+        A bool is a whole 32-bit word there, since GLSL 4.3 has no byte stores; uint8, int8 and
+        float16 stay packed, four, four and two to a word.
         """
         return 4 if self is DType.bool else self.itemsize
 

@@ -93,7 +93,11 @@ class Exportable:
 
     @cached_property
     def program(self) -> tuple[Program, Mapping[str, Array]]:
-        """The self-contained inference program, and its weights by tensor name."""
+        """The self-contained inference program, and its weights by tensor name.
+
+        With small weights it has a setup section, whose lines (DEQUANTIZE, or CAST of float16)
+        make its kernels of int8 or float16 parameters and their scales.
+        """
         if self.make_program is None:
             raise DataError("there are weights only, no program", who=self.name)
         return self.make_program()

@@ -33,6 +33,7 @@ from studio.engine.isa.program import SECTIONS, Program
 from studio.engine.isa.versions import (
     NEWEST,
     check_needed,
+    check_section,
     check_tensor,
     check_types,
     program_version,
@@ -259,6 +260,7 @@ def _decode_program(reader: Reader, version: int, skip_unknown: bool) -> Program
         section = reader.text()
         if section not in SECTIONS:
             raise FormatError(f"section {quoted(section)} is unknown")
+        check_section(section, version)
         if section in sections:
             check_needed(2, version, f"section {section} a second time")
         decoded = [

@@ -152,7 +152,7 @@ def kind_of_dtype(dtype: DType) -> Kind:
     """What elements of a dtype are to a formula."""
     if dtype is DType.bool:
         return Kind.BOOL
-    return Kind.INT if dtype in (DType.int32, DType.uint8) else Kind.FLOAT
+    return Kind.INT if dtype in (DType.int32, DType.uint8, DType.int8) else Kind.FLOAT
 
 
 def check_activations(

@@ -9,7 +9,9 @@ from typing import NamedTuple
 from studio.engine.core.tensor import Ref, Role, Tensor, TensorMap, TensorType
 from studio.engine.isa.instruction import Instruction, TypeOf
 
-SECTIONS = ("data", "forward", "loss", "backward", "update", "metrics")
+SETUP = "setup"
+"""The section whose lines run once, before the first run of all others: they make constants."""
+SECTIONS = (SETUP, "data", "forward", "loss", "backward", "update", "metrics")
 """Sections in their usual running order."""
 
 
@@ -197,6 +199,29 @@ class Program:
         return self.with_sections(
             **{name: tuple(change(i) for i in self.section(name)) for name in self.sections}
         )
+
+    def divided(self) -> tuple[Program | None, Program]:
+        """The lines that run once, None where there are none, and the program without them.
+
+        Each has only the tensors that it needs.
+        """
+        if not self.section(SETUP):
+            return None, self
+        rest = {name: lines for name, lines in self.sections.items() if name != SETUP}
+        order = tuple(each for each in self.order if each[0] != SETUP)
+        first = replace(
+            self, sections={SETUP: self.section(SETUP)}, inputs=(), outputs=(), order=()
+        )
+        once = {ref.id for ins in first for ref in ins.operands if ref.present}
+        others = replace(self, sections=rest, order=order)
+        needed = {ref.id for ins in others for ref in ins.operands if ref.present}
+        needed |= {*self.inputs, *self.outputs}
+        return first._with_only(once), others._with_only(set(self.tensors) - (once - needed))
+
+    def _with_only(self, ids: set[int]) -> Program:
+        """The program with only these tensors, and those that they are views of."""
+        wanted = ids | {self.tensors.root(i) for i in ids}
+        return self.with_tensors(TensorMap(t for t in self.tensors.values() if t.id in wanted))
 
     def next_id(self) -> int:
         """The first unused tensor id."""

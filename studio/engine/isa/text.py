@@ -24,6 +24,7 @@ from studio.engine.isa.program import SECTIONS, Program
 from studio.engine.isa.versions import (
     check_line,
     check_needed,
+    check_section,
     check_tensor,
     check_types,
     check_version,
@@ -225,6 +226,7 @@ class _Reader:
     def _section(self, code: str, rest: str) -> None:
         if rest not in SECTIONS:
             raise FormatError(f"a section out of {', '.join(SECTIONS)} is expected")
+        check_section(rest, self.version)
         if rest in self.sections:
             check_needed(2, self.version, f"section {rest} a second time")
         if self.section and SECTIONS.index(rest) < SECTIONS.index(self.section):

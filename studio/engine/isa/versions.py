@@ -1,24 +1,25 @@
 """Versions of the file forms: which one a program needs, and what an older file may not hold.
 
-Version 1 is written wherever it suffices. Version 2 adds sections whose lines alternate,
-``partial`` tensors, the instructions and operands that are declared with ``since=2``, and shapes of
-operands that older instructions did not take.
+Version 1 is written wherever it suffices. Version 2 adds sections whose lines alternate, the
+section ``setup``, ``partial`` and int8 tensors, the instructions and operands that are declared
+with ``since=2``, and shapes of operands that older instructions did not take.
 """
 
 from __future__ import annotations
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import Tensor
 from studio.engine.isa.fields import Operand
 from studio.engine.isa.instruction import Instruction
-from studio.engine.isa.program import Program
+from studio.engine.isa.program import SETUP, Program
 
 NEWEST = 2
 
 
 def program_version(program: Program) -> int:
     """The version of the forms that a program needs."""
-    found = 2 if program.order else 1
+    found = 2 if program.order or SETUP in program.sections else 1
     found = max([found, *(tensor_version(t) for t in program.tensors.values())])
     found = max([found, *(line_version(ins) for ins in program)])
     return max([found, *(ins.types_since(program.type_of) for ins in program)])
@@ -26,7 +27,7 @@ def program_version(program: Program) -> int:
 
 def tensor_version(tensor: Tensor) -> int:
     """The version a tensor needs."""
-    return 2 if tensor.partial else 1
+    return 2 if tensor.partial or tensor.dtype is DType.int8 else 1
 
 
 def line_version(ins: Instruction) -> int:
@@ -48,7 +49,13 @@ def check_version(version: int, who: str = "") -> None:
 
 def check_tensor(tensor: Tensor, version: int) -> None:
     """FormatError where a tensor needs a newer version than its file says."""
-    check_needed(tensor_version(tensor), version, f"partial tensor {tensor.id:#x}")
+    kind = "partial" if tensor.partial else tensor.dtype.name
+    check_needed(tensor_version(tensor), version, f"{kind} tensor {tensor.id:#x}")
+
+
+def check_section(section: str, version: int) -> None:
+    """FormatError where a section is newer than its file says."""
+    check_needed(2 if section == SETUP else 1, version, f"section {section}")
 
 
 def check_line(ins: Instruction, version: int) -> None:

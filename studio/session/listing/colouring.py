@@ -80,7 +80,7 @@ class Colouring:
             return ()
         if self.by == "section":
             section = self._rows.section(line.row)
-            return (Band(2 * SECTIONS.index(section), None, section),)
+            return (Band(max(-1, 2 * SECTIONS.index(section) - 2), None, section),)
         if line.kind == "heading":
             return ()
         names = (base_mnemonic(part) for part in self._parts(line.row))

@@ -267,8 +267,8 @@ def test_small_types_take_whole_words_by_the_targets_element_size() -> None:
         program = Program("p", "infer", tensors, {}, (0,), (0,))
         return plan_memory(program, 1, 0, target).slots[Storage(0, False)].nbytes
 
-    assert [nbytes(d, CPU) for d in DType] == [20, 12, 20, 8, 8]
-    assert [nbytes(d, GL) for d in DType] == [20, 12, 20, 8, 20]
+    assert [nbytes(d, CPU) for d in DType] == [20, 12, 20, 8, 8, 8]
+    assert [nbytes(d, GL) for d in DType] == [20, 12, 20, 8, 20, 8]
 
 
 def test_a_tensor_above_the_limit_is_refused_by_name() -> None:

@@ -17,6 +17,7 @@ from studio.engine.core.errors import ParameterError
         (DType.int32, "int32", 3, 4, 4),
         (DType.uint8, "uint8", 4, 1, 1),
         (DType.bool, "bool", 5, 1, 4),
+        (DType.int8, "int8", 6, 1, 1),
     ],
 )
 def test_dtype_states_its_name_code_and_sizes(

@@ -106,6 +106,7 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "ADD": lambda v, a: {"y": a["alpha"] * v["x1"] + a["beta"] * v["x2"]},
     "SELECT": lambda v, a: {"y": np.where(np.asarray(v["c"], bool), v["a"], v["b"])},
     "CAST": _cast,
+    "DEQUANTIZE": lambda v, a: {"y": np.asarray(v["x"], np.float64) * v["scale"]},
     "NORMALIZE": lambda v, a: {"y": np.asarray(v["x"], np.float64) * v["scale"] + v["shift"]},
     "MOVING_AVERAGE": lambda v, a: {
         "average": np.asarray(v["average"]) * (1 - a["factor"]) + np.asarray(v["x"]) * a["factor"]

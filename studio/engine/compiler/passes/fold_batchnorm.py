@@ -27,11 +27,25 @@ Read = Callable[[str], Array]
 Wide = npt.NDArray[np.float64]
 
 
+class Scaled(NamedTuple):
+    """Weights as a product: those named ``source``, times factors that broadcast to them."""
+
+    source: str
+    factors: Wide
+
+
 class Folded(NamedTuple):
-    """A program without the normalisations, and values of the parameters it has in their place."""
+    """A program without the normalisations, and values of the parameters it has in their place.
+
+    Attributes:
+        program: the program.
+        values: of the derived parameters by name.
+        scaled: those of them that are weights, as products.
+    """
 
     program: Program
     values: dict[str, npt.NDArray[np.float32]]
+    scaled: dict[str, Scaled]
 
 
 def fold_batchnorm(program: Program, read: Read) -> Folded:
@@ -48,12 +62,14 @@ def fold_batchnorm(program: Program, read: Read) -> Folded:
         read: gives the value of a parameter or running statistic by name.
     """
     if program.mode == "train" or program.section("backward"):
-        return Folded(program, {})
+        return Folded(program, {}, {})
     values: dict[str, npt.NDArray[np.float32]] = {}
+    scaled: dict[str, Scaled] = {}
     while (folding := _next_folding(program)) is not None:
-        program = folding.apply(read, values)
+        program = folding.apply(read, values, scaled)
     program = _without_leftovers(program)
-    return Folded(program, {n: v for n, v in values.items() if program.tensors.has_name(n)})
+    kept = {n: v for n, v in values.items() if program.tensors.has_name(n)}
+    return Folded(program, kept, {n: each for n, each in scaled.items() if n in kept})
 
 
 class _Folding(NamedTuple):
@@ -65,8 +81,13 @@ class _Folding(NamedTuple):
     norm_place: int
     norm: Instruction
 
-    def apply(self, read: Read, values: dict[str, npt.NDArray[np.float32]]) -> Program:
-        """The program after this folding; derived values go into ``values``."""
+    def apply(
+        self,
+        read: Read,
+        values: dict[str, npt.NDArray[np.float32]],
+        scaled: dict[str, Scaled],
+    ) -> Program:
+        """The program after this folding; derived values go into ``values`` and ``scaled``."""
 
         def value(ref: Ref) -> Wide:
             name = self.program.tensors[ref.id].name
@@ -74,13 +95,17 @@ class _Folding(NamedTuple):
 
         weights = self.program.tensors[self.producer.ref("w").id]
         scale, shift = self._scale_and_shift(value)
-        folded = value(weights.ref) * self._along_outputs(scale, weights.shape)
+        along = self._along_outputs(scale, weights.shape)
+        folded = value(weights.ref) * along
         made = [
             self._derived(weights, "folded", 0, weights.shape),
             self._derived(weights, "folded_bias", 1, scale.shape),
         ]
         values[made[0].name] = folded.astype(np.float32)
         values[made[1].name] = shift.astype(np.float32)
+        source, before = scaled.get(weights.name, Scaled(weights.name, np.ones(())))
+        factors = along.reshape((1,) * (len(weights.shape) - along.ndim) + along.shape)
+        scaled[made[0].name] = Scaled(source, before * factors)
         line = self.producer.replace(
             w=made[0].ref,
             b=made[1].ref,

@@ -9,7 +9,7 @@ from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.norm import BatchNormBase, ColumnProducts, ColumnStats, ColumnSums
-from studio.engine.isa.program import Program, Storage
+from studio.engine.isa.program import SETUP, Program, Storage
 
 
 def check_data_flow(program: Program) -> Iterator[Breach]:
@@ -26,12 +26,12 @@ class _Flow:
         self.written: set[Storage] = set()
         self.sums: dict[Storage, ColumnSums] = {}
         """Column sums by their result, as long as what they summed has not changed since."""
-        self.index = -1
+        self.index, self.section = -1, ""
 
     def run(self) -> Iterator[Breach]:
         """Every breach, in running order."""
-        for _, index, ins in self.program.located():
-            self.index = index
+        for section, index, ins in self.program.located():
+            self.index, self.section = index, section
             if isinstance(ins, GradInstruction):
                 yield from self._check_gradient(ins)
             else:
@@ -110,12 +110,18 @@ class _Flow:
         elif in_place:
             if not root.role.persistent:
                 yield self._breach("only persistent tensors change in place", storage)
-        elif root.role.persistent:
+        elif root.role.persistent and not self._makes_constant(storage):
             yield self._breach("persistent tensors are only changed in place", storage)
         elif storage in self.fed:
             yield self._breach("fed tensors are not written", storage)
         elif storage in self.written:
             yield self._breach("data has one writer", storage)
+
+    def _makes_constant(self, storage: Storage) -> bool:
+        """Whether the line, one that runs once, may write a constant that has no value yet."""
+        root = self.program.tensors[storage.root]
+        is_open = root.role is Role.CONST and root.value is None
+        return self.section == SETUP and is_open and storage not in self.written
 
     def _breach(self, rule: str, storage: Storage) -> Breach:
         name = self.program.tensors[storage.root].name

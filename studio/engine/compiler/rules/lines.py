@@ -12,7 +12,7 @@ from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.data import STEP_WORDS
 from studio.engine.isa.ops.update import Update
-from studio.engine.isa.program import SECTIONS, Program
+from studio.engine.isa.program import SECTIONS, SETUP, Program
 
 STEP_BLOCK = TensorType((STEP_WORDS,), DType.int32)
 
@@ -38,10 +38,21 @@ def check_lines(program: Program) -> Iterator[Breach]:
         yield from _check_attributes(ins, index)
         yield from _check_types(program, ins, index)
         yield from _check_partial(program, ins, index)
+        if section == SETUP:
+            yield from _check_setup(program, ins, index)
         if isinstance(ins, GradInstruction) and section != "backward":
             yield Breach("gradient instructions stand in backward", f"one in {section}", index)
         if isinstance(ins, Update) and section != "update":
             yield Breach("parameters are updated in the update section", f"one in {section}", index)
+
+
+def _check_setup(program: Program, ins: Instruction, index: int) -> Iterator[Breach]:
+    """It runs once and by itself, so there is nothing but what is kept."""
+    for ref in ins.operands:
+        root = program.tensors[program.tensors.root(ref.id)] if ref.present else None
+        if root is not None and (ref.grad or not root.role.persistent):
+            rule = "lines of the setup section read what is kept and make constants"
+            yield Breach(rule, f"{ref} ({root.name}) breaks it", index)
 
 
 def _check_attributes(ins: Instruction, index: int) -> Iterator[Breach]:

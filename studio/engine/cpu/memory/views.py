@@ -299,5 +299,6 @@ _NUMPY: dict[DType, type[np.generic]] = {
     DType.float16: np.float16,
     DType.int32: np.int32,
     DType.uint8: np.uint8,
+    DType.int8: np.int8,
     DType.bool: np.bool_,
 }

@@ -18,7 +18,7 @@ from studio.engine.gl.shader.accessors import (
 from studio.engine.gl.shader.assignments import Assignment, storages_of
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.gl.shader.formula_text import Value
-from studio.engine.gl.shader.glsl_text import for_each_lane
+from studio.engine.gl.shader.glsl_text import VALUE_TYPES, for_each_lane
 from studio.engine.gl.shader.iteration import Iteration, iteration_over
 from studio.engine.gl.shader.layout import Layout
 from studio.engine.gl.shader.source import KernelSource, assemble
@@ -38,6 +38,7 @@ _VECTORS = {
     DType.int32: ("ivec4", "ivec4"),
     DType.bool: ("uvec4", "ivec4"),
     DType.uint8: ("uint", "ivec4"),
+    DType.int8: ("uint", "ivec4"),
     DType.float16: ("uvec2", "vec4"),
 }
 """Storage element and value of four neighbours, by element type."""
@@ -133,7 +134,7 @@ def convert(value: Value, dtype: DType) -> Value:
     """A value turned into that which an element of ``dtype`` has in a kernel."""
     if dtype is DType.bool:
         value = value.to("bool")
-    return value.to("int" if dtype in (DType.bool, DType.int32, DType.uint8) else "float")
+    return value.to(VALUE_TYPES[dtype])
 
 
 def element_kernel(
@@ -230,6 +231,8 @@ def _unpack(dtype: DType, where: str) -> str:
             return f"ivec4(notEqual({where}, uvec4(0u)))"
         case DType.uint8:
             return f"ivec4(uvec4({where}) >> uvec4(0u, 8u, 16u, 24u)) & 255"
+        case DType.int8:
+            return f"ivec4(uvec4({where}) << uvec4(24u, 16u, 8u, 0u)) >> 24"
         case DType.float16:
             return f"vec4(unpackHalf2x16({where}.x), unpackHalf2x16({where}.y))"
         case DType.float32 | DType.int32:
@@ -240,7 +243,7 @@ def _pack(dtype: DType, name: str) -> str:
     match dtype:
         case DType.bool:
             return f"uvec4(notEqual({name}, ivec4(0)))"
-        case DType.uint8:
+        case DType.uint8 | DType.int8:
             return " | ".join(f"(uint({name}[{k}]) & 255u) << {8 * k}" for k in range(4))
         case DType.float16:
             return f"uvec2(packHalf2x16({name}.xy), packHalf2x16({name}.zw))"

@@ -180,6 +180,8 @@ def _load(access: Access) -> str:
             value = f"unpackHalf2x16({name}_data[cell >> 1])[cell & 1]"
         case DType.uint8:
             value = f"int(({name}_data[cell >> 2] >> uint((cell & 3) * 8)) & 255u)"
+        case DType.int8:
+            value = f"bitfieldExtract(int({name}_data[cell >> 2]), (cell & 3) * 8, 8)"
         case DType.bool:
             value = f"({name}_data[cell] != 0u ? 1 : 0)"
     return f"{layout.value_type} {name}_load(int cell) {{ return {value}; }}"
@@ -321,7 +323,7 @@ def word_writer(access: Access) -> str:
             f"{name}_data[word * 2] = packHalf2x16(vec2(v[0], v[1]));\n"
             f"    {name}_data[word * 2 + 1] = packHalf2x16(vec2(v[2], v[3]));"
         )
-    elif dtype is DType.uint8:
+    elif dtype is DType.uint8 or dtype is DType.int8:
         parts = " | ".join(f"(uint(v[{k}]) & 255u) << {8 * k}" for k in range(4))
         body = f"{name}_data[word] = {parts};"
     else:

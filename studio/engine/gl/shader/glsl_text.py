@@ -17,6 +17,7 @@ VALUE_TYPES: dict[DType, ElementType] = {
     DType.float16: "float",
     DType.int32: "int",
     DType.uint8: "int",
+    DType.int8: "int",
     DType.bool: "int",
 }
 """The GLSL type an element has in a kernel, whatever its storage."""
@@ -26,6 +27,7 @@ PER_WORD: dict[DType, int] = {
     DType.float16: 2,
     DType.int32: 1,
     DType.uint8: 4,
+    DType.int8: 4,
     DType.bool: 1,
 }
 """Elements of a type in one 32-bit word of device storage."""

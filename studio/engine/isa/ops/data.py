@@ -115,6 +115,31 @@ class Normalize(Instruction, code=322, mnemonic="NORMALIZE", category="data"):
         return 2 * of(self.y).numel
 
 
+class Dequantize(Instruction, code=325, mnemonic="DEQUANTIZE", category="data", since=2):
+    """Widen weights that are stored small.
+
+    y = x·scale, where scale broadcasts: it is as long as x along the axes of the output channels
+    and 1 long along all others. x may be of any storage type; weights are int8, or float16 where a
+    normalisation was folded into the scale. The gradient is not taken.
+    """
+
+    synopsis = "{y} = {x}·{scale}"
+    elementwise = False  # It reads storage types: it joins no group.
+    formula = "float(x) * scale"
+    x = reads("Weights as stored, any dtype.", differentiable=False)
+    scale = reads(
+        "What a weight of each channel is multiplied with, float32.", differentiable=False
+    )
+    y = writes("The weights, float32.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of x, as float32."""
+        x, scale = of(self.x), of(self.scale)
+        if broadcast_shapes(self.mnemonic, x.shape, scale.shape) != x.shape:
+            raise ShapeError(f"the scales {scale} must broadcast to {x}", who=self.mnemonic)
+        return (TensorType(x.shape, DType.float32),)
+
+
 class Record(DataMove, code=323, mnemonic="RECORD", category="metric"):
     """Write this step's numbers into the metrics ring.
 

@@ -29,7 +29,8 @@ from studio.engine.interop.file_format import (
     require_ending,
     require_weights,
 )
-from studio.engine.interop.small_weights import WeightForm, weight_form
+from studio.engine.interop.small_program import with_small_weights
+from studio.engine.interop.small_weights import SmallWeight, WeightForm, weight_form
 from studio.engine.isa.program import Program
 from studio.engine.train.export.check.answers import TOLERANCE as TOLERANCE
 from studio.engine.train.export.check.check import ExportCheck, Written, check_files
@@ -138,17 +139,27 @@ class Export:
         return self
 
 
-def inference_program(trained: Trained) -> tuple[Program, dict[str, Array]]:
+def inference_program(
+    trained: Trained, small: Mapping[str, SmallWeight] | None = None
+) -> tuple[Program, dict[str, Array]]:
     """The self-contained program of a trained network, and its weights by tensor name.
 
     It takes raw input, normalises it, and carries class names and a hash of the data; batch
     normalisations are folded into the layers before them.
+
+    Args:
+        trained: the network with its weights.
+        small: kernels in a small form by tensor name; the program then widens them once, in its
+            setup section, and its weights hold them and their scales.
     """
     stored = trained.weights()
     folding = Folding(lambda name: stored[name])
     program = trained.network.programs.compile("infer", 2, CPU, folding=folding)
     values = {**stored, **folding.values}
-    return program, {t.name: values[t.name] for t in program.of_role(Role.PARAM, Role.STATE)}
+    weights = {t.name: values[t.name] for t in program.of_role(Role.PARAM, Role.STATE)}
+    if not small:
+        return program, weights
+    return with_small_weights(program, weights, small, folding.scaled)
 
 
 def exportable(trained: Trained, narrowed: Narrowed | None = None) -> Exportable:
@@ -161,8 +172,9 @@ def exportable(trained: Trained, narrowed: Narrowed | None = None) -> Exportable
     Raises:
         DataError: a weight is no finite number.
     """
+    small: Mapping[str, SmallWeight] = {}
     if narrowed is not None:
-        trained = narrowed.trained
+        trained, small = narrowed.trained, narrowed.small
     task, stored = trained.task, trained.weights()
     for name, values in stored.items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -177,9 +189,9 @@ def exportable(trained: Trained, narrowed: Narrowed | None = None) -> Exportable
         stored,
         stated_facts(task),
         trained.checkpoint,
-        lambda: inference_program(trained),
+        lambda: inference_program(trained, small),
         "float32" if narrowed is None else narrowed.form,
-        {} if narrowed is None else narrowed.small,
+        small,
     )
 
 

@@ -17,7 +17,7 @@ from studio.engine.formats.gbasm import load_program_file
 from studio.engine.formats.gbi import ProgramFile
 from studio.engine.interop.program_names import input_names, output_names
 from studio.engine.isa.program import Program
-from studio.engine.runtime.backend import Backend
+from studio.engine.runtime.backend import Backend, BackendSession
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network.inference import Inference
 
@@ -102,17 +102,33 @@ def run_program(
     inputs: list[Array],
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Array]:
-    """Every output of an inference program with its weights, in a session of its own."""
+    """Every output of an inference program with its weights, in a session of its own.
+
+    Lines of its setup section run once, and what only they read is dropped then.
+    """
+    once, repeated = program.divided()
     session = backend.open_session()
     try:
         tensors = program.of_role(*_NEEDS_WEIGHTS)
         session.ensure(tensors)
         for tensor in tensors:
             session.write(tensor.name, np.ascontiguousarray(weights[tensor.name]))
-        with Inference(backend, program, session) as inference:
+        if once is not None:
+            _run_once(backend, once, session)
+            session.drop(t.name for t in tensors if t.id not in repeated.tensors)
+        with Inference(backend, repeated, session) as inference:
             return inference.run(inputs, progress)
     finally:
         session.close()
+
+
+def _run_once(backend: Backend, program: Program, session: BackendSession) -> None:
+    executable = backend.compile(program, session, 1)
+    try:
+        executable.run()
+        executable.finish()
+    finally:
+        executable.close()
 
 
 def _check_runnable(program: Program, weights: Mapping[str, Array], who: str) -> None:

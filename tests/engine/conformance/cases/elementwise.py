@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from studio.engine.core.dtypes import DType
 from tests.engine.conformance.case import HALO, Case, Given, away, floats, integers, uniform
 
@@ -120,6 +122,9 @@ def _odd(rng, shape):
 
 def _other() -> list[Case]:
     bytes_ = Given((3, 5, 2), lambda rng, shape: rng.integers(0, 256, shape), DType.uint8)
+    int8 = Given((3, 5, 2), lambda rng, shape: rng.integers(-128, 128, shape), DType.int8)
+    few, one, wide = (replace(int8, shape=shape) for shape in ((5, 7), (1, 1), (2, 3, 5, 4)))
+    half = Given((6, 3), lambda rng, shape: rng.normal(size=shape), DType.float16)
     found = [
         Case("CAST", "to-int", {"x": floats(3, 5)}, {"dtype": "int32"}),
         Case("CAST", "to-bool", {"x": floats(3, 5, make=_few)}, {"dtype": "bool"}),
@@ -134,6 +139,15 @@ def _other() -> list[Case]:
             rtol=1e-3,
             reason="float16 has 11 bits",
         ),
+        Case("CAST", "from-half", {"x": half}, {"dtype": "float32"}),
+        Case("CAST", "from-int8", {"x": few}, {"dtype": "float32"}),
+        Case("DEQUANTIZE", "last", {"x": int8, "scale": floats(1, 1, 2)}),
+        Case("DEQUANTIZE", "first", {"x": few, "scale": floats(5, 1)}),
+        Case("DEQUANTIZE", "two", {"x": int8, "scale": floats(1, 5, 2)}),
+        Case("DEQUANTIZE", "one", {"x": one, "scale": floats(1, 1)}),
+        Case("DEQUANTIZE", "four", {"x": replace(int8, shape=(6, 8)), "scale": floats(1, 8)}),
+        Case("DEQUANTIZE", "halo", {"x": wide, "scale": floats(1, 1, 1, 4)}, out_pad=HALO),
+        Case("DEQUANTIZE", "half", {"x": half, "scale": floats(6, 1)}),
         Case("NORMALIZE", "bytes", {"x": bytes_, "scale": floats(2), "shift": floats(2)}),
         Case("NORMALIZE", "floats", {"x": floats(3, 5), "scale": floats(), "shift": floats(5)}),
         Case("MOVING_AVERAGE", "near", {"average": floats(17), "x": floats(17)}, {"factor": 0.25}),
