@@ -15,7 +15,7 @@ from studio.engine.interop.reading import load_weights
 from studio.engine.interop.small_weights import WeightForm
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import export, export_all, export_file
-from studio.engine.train.export.importing import import_weights
+from studio.engine.train.importing.weights import import_weights
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
