@@ -17,6 +17,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.compiler.lower import Objective
 from studio.engine.core.discovery import added, import_modules
 from studio.engine.core.errors import (
     DataError,
@@ -40,6 +41,7 @@ from studio.engine.interop.small_weights import (
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.named_parameters import public_weights, stored_weights
+from studio.engine.optim.optimizers import Optimizer
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Holds: TypeAlias = Literal["program", "weights", "checkpoint", "model"]
@@ -66,6 +68,19 @@ class FileForm(Protocol):
 F = TypeVar("F", bound=FileForm)
 
 
+@dataclass(frozen=True)
+class ExportedTraining:
+    """How a network is trained.
+
+    Attributes:
+        optimizer: updates its weights.
+        objective: what its outputs are compared by.
+    """
+
+    optimizer: Optimizer
+    objective: Objective
+
+
 @dataclass
 class Exportable:
     """A trained network as formats write it.
@@ -80,6 +95,9 @@ class Exportable:
         weights: the form in which the file is to hold kernels.
         small: kernels in that form by tensor name, as stored; empty for float32. ``stored`` has
             what they are widened to, so that it is what readers of the file get.
+        training: how it is trained; None where it is not known.
+        open_graph: the network with its unknown lengths, where it has any and ``graph`` has those
+            of its data.
     """
 
     name: str
@@ -90,6 +108,8 @@ class Exportable:
     make_program: Callable[[], tuple[Program, Mapping[str, Array]]] | None = None
     weights: WeightForm = "float32"
     small: Mapping[str, SmallWeight] = field(default_factory=dict)
+    training: ExportedTraining | None = None
+    open_graph: LayerGraph | None = None
 
     @cached_property
     def program(self) -> tuple[Program, Mapping[str, Array]]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 Dialect: TypeAlias = Literal["keras3", "keras2"]
 _Types: TypeAlias = Mapping[KerasTensor, KerasType]
 
-KERAS_VERSION = "3.0.0"
-"""What files say wrote them: the oldest version whose rules they keep."""
+KERAS_VERSION, OLD_VERSION = "3.0.0", "2.15.0"
+"""What files of either dialect say wrote them: a version whose rules they keep."""
 
 _OLD_ACTIVATIONS = {
     **{name: name for name in (
@@ -54,8 +54,8 @@ def model_to_json(model: KerasModel, dialect: Dialect) -> dict[str, JsonValue]:
         "name": model_name(model.name),
         "trainable": True,
         "layers": [_layer(each, types, dialect) for each in model.layers],
-        "input_layers": _ends(model.inputs, dialect),
-        "output_layers": _ends(model.outputs, dialect),
+        "input_layers": [[*each] for each in model.inputs],
+        "output_layers": [[*each] for each in model.outputs],
     }
     if dialect == "keras2":
         return {"class_name": "Functional", "config": config}
@@ -118,13 +118,6 @@ def _old(key: str, value: JsonValue) -> JsonValue:
         factors = given if isinstance(given, dict) else {}
         return {"class_name": "L1L2", "config": {"l1": 0.0, "l2": 0.0, **factors}}
     return value
-
-
-def _ends(ends: tuple[KerasTensor, ...], dialect: Dialect) -> JsonValue:
-    """Inputs or outputs; of a single one Keras 3 writes no list, so that a call takes none."""
-    if dialect == "keras3" and len(ends) == 1:
-        return [*ends[0]]
-    return [[*each] for each in ends]
 
 
 def _call(call: tuple[KerasTensor, ...], types: _Types, dialect: Dialect) -> JsonValue:

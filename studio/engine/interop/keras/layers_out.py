@@ -60,8 +60,8 @@ CLASSES = frozenset(
 )  # fmt: skip
 """Layers that Keras has under the same name, with the same options and the same defaults."""
 
-_ALWAYS = frozenset({"data_format"})
-"""Options whose default depends on settings of the machine that reads the file."""
+_ALWAYS = frozenset({"activation", "data_format", "offset"})
+"""Options that Keras wants to be told, or whose default depends on the machine that reads."""
 
 ACTIVATIONS: Mapping[str, str] = {
     **{name: name for name in (

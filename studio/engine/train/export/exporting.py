@@ -23,6 +23,7 @@ from studio.engine.core.tensor import Role
 from studio.engine.formats.atomic import StagedFile, StagedFolder, write_error
 from studio.engine.interop.file_format import (
     Exportable,
+    ExportedTraining,
     FileFormat,
     file_formats,
     format_named,
@@ -192,7 +193,20 @@ def exportable(trained: Trained, narrowed: Narrowed | None = None) -> Exportable
         lambda: inference_program(trained, small),
         "float32" if narrowed is None else narrowed.form,
         small,
+        _training(trained),
+        task.open_graph,
     )
+
+
+def _training(trained: Trained) -> ExportedTraining | None:
+    """How a network is trained; None where no output has a loss."""
+    task, checkpoint = trained.task, trained.checkpoint
+    if not task.has_objective:
+        return None
+    optimizer = task.settings.optimizer
+    if checkpoint is not None and checkpoint.learning_rate is not None:
+        optimizer = optimizer.replace(learning_rate=checkpoint.learning_rate)
+    return ExportedTraining(optimizer, task.objective())
 
 
 def export(
