@@ -17,7 +17,12 @@ from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.engine.interop.file_format import FileFormat, file_formats, require_ending
+from studio.engine.interop.file_format import (
+    Exportable,
+    FileFormat,
+    file_formats,
+    require_ending,
+)
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check.check import ExportCheck
 from studio.engine.train.export.exporting import Export, export, exportable
@@ -159,6 +164,7 @@ class ExportModel:
         self.result: ExportResult | None = None
         self.task: TaskHandle | None = None
         self._compared: tuple[Path, DocumentState, tuple[str, ...]] | None = None
+        self._refused: tuple[Path, Mapping[str, str]] | None = None
         self._document = document
         self._tasks = tasks
         self._run_of = run_of
@@ -170,7 +176,10 @@ class ExportModel:
     # -- what there is --------------------------------------------------------------------------
 
     def why_not(self, form: ExportForm) -> str:
-        """Why a form cannot be written now, in a few words; empty when it can."""
+        """Why a form cannot be written now, in a few words; empty when it can.
+
+        What a format cannot hold of the network is known once a preview was made.
+        """
         if isinstance(form, PictureForm):
             if form.name not in self.pictures:
                 return "no canvas is open"
@@ -178,7 +187,10 @@ class ExportModel:
         run = self._run_of()
         if run is None:
             return "train the network first"
-        return "" if run.has_result else "the training has no checkpoint yet"
+        if not run.has_result:
+            return "the training has no checkpoint yet"
+        known = self._refused
+        return known[1].get(form.name, "") if known is not None and known[0] == run.path else ""
 
     def differences(self) -> tuple[str, ...]:
         """What was changed since the training whose weights are meant; empty when nothing was."""
@@ -237,22 +249,37 @@ class ExportModel:
                 failed(error)
             return None
         run = self._need_run()
+        refused: dict[str, str] = {}
 
         def work(handle: TaskHandle) -> Preview:
             with TemporaryDirectory(prefix="glassbox-preview-") as name:
                 path = Path(name) / f"preview{form.ending}"
 
                 def write(trained: Trained, _: Project) -> str:
-                    form.write(exportable(trained), path)
+                    model = exportable(trained)
+                    refused.update(refusals(model))
+                    form.write(model, path)
                     return weights_text(form, run, trained)
 
                 weights = self._with_trained(run, write)
                 handle.check()
                 return replace(preview_file(path, form), weights=weights)
 
-        return self._tasks.start(
-            f"Preview {form.title.lower()}", work, lambda made: done(made, b""), failed, quiet=True
-        )
+        def know() -> None:
+            before = {} if self._refused is None else self._refused[1]
+            self._refused = run.path, refused
+            if refused != before:
+                self.changed.emit()
+
+        def shown(made: Preview) -> None:
+            know()
+            done(made, b"")
+
+        def give_up(error: StudioError) -> None:
+            know()
+            failed(error)
+
+        return self._tasks.start(f"Preview {form.title.lower()}", work, shown, give_up, quiet=True)
 
     def preview_written(
         self,
@@ -386,6 +413,18 @@ class ExportModel:
             _LOG.warning("the last export is not remembered: %s", error)
 
 
+def refusals(model: Exportable) -> dict[str, str]:
+    """Why formats cannot hold a network, by the format's name, with what can be done instead."""
+    found = {}
+    for form in file_formats():
+        error = form.why_not(model) if form.can_write else None
+        if error is not None:
+            who = f" ({error.who})" if error.who not in ("", model.name) else ""
+            hint = f"; {error.hint}" if error.hint else ""
+            found[form.name] = f"{error.message}{who}{hint}"
+    return found
+
+
 def weights_text(form: FileFormat, run: RunFolder, trained: Trained) -> str:
     """Which weights a file is made with: the run, how long they were trained, the checkpoint."""
     origin = trained.origin
@@ -393,7 +432,9 @@ def weights_text(form: FileFormat, run: RunFolder, trained: Trained) -> str:
     if origin is None:
         return f"Weights of the run {title}"
     what = "Weights" if form.has_weights else "Without weights; the network"
-    notes = "".join(f". {note[:1].upper()}{note[1:]}" for note in origin.notes)
+    told = (*origin.notes, "they are in this run, not in the project file")
+    shown = told if origin.imported and form.has_weights else origin.notes
+    notes = "".join(f". {note[:1].upper()}{note[1:]}" for note in shown)
     return f"{what} of the run {title}: {origin.trained} ({origin.file}){notes}"
 
 

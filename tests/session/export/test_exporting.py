@@ -13,10 +13,13 @@ import pytest
 from studio.engine.core.errors import DataError, FormatError, StudioError
 from studio.engine.formats.gbi import load_gbi
 from studio.engine.formats.npz import save_npz
-from studio.engine.interop.file_format import Exportable
+from studio.engine.interop.file_format import Exportable, FileFormat
 from studio.engine.interop.npz import NumpyArchive
+from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check.report import report_path
-from studio.engine.train.export.exporting import EXPORT_FORMATS
+from studio.engine.train.export.exporting import EXPORT_FORMATS, exportable
+from studio.engine.train.importing.weights import import_weights
+from studio.engine.train.network.trained import Trained
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.core.tasks import TaskHandle
 from studio.session.document.document import Document
@@ -32,6 +35,7 @@ from studio.session.export.exporting import (
     PictureForm,
     export_forms,
     form_named,
+    weights_text,
 )
 from studio.session.export.preview import LINES, Preview, hex_lines
 from tests.engine.train.trained_projects import train
@@ -388,3 +392,51 @@ def test_settings_of_the_training_alone_do_not_make_weights_old(desk: ExportDesk
     desk.document.apply("Change training", state)
     assert desk.exports.differences() == ()
     np.testing.assert_equal(desk.document.dirty, True)
+
+
+@pytest.mark.slow
+def test_what_a_format_cannot_hold_is_known_with_the_first_preview(
+    desk: ExportDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+
+    class Plain(FileFormat):
+        name, title, ending, about = "plain", "Plain", ".plain", "Networks without norms."
+        holds = "model"
+
+        def why_not(self, model: Exportable) -> StudioError | None:
+            layer = next(each for each in model.graph.layers() if each.name == "norm")
+            text = f"there is no {type(layer).__name__} in this format"
+            return FormatError(text, who=layer.name, hint="export as npz")
+
+        def write(self, model: Exportable, path: Path) -> None:
+            raise AssertionError("not asked for")
+
+    assert desk.exports.why_not(form_named("plain")) == ""
+    changes: list[None] = []
+
+    def heard() -> None:
+        changes.append(None)
+
+    desk.exports.changed.connect(heard)
+    preview_of(desk, "npz")
+    said = "there is no BatchNormalization in this format (norm); export as npz"
+    assert desk.exports.why_not(form_named("plain")) == said
+    assert desk.exports.why_not(form_named("npz")) == ""
+    assert len(changes) == 1
+    preview_of(desk, "npz")
+    assert len(changes) == 1
+    desk.run = None
+    assert desk.exports.why_not(form_named("plain")) == "train the network first"
+
+
+@pytest.mark.slow
+def test_of_imported_weights_it_is_said_where_they_are(tmp_path: Path) -> None:
+    project, run = train(tmp_path, epochs=1)
+    with open_backend("cpu") as opened, Trained.of_run(run, opened.backend) as trained:
+        NumpyArchive().write(exportable(trained), tmp_path / "given.npz")
+    assert project.path is not None
+    made = import_weights(tmp_path / "given.npz", project.path)
+    with open_backend("cpu") as opened, Trained.of_run(made, opened.backend) as trained:
+        said = weights_text(NumpyArchive(), made, trained)
+    assert "imported from given.npz (final.safetensors). They are in this run, not in" in said

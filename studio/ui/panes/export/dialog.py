@@ -41,7 +41,7 @@ from studio.widgets.labels.banner import Banner
 from studio.widgets.labels.elided_label import ElidedLabel
 from studio.widgets.pixels import image_of
 
-_ICONS = {"program": "listing", "weights": "memory", "checkpoint": "memory"}
+_ICONS = {"program": "listing", "weights": "memory", "checkpoint": "memory", "model": "canvas"}
 _ROLE = Qt.ItemDataRole.UserRole
 
 _MOST_CHANGES = 4
@@ -269,7 +269,7 @@ class ExportDialog(QDialog):
         if why or isinstance(form, PictureForm):
             self._show_weights("")
         if why:
-            self._show_text(f"{why[:1].upper()}{why[1:]}.", "")
+            self._show_why(why)
             return
         self.note.set_text("Making a preview…" if written is None else "Reading the file…")
         # A training may have ended by the time this is shown; its weights are of before.
@@ -281,7 +281,7 @@ class ExportDialog(QDialog):
 
         def failed(error: StudioError) -> None:
             if asked == self._asked and error.code != "cancelled":
-                self._show_text(f"{error.message}.", "")
+                self._show_why(self._exports.why_not(form) or error.message)
 
         if written is not None:
             self._previewing = self._exports.preview_written(written, done, failed)
@@ -306,8 +306,14 @@ class ExportDialog(QDialog):
         self.weights.setText(text)
         self.weights.setVisible(bool(text))
 
+    def _show_why(self, why: str) -> None:
+        """Say in place of the preview why there is none."""
+        self._show_text(f"{why[:1].upper()}{why[1:]}.", "")
+        self.preview.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+
     def _show_text(self, text: str, note: str) -> None:
         self._views.setCurrentWidget(self.preview)
+        self.preview.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.preview.setPlainText(text)
         self.note.set_text(note)
 

@@ -166,10 +166,15 @@ def _capital(text: str) -> str:
 def _same(found: ExportCheck) -> str:
     top = "" if found.same_top is None else f"the same class on all {found.same_top}; "
     return (
-        f"Loaded by another process in {numbers.duration(found.seconds)}: {top}relative "
-        f"difference at most {numbers.number(found.max_relative, 2)}; exporting once more gives "
-        f"the same bytes.{_by_output(found)}"
+        f"Read by {found.read_by} in another process in {numbers.duration(found.seconds)}: {top}"
+        f"relative difference at most {numbers.number(found.max_relative, 2)}; exporting once more "
+        f"gives the same bytes.{_by_output(found)}{_notes(found)}"
     )
+
+
+def _notes(found: ExportCheck) -> str:
+    """Which other program could not read the file, in lines of their own."""
+    return "".join(f"\n{note}." for note in found.notes)
 
 
 def _by_output(found: ExportCheck) -> str:
@@ -188,7 +193,8 @@ def _other(found: ExportCheck) -> str:
         )
     if found.same_top is not None:
         lines.append(f"Same class on {found.same_top} of {found.samples} samples.")
-    return "\n".join(lines) + _by_output(found)
+    lines.append(f"Read by {found.read_by} in another process.")
+    return "\n".join(lines) + _by_output(found) + _notes(found)
 
 
 def _in(output: str) -> str:

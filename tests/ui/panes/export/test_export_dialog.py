@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.formats.gbasm import load_gbasm
 from studio.engine.formats.safetensors import load as load_safetensors
-from studio.engine.interop.file_format import format_named
+from studio.engine.interop.file_format import Exportable, FileFormat, format_named
 from studio.engine.isa.text import format_program
 from studio.engine.train.export.check.answers import Difference
 from studio.engine.train.export.check.check import ExportCheck
@@ -98,6 +99,7 @@ def test_a_file_is_written_and_proven(
     details = dialog.findChild(QLabel, "finding_details").text()
     assert str(path) in details
     assert "the same class on all 64" in details
+    assert "Read by Glassbox in another process in " in details
     arrays, _ = load_safetensors(path)
     assert "hidden/kernel" in arrays
     assert dialog.findChild(QPushButton, "export_close").text() == "Close"
@@ -399,3 +401,45 @@ def test_a_format_from_elsewhere_is_offered_shown_written_and_checked(
         assert "backwards" in search_words()
         idle(studio, qtbot)
         dialog.close()
+
+
+@pytest.mark.slow
+def test_a_format_that_cannot_hold_the_network_is_grey_and_says_why(
+    studio: Studio, qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+
+    class Plain(FileFormat):
+        name, title, ending, about = "plain", "Plain networks", ".plain", "Without norms."
+        holds = "model"
+
+        def why_not(self, model: Exportable) -> StudioError | None:
+            text = "there is no BatchNormalization in this format"
+            return FormatError(text, who="norm", hint="export as Keras model, which has it")
+
+        def write(self, model: Exportable, path: Path) -> None:
+            raise AssertionError("not asked for")
+
+    studio.open(home / "small.glassbox")
+    made = ExportDialog(studio)
+    qtbot.addWidget(made)
+    shown(qtbot, made)
+    forms = made.findChild(QListWidget, "export_forms")
+    (item,) = forms.findItems("Plain networks", Qt.MatchFlag.MatchExactly)
+
+    said = "There is no BatchNormalization in this format (norm); export as Keras model, which has"
+    qtbot.waitUntil(lambda: said in item.toolTip(), timeout=60_000)
+    assert item.foreground().color() != forms.item(0).foreground().color()
+    choose(made, qtbot, "Plain networks")
+    preview = made.findChild(QPlainTextEdit, "export_preview")
+    assert preview.toPlainText() == f"{said} it."
+    # All of it is seen: text in lines as wide as the field.
+    assert preview.lineWrapMode() == QPlainTextEdit.LineWrapMode.WidgetWidth
+    start = made.findChild(QPushButton, "export_start")
+    assert not start.isEnabled()
+    assert start.toolTip() == f"{said} it."
+    choose(made, qtbot, "Weights (NumPy)")
+    qtbot.waitUntil(lambda: "arrays" in preview.toPlainText(), timeout=60_000)
+    assert preview.lineWrapMode() == QPlainTextEdit.LineWrapMode.NoWrap
+    assert start.isEnabled()
+    idle(studio, qtbot)
