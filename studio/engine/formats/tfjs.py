@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from math import isfinite, prod
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple, TypeAlias, get_args
+from typing import BinaryIO, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -30,19 +30,36 @@ from studio.engine.formats.limits import DEFAULT_LIMITS, MIB, Limits
 from studio.engine.formats.safe_json import JsonValue, load_json
 
 Json: TypeAlias = dict[str, JsonValue]
-Quantization: TypeAlias = Literal["float32", "float16", "uint8", "uint16"]
-"""How matrices and kernels are stored; ``float32`` is exact."""
+Quantization: TypeAlias = Literal["float16", "uint8", "uint16"]
+"""How a weight of float32 may be stored in fewer bits."""
 
 MODEL_FILE = "model.json"
 SHARD_BYTES = 4 * MIB
 """Length of every shard but the last, as browsers keep files of that size."""
-QUANTIZATIONS: tuple[Quantization, ...] = get_args(Quantization)
 
 _DTYPES = {"float32": "<f4", "int32": "<i4", "bool": "?"}
 _LINK = "a shard must be a regular file, and this is a link"
 _STORED = {"float16": "<f2", "uint8": "u1", "uint16": "<u2"}
-_FLOAT16_MAX = float(np.finfo(np.float16).max)
 _FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """A weight of float32 in fewer bits.
+
+    Attributes:
+        values: float16, or whole numbers of uint8 or uint16.
+        scale: what whole numbers are multiplied with.
+        least: what is added then.
+    """
+
+    values: Array
+    scale: float = 1.0
+    least: float = 0.0
+
+    def widened(self) -> Array:
+        """The weight as readers get it: in double precision, rounded to float32 once."""
+        return _widened(self.values, self.scale, self.least, np.dtype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -51,8 +68,8 @@ class LayersModel:
 
     Attributes:
         topology: ``modelTopology`` as the file has it.
-        weights: by name, in the order of the manifest; stored in fewer bits or not, as float32,
-            int32 or bool.
+        weights: by name, in the order of the manifest, as float32, int32 or bool; those stored in
+            fewer bits are widened.
         optimizer: weights of the optimiser, likewise.
         training: ``trainingConfig``; None where the file has none.
         metadata: ``userDefinedMetadata``; None where the file has none.
@@ -310,12 +327,17 @@ def _read_weight(entry: _Entry, reader: Reader) -> Array:
         reader, np.dtype(entry.stored), prod(entry.shape), f"the weight {quoted(entry.name)}"
     )
     dtype = np.dtype(_DTYPES[entry.dtype]).newbyteorder("=")
-    if flat.dtype.kind == "u":
-        # In double precision and then rounded once, as TensorFlow.js does. A look-up table is as
-        # exact and takes no float64 copy of the weights.
-        table = np.arange(1 << 8 * flat.dtype.itemsize) * entry.scale + entry.least
-        flat = (np.floor(table + 0.5) if dtype.kind == "i" else table).astype(dtype)[flat]
-    return flat.astype(dtype, copy=False).reshape(entry.shape)
+    return _widened(flat, entry.scale, entry.least, dtype).reshape(entry.shape)
+
+
+def _widened(values: Array, scale: float, least: float, dtype: np.dtype[np.generic]) -> Array:
+    """Stored values in the dtype of the weight."""
+    if values.dtype.kind != "u":
+        return values.astype(dtype, copy=False)
+    # In double precision and then rounded once, as TensorFlow.js does. A look-up table is as
+    # exact and takes no float64 copy of the weights.
+    table = np.arange(1 << 8 * values.dtype.itemsize) * scale + least
+    return np.asarray((np.floor(table + 0.5) if dtype.kind == "i" else table).astype(dtype)[values])
 
 
 class _Shards(Reader):
@@ -402,31 +424,27 @@ def _listed(names: list[str]) -> str:
     return quoted(names[0]) if len(names) == 1 else f"{quoted(names[0])} to {quoted(names[-1])}"
 
 
-def save(folder: Path, model: LayersModel, quantization: Quantization = "float32") -> None:
+def save(folder: Path, model: LayersModel, small: Mapping[str, Quantized] | None = None) -> None:
     """Write ``model.json`` and shards of 4 MiB into a folder; the same model, the same bytes.
-
-    Weights with two axes and more are stored as ``quantization`` says, where that can hold them.
-    Vectors and the state of the optimiser stay as they are: they are small, and a variance near
-    zero that is rounded to zero would ruin the answers.
 
     Args:
         folder: to write into; it holds no files of these names yet.
         model: what to write; ``quantized`` is not looked at.
-        quantization: how matrices and kernels are stored.
+        small: what to store in the place of weights, by their names.
 
     Raises:
-        FormatError: a dtype that the format has no name for, a weight that is no finite number but
-            is to be quantised, or a failed write.
+        FormatError: a dtype that the format has no name for, or a failed write.
     """
     who = str(folder / MODEL_FILE)
     entries: list[JsonValue] = []
     arrays: list[Array] = []
-    for is_optimizer, weights in ((False, model.weights), (True, model.optimizer)):
-        for name, array in weights.items():
-            kind: Quantization = "float32" if is_optimizer or array.ndim < 2 else quantization
-            entry, stored = _stored(name, array, kind, who)
-            entries.append({**entry, "group": "optimizer"} if is_optimizer else entry)
-            arrays.append(stored)
+    for name, array in model.weights.items():
+        held = None if small is None else small.get(name)
+        entries.append(_described(name, array if held is None else held, who))
+        arrays.append(array if held is None else held.values)
+    for name, array in model.optimizer.items():
+        entries.append({**_described(name, array, who), "group": "optimizer"})
+        arrays.append(array)
     count = max(1, -(-sum(array.nbytes for array in arrays) // SHARD_BYTES))
     names = [f"group1-shard{number + 1}of{count}.bin" for number in range(count)]
     pieces = _pieces(arrays, SHARD_BYTES)
@@ -447,33 +465,38 @@ def save(folder: Path, model: LayersModel, quantization: Quantization = "float32
     write_new(folder / MODEL_FILE, [text.encode()])
 
 
-def _stored(name: str, array: Array, kind: Quantization, who: str) -> tuple[Json, Array]:
-    """A weight's entry in the manifest, and its values as they are stored."""
-    dtype = next((n for n, code in _DTYPES.items() if np.dtype(code) == array.dtype), None)
+def _described(name: str, weight: Array | Quantized, who: str) -> Json:
+    """A weight's entry in the manifest."""
+    if isinstance(weight, Quantized):
+        entry: Json = {"name": name, "shape": [*weight.values.shape], "dtype": "float32"}
+        kind = weight.values.dtype.name
+        note: Json = {"dtype": kind}
+        if kind != "float16":
+            note |= {"min": weight.least, "scale": weight.scale}
+        return {**entry, "quantization": note}
+    dtype = next((n for n, code in _DTYPES.items() if np.dtype(code) == weight.dtype), None)
     if dtype is None:
         raise FormatError(
             f"the weight {quoted(name)} cannot be written: expected one of {', '.join(_DTYPES)}, "
-            f"got {array.dtype}",
+            f"got {weight.dtype}",
             who=who,
         )
-    entry: Json = {"name": name, "shape": list(array.shape), "dtype": dtype}
-    if kind == "float32" or dtype != "float32" or not array.size:
-        return entry, array
-    least, most = float(array.min()), float(array.max())
-    if not isfinite(least) or not isfinite(most):
-        raise FormatError(
-            f"the weight {quoted(name)} holds NaN or infinity and cannot be stored as {kind}",
-            who=who,
-        )
+    return {"name": name, "shape": [*weight.shape], "dtype": dtype}
+
+
+def quantized(values: Array, kind: Quantization) -> Quantized:
+    """A weight of finite float32 in fewer bits, each number rounded to the nearest there is.
+
+    As whole numbers it is off by at most half a step, the 255th or 65,535th part of its range;
+    numbers beyond the range of float16 become infinite in it.
+    """
     if kind == "float16":
-        if max(abs(least), abs(most)) > _FLOAT16_MAX:
-            return entry, array
-        return {**entry, "quantization": {"dtype": kind}}, array.astype("<f2")
+        with np.errstate(over="ignore"):
+            return Quantized(values.astype(np.float16))
+    least, most = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
     scale, least = quantization_range(least, most, kind)
-    steps = np.rint((array.astype(np.float64) - least) / scale)
-    whole = np.clip(steps, 0, np.iinfo(kind).max).astype(_STORED[kind])
-    note: Json = {"dtype": kind, "min": least, "scale": scale}
-    return {**entry, "quantization": note}, whole
+    steps = np.rint((values.astype(np.float64) - least) / scale)
+    return Quantized(np.clip(steps, 0, np.iinfo(kind).max).astype(kind), scale, least)
 
 
 def quantization_range(

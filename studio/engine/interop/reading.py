@@ -53,13 +53,25 @@ def model_format(path: Path | str) -> FileFormat:
     )
 
 
+def main_file(path: Path | str) -> Path:
+    """The file that stands for a folder as a format writes it; the path itself for any other."""
+    place = Path(path)
+    if place.is_dir():
+        names = (form.files[0] for form in file_formats() if form.files)
+        return next((place / name for name in names if (place / name).is_file()), place)
+    return place
+
+
 def format_of(path: Path | str) -> FileFormat | None:
-    """The format of a file by its first bytes; None where no format knows them.
+    """The format of a file by its first bytes, or of a folder by those of its main file.
+
+    Returns:
+        The format; None where no format knows the bytes.
 
     Raises:
         FormatError: the file cannot be read.
     """
-    with open_source(path, DEFAULT_LIMITS, "model file") as opened:
+    with open_source(main_file(path), DEFAULT_LIMITS, "model file") as opened:
         head = opened.read(min(HEAD, opened.size))
     # A checkpoint is a safetensors file as well: the longer ending is the closer description.
     closest = sorted(file_formats(), key=lambda each: -len(each.ending))

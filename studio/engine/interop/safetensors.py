@@ -15,7 +15,7 @@ import numpy as np
 from studio.engine.core.errors import CheckpointError, quoted
 from studio.engine.formats import safetensors
 from studio.engine.interop.file_format import Array, Exportable, FileFormat, ModelFile
-from studio.engine.interop.small_weights import WEIGHT_FORMS, SmallWeight
+from studio.engine.interop.small_weights import CHANNEL_FORMS, SmallWeight
 from studio.engine.layers.graph import LayerGraph
 
 FORMAT = "glassbox-weights"
@@ -33,7 +33,7 @@ class Safetensors(FileFormat):
     about = "All weights by name in Keras' layout, for other tools."
     holds = "weights"
     order = 30
-    weight_forms = WEIGHT_FORMS
+    weight_forms = CHANNEL_FORMS
 
     def sniff(self, head: bytes) -> bool:
         # Behind the length of its header the file goes on with that header, an object.

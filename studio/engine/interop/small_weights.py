@@ -26,9 +26,11 @@ from studio.engine.layers.weights import to_public
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Floats: TypeAlias = npt.NDArray[np.float32]
-WeightForm: TypeAlias = Literal["float32", "float16", "int8"]
+WeightForm: TypeAlias = Literal["float32", "float16", "int8", "uint8", "uint16"]
 WEIGHT_FORMS: tuple[WeightForm, ...] = get_args(WeightForm)
-"""How the weights of a file may be stored."""
+"""How the weights of a file may be stored; each format says which of these it has."""
+CHANNEL_FORMS: tuple[WeightForm, ...] = ("float32", "float16", "int8")
+"""Those that `narrow` makes; the others are whole numbers with one scale for a whole kernel."""
 
 LARGEST = 127
 """The number that the largest weight of an output channel becomes in int8."""
@@ -94,12 +96,7 @@ def narrow(name: str, values: Floats, axes: tuple[int, ...], form: WeightForm) -
     Raises:
         DataError: a weight is no finite number, or too large for float16.
     """
-    if not np.isfinite(values).all():
-        raise DataError(
-            f"the weights of {quoted(name)} hold NaN or infinity, so they cannot be {form}",
-            who="export",
-            hint="the training diverged; export an earlier run",
-        )
+    require_finite(name, values, form)
     if form == "float16":
         with np.errstate(over="ignore"):
             half = values.astype(np.float16)
@@ -119,6 +116,16 @@ def narrow(name: str, values: Floats, axes: tuple[int, ...], form: WeightForm) -
     scale[is_none] = 1.0
     numbers = np.rint(np.where(is_none, 0.0, wide) / scale).clip(-LARGEST, LARGEST)
     return SmallWeight(numbers.astype(np.int8), scale)
+
+
+def require_finite(name: str, values: Floats, form: WeightForm) -> None:
+    """DataError where a kernel that is to become small holds a number that is not finite."""
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"the weights of {quoted(name)} hold NaN or infinity, so they cannot be {form}",
+            who="export",
+            hint="the training diverged; export an earlier run",
+        )
 
 
 def narrowed(
