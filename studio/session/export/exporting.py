@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import logging
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from studio.engine.core.errors import DataError, FormatError, StudioError
 from studio.engine.core.signal import Signal
@@ -22,10 +22,13 @@ from studio.engine.interop.file_format import (
     FileFormat,
     file_formats,
     require_ending,
+    require_weights,
 )
+from studio.engine.interop.small_weights import WEIGHT_FORMS, WeightForm
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check.check import ExportCheck
 from studio.engine.train.export.exporting import Export, export, exportable
+from studio.engine.train.export.small_weights import narrowed_network
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.sources import refuse_source
@@ -67,6 +70,18 @@ class PictureForm:
     ending: str
     about: str
     preview: Callable[[bytes], Preview]
+
+
+class _Last(NamedTuple):
+    """What was exported last of a document: name of the form, the file, and how kernels are."""
+
+    form: str
+    path: str
+    weights: WeightForm = "float32"
+
+    def plain(self) -> list[str]:
+        """As it is remembered; what is usual is left out, as earlier versions have it."""
+        return list(self[:2] if self.weights == "float32" else self)
 
 
 ExportForm: TypeAlias = FileFormat | PictureForm
@@ -131,6 +146,12 @@ class ExportResult:
         return None if self.made is None else self.made.check
 
     @property
+    def small_form(self) -> WeightForm:
+        """The form in which its kernels are stored."""
+        small = None if self.made is None else self.made.small
+        return "float32" if small is None else small.form
+
+    @property
     def is_placed(self) -> bool:
         """Whether the file is in its place."""
         return self.made is None or self.made.is_placed
@@ -170,7 +191,7 @@ class ExportModel:
         self._run_of = run_of
         self._cache = cache or DatasetCache()
         self._memory = memory
-        self._last: dict[str, tuple[str, str]] = {} if memory is None else _read(memory)
+        self._last: dict[str, _Last] = {} if memory is None else _read(memory)
         tasks.changed.connect(self._tasks_changed)
 
     # -- what there is --------------------------------------------------------------------------
@@ -212,8 +233,14 @@ class ExportModel:
         if found is None:
             return None
         with suppress(DataError):
-            return form_named(found[0]), Path(found[1])
+            return form_named(found.form), Path(found.path)
         return None
+
+    @property
+    def last_weights(self) -> WeightForm:
+        """The form in which kernels of this document were stored last."""
+        found = self._last.get(self._key())
+        return "float32" if found is None else found.weights
 
     def suggested_path(self, form: ExportForm) -> Path:
         """Where a form goes unless told otherwise: where the last export went, or the project."""
@@ -239,6 +266,7 @@ class ExportModel:
         form: ExportForm,
         done: Callable[[Preview, bytes], object],
         failed: Callable[[StudioError], object],
+        weights: WeightForm = "float32",
     ) -> TaskHandle | None:
         """Make the file aside and show its beginning; ``done`` also gets a picture's content."""
         if isinstance(form, PictureForm):
@@ -258,12 +286,16 @@ class ExportModel:
                 def write(trained: Trained, _: Project) -> str:
                     model = exportable(trained)
                     refused.update(refusals(model))
-                    form.write(model, path)
+                    if weights == "float32":
+                        form.write(model, path)
+                    else:
+                        with narrowed_network(trained, weights, form.narrow) as narrowed:
+                            form.write(exportable(trained, narrowed), path)
                     return weights_text(form, run, trained)
 
-                weights = self._with_trained(run, write)
+                whose = self._with_trained(run, write)
                 handle.check()
-                return replace(preview_file(path, form), weights=weights)
+                return replace(preview_file(path, form), weights=whose)
 
         def know() -> None:
             before = {} if self._refused is None else self._refused[1]
@@ -304,12 +336,20 @@ class ExportModel:
         form: ExportForm,
         path: Path,
         failed: Callable[[StudioError], object] | None = None,
+        weights: WeightForm = "float32",
     ) -> TaskHandle | None:
         """Write a file and check that it is the same model; `result` has the finding.
 
+        Args:
+            form: what to write.
+            path: where to.
+            failed: hears why nothing was written.
+            weights: the form in which kernels are stored.
+
         Raises:
             DataError: nothing has been trained, or the file is the project's own or its data's.
-            ParameterError: the file's name has the ending of another form.
+            ParameterError: the file's name has the ending of another form, or the form cannot hold
+                such weights.
             FormatError: a picture cannot be written; other forms tell ``failed``.
         """
         require_ending(path, form, PICTURES)
@@ -319,6 +359,7 @@ class ExportModel:
             write_atomic(path, content)
             self._done(ExportResult(form, path, len(content)), self._key(), is_shown=True)
             return None
+        require_weights(form, weights)
         run, key, document = self._need_run(), self._key(), self._document()
 
         def give_up(error: StudioError) -> None:
@@ -330,7 +371,7 @@ class ExportModel:
         self.result = None
         self.task = self._tasks.start(
             f"Export {path.name}",
-            lambda handle: self._write(form, path, run, handle),
+            lambda handle: self._write(form, path, run, weights, handle),
             lambda result: self._done(result, key, is_shown=self._document() is document),
             give_up,
             if_left="answer",
@@ -343,13 +384,19 @@ class ExportModel:
         last = self.last
         if last is None:
             raise DataError("nothing was exported yet", who="export")
-        self.export(*last, failed)
+        self.export(*last, failed, self.last_weights)
 
     def _write(
-        self, form: FileFormat, path: Path, run: RunFolder, handle: TaskHandle
+        self,
+        form: FileFormat,
+        path: Path,
+        run: RunFolder,
+        weights: WeightForm,
+        handle: TaskHandle,
     ) -> ExportResult:
         def made(trained: Trained, project: Project) -> ExportResult:
-            (done,) = export(trained, [(form, path)], project, handle.progress)
+            files = [(form, path)]
+            (done,) = export(trained, files, project, handle.progress, weights=weights)
             done.require_written()
             return ExportResult(form, path, done.nbytes, done, weights_text(form, run, trained))
 
@@ -374,7 +421,7 @@ class ExportModel:
         if is_shown:
             self.result = result
         self._last.pop(key, None)
-        self._last[key] = (result.form.name, str(result.path))
+        self._last[key] = _Last(result.form.name, str(result.path), result.small_form)
         self._remember()
         self.changed.emit()
         self.finished.emit(result)
@@ -405,7 +452,7 @@ class ExportModel:
     def _remember(self) -> None:
         if self._memory is None:
             return
-        kept = dict(list(self._last.items())[-_REMEMBERED:])
+        kept = {key: each.plain() for key, each in list(self._last.items())[-_REMEMBERED:]}
         try:
             self._memory.parent.mkdir(parents=True, exist_ok=True)
             write_atomic(self._memory, json.dumps(kept, indent=2).encode("utf-8"))
@@ -438,7 +485,7 @@ def weights_text(form: FileFormat, run: RunFolder, trained: Trained) -> str:
     return f"{what} of the run {title}: {origin.trained} ({origin.file}){notes}"
 
 
-def _read(path: Path) -> dict[str, tuple[str, str]]:
+def _read(path: Path) -> dict[str, _Last]:
     """The last exports as remembered; none where the file is missing or damaged."""
     if not path.is_file():
         return {}
@@ -448,7 +495,11 @@ def _read(path: Path) -> dict[str, tuple[str, str]]:
         _LOG.warning("the last exports are forgotten: %s", error)
         return {}
     return {
-        str(key): (str(value[0]), str(value[1]))
+        str(key): _Last(str(value[0]), str(value[1]), _form_of(value[2:]))
         for key, value in (found.items() if isinstance(found, Mapping) else ())
-        if isinstance(value, list) and len(value) == 2
+        if isinstance(value, list) and len(value) in (2, 3)
     }
+
+
+def _form_of(stated: Sequence[object]) -> WeightForm:
+    return next((form for form in WEIGHT_FORMS if form in stated), "float32")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError
 from studio.engine.formats.gbi import load_gbi
 from studio.engine.formats.npz import save_npz
 from studio.engine.interop.file_format import Exportable, FileFormat
@@ -110,6 +110,36 @@ def test_an_export_ends_with_the_check_and_can_be_done_again(
     again.again()
     desk.settle()
     assert path.read_bytes() == first
+
+
+@pytest.mark.slow
+def test_small_weights_are_remembered_with_the_export(desk: ExportDesk, tmp_path: Path) -> None:
+    path = tmp_path / "model.safetensors"
+    desk.exports.export(form_named("safetensors"), path, weights="int8")
+    desk.settle()
+    result = desk.exports.result
+    assert result is not None
+    assert result.is_proven
+    assert result.small_form == "int8"
+    first = path.read_bytes()
+    path.unlink()
+    again = desk.fresh()
+    assert again.last_weights == "int8"
+    again.again()
+    desk.settle()
+    assert path.read_bytes() == first
+    # What earlier versions remember has no form, and is written like that.
+    again.export(form_named("safetensors"), path)
+    desk.settle()
+    assert desk.memory is not None
+    assert list(json.loads(desk.memory.read_text()).values()) == [["safetensors", str(path)]]
+    assert desk.fresh().last_weights == "float32"
+
+
+def test_a_form_that_cannot_hold_them_is_refused(desk: ExportDesk, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="cannot hold int8 weights"):
+        desk.exports.export(form_named("npz"), tmp_path / "model.npz", weights="int8")
+    assert desk.exports.task is None
 
 
 @pytest.mark.parametrize("form", export_forms(), ids=lambda form: form.name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QImage, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
+    QComboBox,
     QDialog,
     QFileDialog,
     QHBoxLayout,
@@ -22,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
+from studio.engine.interop.small_weights import WeightForm
 from studio.session.core.tasks import TaskHandle
 from studio.session.data.samples import picture
 from studio.session.document.document import Document
@@ -45,6 +47,11 @@ _ICONS = {"program": "listing", "weights": "memory", "checkpoint": "memory", "mo
 _ROLE = Qt.ItemDataRole.UserRole
 
 _MOST_CHANGES = 4
+_COSTS: dict[WeightForm, str] = {
+    "float32": "Exactly as trained, four bytes each.",
+    "float16": "Half the size; results hardly change, and are measured before and after.",
+    "int8": "A quarter of the size; accuracy may drop, and is measured before and after.",
+}
 
 
 class ExportDialog(QDialog):
@@ -113,6 +120,8 @@ class ExportDialog(QDialog):
         self.weights.setObjectName("export_weights")
         self.weights.setWordWrap(True)
         self.weights.hide()
+        self.small = WeightsChoice(self)
+        self.small.chosen = self._make_preview
         self.path = RevertingLine(self)
         self.path.setObjectName("export_path")
         self.path.setAccessibleName("File")
@@ -153,6 +162,7 @@ class ExportDialog(QDialog):
         right.setSpacing(8)
         right.addWidget(self.about)
         right.addLayout(where)
+        right.addWidget(self.small)
         right.addWidget(self.weights)
         right.addWidget(self._views, 1)
         right.addWidget(self.note)
@@ -246,6 +256,10 @@ class ExportDialog(QDialog):
         self._form = form_named(item.data(_ROLE))
         self.about.setText(self._form.about)
         self.path.show_text(str(self._exports.suggested_path(self._form)))
+        self.small.offer(
+            () if isinstance(self._form, PictureForm) else self._form.weight_forms,
+            self._exports.last_weights,
+        )
         self._document_changed()
         self._show_possible()
         self._make_preview()
@@ -286,7 +300,8 @@ class ExportDialog(QDialog):
         if written is not None:
             self._previewing = self._exports.preview_written(written, done, failed)
         else:
-            self._previewing = self._exports.preview(form, done, failed)
+            weights = self.small.weights
+            self._previewing = self._exports.preview(form, done, failed, weights)
 
     def _show_preview(self, made: Preview, content: bytes, *, beside: bool) -> None:
         self._show_weights(made.weights)
@@ -349,7 +364,8 @@ class ExportDialog(QDialog):
         """Write the file that is chosen."""
         self._error = None
         try:
-            self._exports.export(self._form, Path(self.path.text().strip()), self._failed)
+            path = Path(self.path.text().strip())
+            self._exports.export(self._form, path, self._failed, self.small.weights)
         except StudioError as error:
             self._failed(error)
         self.refresh()
@@ -395,6 +411,61 @@ class ExportDialog(QDialog):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "finding"):
             self.refresh()
+
+
+class WeightsChoice(QWidget):
+    """Chooses how the kernels of a file are stored, and says what that costs.
+
+    Attributes:
+        chosen: called when the user chose.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.chosen: Callable[[], None] = lambda: None
+        self._wanted: WeightForm | None = None
+        label = QLabel("Weights", self)
+        self.box = QComboBox(self)
+        self.box.setObjectName("export_small")
+        self.box.setAccessibleName("How weights are stored")
+        self.box.setToolTip("Kernels only: biases and normalisations stay float32.")
+        self.box.activated.connect(lambda _: self._choose())
+        label.setBuddy(self.box)
+        self.about = QLabel(self)
+        self.about.setObjectName("export_small_about")
+        self.about.setProperty("role", "soft")
+        self.about.setWordWrap(True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(label)
+        row.addWidget(self.box)
+        row.addWidget(self.about, 1)
+
+    @property
+    def weights(self) -> WeightForm:
+        """The form chosen."""
+        return self.box.currentData() or "float32"
+
+    def offer(self, forms: Sequence[WeightForm], usual: WeightForm) -> None:
+        """Offer these forms, with the one that the user chose, else ``usual``.
+
+        Hidden where there is no choice.
+        """
+        self.box.clear()
+        for form in forms:
+            self.box.addItem(form, form)
+        self.box.setCurrentIndex(max(0, self.box.findData(self._wanted or usual)))
+        self.setVisible(len(forms) > 1)
+        self._say()
+
+    def _choose(self) -> None:
+        self._wanted = self.weights
+        self._say()
+        self.chosen()
+
+    def _say(self) -> None:
+        self.about.setText(_COSTS[self.weights])
 
 
 class _PreviewText(QPlainTextEdit):

@@ -129,6 +129,8 @@ def _written(result: ExportResult) -> str:
         lines.append(f"No report was written: {made.unreported.message}")
     if result.weights:
         lines.append(result.weights)
+    if made is not None and made.small is not None:
+        lines += [f"{_capital(line)}." for line in made.small.lines]
     return "\n".join(lines)
 
 

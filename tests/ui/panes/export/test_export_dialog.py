@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import (
+    QComboBox,
     QFileDialog,
     QLabel,
     QLineEdit,
@@ -107,6 +108,44 @@ def test_a_file_is_written_and_proven(
     path.unlink()
     assert studio.actions.trigger("export.again")
     qtbot.waitUntil(path.is_file)
+    idle(studio, qtbot)
+
+
+@pytest.mark.slow
+def test_small_weights_are_chosen_and_what_they_cost_is_said(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    box = dialog.findChild(QComboBox, "export_small")
+    about = dialog.findChild(QLabel, "export_small_about")
+    choose(dialog, qtbot, "Instruction listing")
+    assert [box.itemText(row) for row in range(box.count())] == ["float32", "float16", "int8"]
+    assert box.currentText() == "float32"
+    assert "Exactly as trained" in about.text()
+    box.setFocus()
+    qtbot.keyClicks(box, "int8")
+    box.activated.emit(box.currentIndex())
+    assert about.text().startswith("A quarter of the size")
+    preview = dialog.findChild(QPlainTextEdit, "export_preview")
+    qtbot.waitUntil(lambda: "int8 [24,64]" in preview.toPlainText(), timeout=60_000)
+    # A format without a choice hides it, and the choice comes back with the next one that has it.
+    choose(dialog, qtbot, "Weights (NumPy)")
+    assert not box.isVisible()
+    choose(dialog, qtbot, "Weights (safetensors)")
+    assert box.isVisible()
+    assert box.currentText() == "int8"
+    path = tmp_path / "model.safetensors"
+    type_path(dialog, qtbot, path)
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=60_000)
+    details = dialog.findChild(QLabel, "finding_details")
+    qtbot.waitUntil(lambda: "with int8 (" in details.text(), timeout=60_000)
+    assert "Answers differ from those with float32 weights by at most" in details.text()
+    assert load_safetensors(path)[0]["hidden/kernel"].dtype == "int8"
+    assert studio.exporting.last_weights == "int8"
+    path.unlink()
+    assert studio.actions.trigger("export.again")
+    qtbot.waitUntil(lambda: studio.exporting.task is None and path.is_file(), timeout=60_000)
+    assert load_safetensors(path)[0]["hidden/kernel"].dtype == "int8"
     idle(studio, qtbot)
 
 
