@@ -358,9 +358,9 @@ class GraphWriter:
             _port(name, self.program.tensors[tensor_id])
             for tensor_id, name in zip(self.program.inputs, self._inputs, strict=True)
         ]
-        return Graph(
-            self.program.name, tuple(self._nodes), tuple(inputs), tuple(outputs), self._constants
-        )
+        # A graph must have a name.
+        name = self.program.name or "model"
+        return Graph(name, tuple(self._nodes), tuple(inputs), tuple(outputs), self._constants)
 
     @contextmanager
     def _between_lines(self) -> Iterator[None]:
