@@ -21,7 +21,7 @@ from studio.engine.formats.onnx_wire import (
 from studio.engine.interop.file_format import Array, Exportable, FileFormat
 from studio.engine.interop.onnx.graph_writer import GraphWriter
 from studio.engine.interop.onnx.nodes import entry
-from studio.engine.interop.small_weights import WEIGHT_FORMS, SmallWeight
+from studio.engine.interop.small_weights import WEIGHT_FORMS
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program
 
@@ -55,15 +55,13 @@ class OnnxFile(FileFormat):
         if model.make_program is None:
             return FormatError("an ONNX file holds a program, and there are weights only",
                                who=model.name, hint="export as safetensors")  # fmt: skip
-        return refusal(*model.program, model.small)
+        return refusal(*model.program)
 
     def write(self, model: Exportable, path: Path) -> None:
         program, weights = model.program
         # A program names a single input as it likes, here it has the name of its layer.
         inputs = [node.layer.name for node in model.graph.inputs]
-        save_model(
-            path, onnx_model(program, weights, model.facts, small=model.small, inputs=inputs)
-        )
+        save_model(path, onnx_model(program, weights, model.facts, inputs=inputs))
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         found = load_model(content)
@@ -89,23 +87,20 @@ def onnx_model(
     facts: Mapping[str, str] | None = None,
     *,
     opset: int = OPSET,
-    small: Mapping[str, SmallWeight] | None = None,
     inputs: Sequence[str] = (),
 ) -> Model:
     """A program as an ONNX model.
 
     Nodes are named after layers and operators (``conv1/Conv``), values after tensors; the note of a
     node is its line of the listing. The batch is a dimension of any length. Fused groups are
-    written part by part.
+    written part by part. Kernels that the program widens stay small in the file: float16 is widened
+    by Cast, int8 by DequantizeLinear with a scale for each output channel.
 
     Args:
         program: an inference program; it takes raw input.
         weights: parameters and running statistics by tensor name.
         facts: text by key, for the file's metadata.
         opset: version of the operator set, 13 to 21.
-        small: kernels in a small form by tensor name, as stored; ``weights`` has what they are
-            widened to. The graph widens float16 by Cast and int8 by DequantizeLinear, with a scale
-            for each output channel.
         inputs: names of the inputs; as the program states them unless given.
 
     Raises:
@@ -117,10 +112,10 @@ def onnx_model(
             f"expected an operator set of {OPSETS.start} to {OPSETS.stop - 1}, got {opset}",
             who=program.name,
         )
-    why = refusal(program, weights, small)
+    why = refusal(program, weights)
     if why is not None:
         raise why
-    writer = GraphWriter(program, weights, opset, small, inputs)
+    writer = GraphWriter(program, weights, opset, inputs)
     for line in program:
         write = entry(type(line))
         if write is not None:
@@ -135,7 +130,6 @@ def onnx_model(
 def refusal(
     program: Program,
     weights: Mapping[str, Array],
-    small: Mapping[str, SmallWeight] | None = None,
 ) -> FormatError | None:
     """Why a program cannot be written as ONNX; None where it can."""
     for line in program:
@@ -148,8 +142,7 @@ def refusal(
     if not weights and any(program.of_role(Role.PARAM, Role.STATE)):
         return FormatError("an ONNX file holds weights, and there are none",
                            who=program.name, hint="train the network first")  # fmt: skip
-    kept = {name: each.values for name, each in (small or {}).items()}
-    size = sum(kept.get(name, values).nbytes for name, values in weights.items())
+    size = sum(values.nbytes for values in weights.values())
     return too_long(size, program.name) if size > MOST_BYTES else None
 
 

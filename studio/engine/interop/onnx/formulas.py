@@ -37,6 +37,7 @@ from studio.engine.interop.onnx.graph_writer import GraphWriter
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.meaning import kind_of_dtype
 
+_NARROW = (DType.uint8, DType.int8)
 _ARITHMETIC = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}
 _COMPARISONS = {
     "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual", "==": "Equal",
@@ -89,11 +90,12 @@ def write_formula(writer: GraphWriter, line: Instruction) -> None:
     kinds = {name: kind_of_dtype(dtype) for name, dtype in dtypes.items()}
     values = {name: writer.beside(ref, writer.rank(y), first) for name, ref in reads.items()}
     nodes = _Nodes(writer, fitted(formula, kinds, line.mnemonic), kinds, values)
-    nodes.narrow = {name for name, dtype in dtypes.items() if dtype is DType.uint8}
+    nodes.narrow = {name for name, dtype in dtypes.items() if dtype in _NARROW}
     step = nodes.last()
-    if writer.tensor(y).dtype is DType.uint8:
+    narrow = writer.tensor(y).dtype
+    if narrow in _NARROW:
         made = writer.node(step.op, step.inputs, step.attributes)
-        step = _Step("Cast", [made], {"to": ELEMENT_TYPES["uint8"]})
+        step = _Step("Cast", [made], {"to": ELEMENT_TYPES[narrow.name]})
     writer.result(y, step.op, step.inputs, step.attributes, first=first)
 
 
@@ -102,7 +104,7 @@ def takes_first(writer: GraphWriter, operands: Sequence[Ref], rank: int) -> bool
 
     It has where a computed operand is there in that layout only, and the others can be.
     """
-    computed = [ref for ref in operands if writer.array(ref) is None]
+    computed = [ref for ref in operands if not writer.is_fixed(ref)]
     return (
         rank > 2
         and any(writer.is_first(ref) for ref in computed)

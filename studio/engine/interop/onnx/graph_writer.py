@@ -8,11 +8,10 @@ element-wise lines is one island with a Transpose where it begins and one where 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,19 +20,14 @@ from studio.engine.core.errors import FormatError, quoted
 from studio.engine.core.tensor import BATCH, Ref, Role, Shape, Tensor
 from studio.engine.formats.onnx_wire import ELEMENT_TYPES, Attribute, Graph, Node, Port
 from studio.engine.interop.program_names import input_names, output_names
-from studio.engine.interop.small_weights import SmallWeight
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program
 
 Array: TypeAlias = npt.NDArray[np.generic]
-Wide: TypeAlias = npt.NDArray[np.float64]
 
 BATCH_NAME = "batch"
 """What the first dimension is called in inputs and outputs."""
-
-_FOLDED = re.compile(r"(/folded(_\d+)?)+\Z")
-_FIXED = (Role.PARAM, Role.STATE, Role.CONST)
 
 
 @dataclass(frozen=True)
@@ -51,6 +45,19 @@ class Kernel:
     axis: int
 
 
+class _Small(NamedTuple):
+    """Weights as they are kept: the tensor that holds them, its values, and their scales."""
+
+    source: Ref
+    values: Array
+    scale: Array | None
+
+    def widened(self) -> Array:
+        """As float32."""
+        wide = self.values.astype(np.float32)
+        return wide if self.scale is None else np.multiply(wide, self.scale, dtype=np.float32)
+
+
 class GraphWriter:
     """Makes the graph of one program, line by line.
 
@@ -58,8 +65,6 @@ class GraphWriter:
         program: an inference program.
         weights: parameters and running statistics by tensor name.
         opset: version of the operator set.
-        small: kernels in a small form by tensor name, as stored; ``weights`` has what they are
-            widened to.
         inputs: names of the inputs, as the program states them unless given.
     """
 
@@ -68,13 +73,12 @@ class GraphWriter:
         program: Program,
         weights: Mapping[str, Array],
         opset: int = 17,
-        small: Mapping[str, SmallWeight] | None = None,
         inputs: Sequence[str] = (),
     ) -> None:
         self.program = program
         self.opset = opset
         self._weights = weights
-        self._small = small or {}
+        self._small: dict[int, _Small] = {}
         self._nodes: list[Node] = []
         self._constants: dict[str, Array] = {}
         self._names: dict[str, int] = {}
@@ -118,18 +122,27 @@ class GraphWriter:
         """Its number of dimensions."""
         return len(self.program.tensors[ref.id].shape)
 
+    def is_fixed(self, ref: Ref) -> bool:
+        """Whether an operand is the same in every run."""
+        tensor = self.tensor(ref)
+        if tensor.view_of is not None:
+            return (ref.id, False) not in self._values and self.is_fixed(Ref(tensor.view_of))
+        if tensor.role is Role.CONST:
+            return tensor.value is not None or ref.id in self._small
+        return tensor.role in (Role.PARAM, Role.STATE)
+
     def array(self, ref: Ref) -> Array | None:
         """The values of an operand that is the same in every run; None for others."""
         tensor = self.tensor(ref)
-        if (ref.id, False) in self._values and tensor.role not in _FIXED:
+        if not self.is_fixed(ref):
             return None
         if tensor.view_of is not None:
             base = self.array(Ref(tensor.view_of))
             return None if base is None else base.reshape(tensor.shape)
-        if tensor.role is Role.CONST and tensor.value is not None:
+        if ref.id in self._small:
+            return self._small[ref.id].widened()
+        if tensor.value is not None:
             return np.array(tensor.value, tensor.dtype.np).reshape(tensor.shape)
-        if tensor.role not in _FIXED:
-            return None
         if tensor.name not in self._weights:
             raise FormatError(
                 f"there are no values for {quoted(tensor.name)}",
@@ -210,12 +223,12 @@ class GraphWriter:
         turned = wide.transpose(0, rank - 1, *range(1, rank - 1))
         return self.known(ref, "channels_first", turned)
 
-    def known(self, ref: Ref, form: str, array: Array) -> str:
-        """The constant that holds a fixed operand in a form."""
+    def known(self, ref: Ref, form: str, array: Array, name: str = "") -> str:
+        """The constant that holds a fixed operand in a form, under a name of its own if given."""
         key = ref.id, form
         if key not in self._known:
-            name = self.tensor(ref).name
-            self._known[key] = self.constant(f"{name}/{form}" if form else name, array)
+            own = self.tensor(ref).name
+            self._known[key] = self.constant(name or (f"{own}/{form}" if form else own), array)
         return self._known[key]
 
     def constant(self, name: str, array: Array) -> str:
@@ -241,8 +254,7 @@ class GraphWriter:
 
     def kernel(self, ref: Ref, kernel: Kernel) -> str:
         """The weights of a product, widened in the graph where they are kept in a small form."""
-        array = self.array(ref)
-        if array is None:
+        if not self.is_fixed(ref):
             raise FormatError(
                 "the weights of a product are computed in the program, which ONNX files written "
                 "here do not hold",
@@ -251,50 +263,51 @@ class GraphWriter:
         key = ref.id, kernel.form
         if key in self._known:
             return self._known[key]
-        name = self.tensor(ref).name
-        small = self._small.get(_folded_into(name))
-        if small is None:
-            made = self.constant(name, np.ascontiguousarray(kernel.change(array)))
-        else:
-            made = self._widened(name, kernel, array, small)
+        small = self._small.get(ref.id)
+        made = None if small is None else self._widened(ref, kernel, small)
+        if made is None:
+            turned = np.ascontiguousarray(kernel.change(np.asarray(self.array(ref))))
+            made = self.constant(self.tensor(ref).name, turned)
         self._known[key] = made
         return made
 
-    def _widened(self, name: str, kernel: Kernel, array: Array, small: SmallWeight) -> str:
-        """The nodes that make a kernel of its small form.
+    def keep_small(self, ref: Ref, values: Ref, scale: Ref | None = None) -> None:
+        """State what fixed weights are widened from, to be widened in the graph where it can be.
 
-        One that a normalisation was folded into is the kernel as stored times one factor for each
-        output channel. The factor goes into the scales of int8, and is multiplied with float16.
+        Args:
+            ref: the weights.
+            values: the small ones, of any element type; fixed.
+            scale: what these are multiplied with, if anything; fixed, and it broadcasts.
         """
+        factors = None if scale is None else self.array(scale)
+        self._small[ref.id] = _Small(values, np.asarray(self.array(values)), factors)
+
+    def _widened(self, ref: Ref, kernel: Kernel, small: _Small) -> str | None:
+        """The nodes that widen a kernel; None where output channels have several scales."""
+        name, form = self.tensor(ref).name, f"small {kernel.form}"
         numbers = np.ascontiguousarray(kernel.change(small.values))
-        rows = _by_channel(kernel.change(small.widened()), kernel.axis)
-        at = np.arange(len(rows)), np.abs(rows).argmax(axis=1)
-        largest = rows[at]
-        factors = np.ones(len(rows))
-        np.divide(_by_channel(kernel.change(array), kernel.axis)[at], largest, out=factors,
-                  where=largest != 0)  # fmt: skip
+        if small.scale is None:
+            stored = self.known(small.source, form, numbers, self.tensor(small.source).name)
+            return self.node("Cast", (stored,), {"to": ELEMENT_TYPES["float32"]}, name=name)
+        scales = kernel.change(np.broadcast_to(small.scale, small.values.shape))
+        rows = np.moveaxis(scales, kernel.axis, 0).reshape(scales.shape[kernel.axis], -1)
+        if (rows != rows[:, :1]).any():
+            return None
+        factors = rows[:, 0].astype(np.float32)
         along = [1] * numbers.ndim
         along[kernel.axis] = -1
-        if small.scale is None:
-            stored = self.constant(f"{name}/float16", numbers)
-            to = {"to": ELEMENT_TYPES["float32"]}
-            if (factors == 1).all():
-                return self.node("Cast", (stored,), to, name=name)
-            wide = self.node("Cast", (stored,), to)
-            by = self.constant(f"{name}/factor", factors.astype(np.float32).reshape(along))
-            return self.node("Mul", (wide, by), name=name)
-        scales = np.broadcast_to(small.scale, small.values.shape)
-        factors *= _by_channel(kernel.change(scales), kernel.axis)[:, 0]
+        if numbers.dtype != np.int8:
+            stored = self.known(small.source, form, numbers, self.tensor(small.source).name)
+            by = self.constant(f"{name}/scale", factors.reshape(along))
+            return self.node("Mul", (self.cast(stored, "float32"), by), name=name)
         # Runtimes want scales above 0: a sign goes to the numbers, and nothing is 0 times 1.
         signs = np.sign(factors).astype(np.int8)
-        factors = np.where(factors == 0, 1.0, np.abs(factors)).astype(np.float32)
-        operands = (
-            self.constant(
-                f"{name}/int8", np.multiply(numbers, signs.reshape(along), dtype=np.int8)
-            ),
-            self.constant(f"{name}/scale", factors),
-        )
-        return self.node("DequantizeLinear", operands, {"axis": kernel.axis}, name=name)
+        if (signs != 1).any():
+            form = f"{form} of {name}"
+            numbers = np.multiply(numbers, signs.reshape(along), dtype=np.int8)
+        stored = self.known(small.source, form, numbers, self.tensor(small.source).name)
+        by = self.constant(f"{name}/scale", np.where(signs == 0, np.float32(1), np.abs(factors)))
+        return self.node("DequantizeLinear", (stored, by), {"axis": kernel.axis}, name=name)
 
     # -- nodes ------------------------------------------------------------------------------------
 
@@ -427,16 +440,6 @@ def _unused(stem: str, taken: dict[str, int]) -> str:
     taken[made] = 0
     taken[stem] = count
     return made
-
-
-def _folded_into(name: str) -> str:
-    """The kernel that a folded one was made of, as `fold_batchnorm` names it."""
-    return _FOLDED.sub("", name)
-
-
-def _by_channel(values: Array, axis: int) -> Wide:
-    """An array as one row of float64 for each output channel."""
-    return np.moveaxis(values, axis, 0).reshape(values.shape[axis], -1).astype(np.float64)
 
 
 def _port(name: str, tensor: Tensor) -> Port:

@@ -65,9 +65,20 @@ def _activation(
 
 def _cast(writer: GraphWriter, line: Instruction) -> None:
     x, y = line.ref("x"), line.ref("y")
+    if writer.is_fixed(x) and writer.tensor(y).dtype is DType.float32:
+        writer.keep_small(y, x)
+        return
     first = takes_first(writer, [x], writer.rank(y))
     value = writer.beside(x, writer.rank(y), first)
     writer.result(y, "Cast", (value,), {"to": ELEMENT_TYPES[line.value("dtype")]}, first=first)
+
+
+def _dequantize(writer: GraphWriter, line: Instruction) -> None:
+    y, x, scale = (line.ref(name) for name in ("y", "x", "scale"))
+    if writer.is_fixed(x) and writer.is_fixed(scale):
+        writer.keep_small(y, x, scale)
+    else:
+        write_formula(writer, line)
 
 
 # -- products -----------------------------------------------------------------------------------
@@ -80,7 +91,7 @@ def _linear(writer: GraphWriter, line: Instruction) -> None:
     are int8.
     """
     w, b, x, y = (line.ref(name) for name in ("w", "b", "x", "y"))
-    kernel = writer.plain(w) if writer.array(w) is None else writer.kernel(w, AS_STORED)
+    kernel = writer.kernel(w, AS_STORED) if writer.is_fixed(w) else writer.plain(w)
     bias = [writer.plain(b)] if b.present else []
     rows = writer.plain(x)
     if writer.rank(x) == 2:
@@ -435,6 +446,7 @@ ENTRIES: Mapping[str, Entry] = {
     "FILL": _fill,
     "ZERO": _fill,
     "CAST": _cast,
+    "DEQUANTIZE": _dequantize,
     "REDUCE_SUM": _reduce(_SUM),
     "REDUCE_MEAN": _reduce("ReduceMean"),
     "REDUCE_MAX": _reduce("ReduceMax"),

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from studio.engine.compiler.lower import lower
+from studio.engine.compiler.passes.fold_batchnorm import Scaled
 from studio.engine.compiler.pipeline import Folding, compile_program
 from studio.engine.compiler.target import CPU
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.formats.onnx_wire import model_bytes
 from studio.engine.interop.onnx_file import onnx_model
-from studio.engine.interop.small_weights import SmallWeight, WeightForm, narrowed
+from studio.engine.interop.small_program import with_small_weights
+from studio.engine.interop.small_weights import WeightForm, narrowed
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.train.network.inference import Inference
@@ -34,25 +36,29 @@ def drawn_weights(graph: LayerGraph, seed: int = 0) -> Values:
     return drawn
 
 
-def inference(
-    graph: LayerGraph, seed: int = 0, data: Any = None, stored: Values | None = None
-) -> tuple[Program, Values]:
-    """The optimised inference program of a network, and its weights, drawn unless given."""
-    drawn = stored or drawn_weights(graph, seed)
+def inference(graph: LayerGraph, seed: int = 0, data: Any = None) -> tuple[Program, Values]:
+    """The optimised inference program of a network, and drawn weights."""
+    program, weights, _ = _compiled(graph, drawn_weights(graph, seed), data)
+    return program, weights
+
+
+def _compiled(
+    graph: LayerGraph, drawn: Values, data: Any = None
+) -> tuple[Program, Values, Mapping[str, Scaled]]:
     folding = Folding(lambda name: drawn[name])
     program = compile_program(lower(graph, "infer", data=data), CPU, folding=folding)
     values = {**drawn, **folding.values}
-    return program, {t.name: values[t.name] for t in program.of_role(Role.PARAM, Role.STATE)}
+    weights = {t.name: values[t.name] for t in program.of_role(Role.PARAM, Role.STATE)}
+    return program, weights, folding.scaled
 
 
-def small_inference(
-    graph: LayerGraph, form: WeightForm, data: Any = None
-) -> tuple[Program, Values, dict[str, SmallWeight]]:
-    """The same with the weights that small ones are widened to, and these."""
+def small_inference(graph: LayerGraph, form: WeightForm) -> tuple[Program, Values, Program, Values]:
+    """A program with small weights, and the same with what they are widened to."""
     drawn = drawn_weights(graph)
     small = narrowed(graph, drawn, form)
-    wide = {name: np.asarray(each.widened()) for name, each in small.items()}
-    return (*inference(graph, data=data, stored={**drawn, **wide}), small)
+    drawn |= {name: np.asarray(each.widened()) for name, each in small.items()}
+    program, weights, scaled = _compiled(graph, drawn)
+    return (*with_small_weights(program, weights, small, scaled), program, weights)
 
 
 def fed(program: Program, rows: int, seed: int = 0) -> list[np.ndarray]:

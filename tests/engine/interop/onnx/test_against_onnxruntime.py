@@ -136,10 +136,10 @@ def test_every_activation_answers_alike_behind_a_convolution(name: str, opset: i
     "name", ["residual", "depthwise_multiplier_same", "dense_sequence", "shared", "dense"]
 )
 def test_small_weights_answer_as_what_they_are_widened_to(name: str, form: WeightForm) -> None:
-    program, weights, small = small_inference(graph_from_json(LAYERS[name]), form)
+    small, kept, program, weights = small_inference(graph_from_json(LAYERS[name]), form)
     rows = fed(program, 4)
     (wanted,) = on_cpu(program, weights, rows)
-    (found,) = on_runtime(content_of(program, weights, small=small), rows)
+    (found,) = on_runtime(content_of(small, kept), rows)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
 
 
