@@ -167,7 +167,7 @@ def _options(made: _Made, name: str, is_old: bool) -> tuple[dict[str, object], C
         elif key == "activation":
             found[key], behind = _activation(value, name, is_old)
         else:
-            found[key] = _plain(value)
+            found[key] = short_number(value)
     return found, behind
 
 
@@ -181,8 +181,8 @@ def _check_meaningless(key: str, value: JsonValue, name: str) -> None:
         )
 
 
-def _plain(value: JsonValue) -> JsonValue:
-    """The value, a number that is one of float32 as short as that can be written."""
+def short_number(value: JsonValue) -> JsonValue:
+    """The value; a number that is one of float32 as short as that can be written."""
     if isinstance(value, float) and abs(value) < 3e38 and float(np.float32(value)) == value:
         return float(str(np.float32(value)))
     return value
@@ -224,7 +224,9 @@ def _initializer(value: JsonValue, who: str) -> init.Initializer:
     if config.get("distribution") == "normal":
         # What Keras 2 called so is cut off at two deviations.
         config["distribution"] = "truncated_normal"
-    given = {_INITIALIZER_OPTIONS.get(key, key): _plain(value) for key, value in config.items()}
+    given = {
+        _INITIALIZER_OPTIONS.get(key, key): short_number(value) for key, value in config.items()
+    }
     return _saying(who, lambda: found(**given))
 
 
@@ -239,7 +241,7 @@ def _regularizer(value: JsonValue, who: str) -> Regularizer | None:
             f"expected a regulariser out of {', '.join(_REGULARIZERS)}, got {quoted(class_name)}",
             who=who,
         )
-    given = {key: _plain(value) for key, value in config.items()}
+    given = {key: short_number(value) for key, value in config.items()}
     return _saying(who, lambda: found(**given))
 
 
