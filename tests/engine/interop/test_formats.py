@@ -49,10 +49,12 @@ def unregistered() -> Iterator[None]:
 
 def test_the_formats_there_are() -> None:
     assert [f.name for f in file_formats()] == [
-        "gbi", "gbasm", "onnx", "safetensors", "npz", "checkpoint", "tfjs"
+        "gbi", "gbasm", "onnx", "safetensors", "npz", "checkpoint", "keras", "hdf5",
+        "keras-weights", "tfjs",
     ]  # fmt: skip
     assert tuple(f.name for f in file_formats()) == exporting.EXPORT_FORMATS
-    assert import_endings() == importing.IMPORT_FORMATS == (".safetensors", ".npz")
+    endings = (".safetensors", ".npz", ".weights.h5")
+    assert import_endings() == importing.IMPORT_FORMATS == endings
     assert len({f.ending for f in file_formats()}) == len(file_formats())
 
 
@@ -115,7 +117,7 @@ def test_weights_that_are_no_numbers_are_not_imported(model: Exportable, tmp_pat
 def test_a_program_is_not_imported_as_weights(model: Exportable, tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     format_named("gbi").write(model, path)
-    with pytest.raises(FormatError, match=r"or \.npz, got instruction file \(\.gbi\)"):
+    with pytest.raises(FormatError, match=r"or \.weights\.h5, got instruction file \(\.gbi\)"):
         load_weights(path, model.graph)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,30 +13,39 @@ from studio.engine.formats.hdf5_reading import Hdf5File, read_hdf5, read_hdf5_me
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.formats.safe_zip import Member, MemberReader, list_members
-from studio.engine.interop.imported import ImportedModel, ImportReport
+from studio.engine.interop.imported import (
+    ImportedLayer,
+    ImportedModel,
+    ImportedTraining,
+    ImportReport,
+)
 from studio.engine.interop.keras.description import KerasModel
 from studio.engine.interop.keras.dialects import model_from_json
+from studio.engine.interop.keras.files_out import FACTS
 from studio.engine.interop.keras.graph_in import graph_from_keras
+from studio.engine.interop.keras.graph_out import keras_from_graph
+from studio.engine.interop.keras.optimizer_state import state_from_keras
 from studio.engine.interop.keras.training_in import training_from_keras
-from studio.engine.interop.keras.variables import KerasVariable, keras_variables
+from studio.engine.interop.keras.variables import (
+    KerasVariable,
+    keras_variables,
+    trained_variables,
+)
 from studio.engine.interop.keras.weights_in import (
     FoundWeights,
     WeightReader,
-    listed_names,
+    legacy_optimizer_arrays,
     optimizer_arrays,
+    weight_names,
 )
 
 if TYPE_CHECKING:
     from studio.engine.formats.byte_source import ByteSource
     from studio.engine.formats.safe_json import JsonValue
     from studio.engine.interop.file_format import Array, Progress
-    from studio.engine.interop.imported import ImportedLayer
     from studio.engine.layers.graph import LayerGraph
 
 CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
-FACTS = "glassbox"
-"""Where a file that was written here has its facts."""
-
 MAX_FACTS = 200
 MAX_FACT_CHARS = 65_536
 MAX_FACT_NAME = 64
@@ -142,11 +151,7 @@ def read_keras_hdf5(
         document = parse_json(text.encode(), f"{who}: model_config", limits)
         network = _Network.of(document, who, version)
         found = network.reader(file, who, tell).by_group("model_weights")
-        state = [
-            file.arrays[place]
-            for name in listed_names(file, "optimizer_weights", "weight_names")
-            if (place := f"optimizer_weights/{name}") in file.described
-        ]
+        state = legacy_optimizer_arrays(file)
         config = _json_attribute(about.get("training_config"), f"{who}: training_config", limits)
         facts = facts_of(_json_attribute(about.get(FACTS), f"{who}: {FACTS}", limits))
     return _imported(path, _form(form, version), network, found, facts, config, state)
@@ -170,10 +175,12 @@ def _imported(
     found: FoundWeights,
     facts: Mapping[str, str],
     config: JsonValue,
-    state: list[Array],
+    state: list[Array] | None,
 ) -> ImportedModel:
     names = network.graph.output_names()
     training, left_out = training_from_keras(config, network.model, names)
+    if training is not None:
+        training = _with_state(training, network, state, str(path), left_out)
     report = ImportReport(
         path.name,
         form,
@@ -182,6 +189,27 @@ def _imported(
         tuple(found.remarks),
     )
     return ImportedModel(network.graph.name, network.graph, found.weights, report, facts, training)
+
+
+def _with_state(
+    training: ImportedTraining,
+    network: _Network,
+    state: list[Array] | None,
+    who: str,
+    left_out: list[str],
+) -> ImportedTraining:
+    """The training with how far its optimiser is; what cannot be read of that is noted."""
+    if state is None:
+        left_out.append("the state of the optimiser, in the order of Keras before 2.11")
+    if not state or training.optimizer is None:
+        return training
+    trained = trained_variables(network.variables)
+    try:
+        found = state_from_keras(training.optimizer, trained, network.graph, state, who)
+    except StudioError as error:
+        left_out.append(f"the state of the optimiser: {error.message}")
+        return training
+    return replace(training, steps=found.steps, slots=dict(found.slots))
 
 
 def _json_member(opened: ByteSource, member: Member | None, limits: Limits) -> JsonValue:
@@ -222,3 +250,45 @@ def _between(tell: Progress) -> Callable[[float | None, str], None]:
         tell(part, "reading the weights")
 
     return hear
+
+
+def weights_for(
+    path: Path, graph: LayerGraph, limits: Limits = DEFAULT_LIMITS
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """Weights as stored for a network, from an HDF5 file of weights alone, and its facts.
+
+    They are found by their place in the network as Keras has it, or in the older form by the names
+    of layers.
+
+    Raises:
+        FormatError: the file is damaged, or Keras has no such layer.
+        CheckpointError: a weight is missing, fits no layer or has another shape.
+    """
+    who = str(path)
+    model = keras_from_graph(graph)
+    names = {layer.name: layer.name for layer in model.layers}
+    variables = keras_variables(model, graph, names)
+    layers = [ImportedLayer(each.name, each.class_name, each.name) for each in model.layers]
+    with read_hdf5(path, limits=limits) as file:
+        reader = WeightReader(file, model, graph, layers, variables, who)
+        about = file.attributes.get("", {})
+        is_older = any(name.startswith("layer_names") for name in about)
+        found = reader.by_group("") if is_older else reader.by_path()
+        facts = facts_of(_json_attribute(about.get(FACTS), f"{who}: {FACTS}", limits))
+    return found.weights, facts
+
+
+def named_weights(
+    path: Path, limits: Limits = DEFAULT_LIMITS
+) -> tuple[dict[str, Array], dict[str, str]]:
+    """The arrays of an HDF5 file of weights alone by names like those here, and its facts.
+
+    A layer has the name the file has for it, else its class and number; of a weight the role is
+    known where the class has only one order of them.
+    """
+    who = str(path)
+    with read_hdf5(path, limits=limits) as file:
+        found = weight_names(file)
+        about = file.attributes.get("", {})
+        facts = facts_of(_json_attribute(about.get(FACTS), f"{who}: {FACTS}", limits))
+        return {name: file.arrays[place] for name, place in found.items()}, facts

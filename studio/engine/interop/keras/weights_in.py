@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -23,6 +24,11 @@ Array: TypeAlias = npt.NDArray[np.generic]
 
 _SHOWN = 3
 """Weights that an error or a remark names."""
+
+_OLD_SLOTS = frozenset(
+    {"m", "v", "vhat", "momentum", "rms", "mg", "accumulator", "accum_grad", "accum_var"}
+)
+"""What Keras before 2.11 called the variables of its optimisers, behind the weight's name."""
 
 _GENERATOR = "seed_generator"
 """What Keras calls the random numbers of a layer, whose state is kept as weights are."""
@@ -235,3 +241,62 @@ def optimizer_arrays(file: Hdf5File) -> list[Array]:
     while (path := f"optimizer/vars/{len(found)}") in file.described:
         found.append(file.arrays[path])
     return found
+
+
+def legacy_optimizer_arrays(file: Hdf5File) -> list[Array] | None:
+    """The variables of the optimiser in the older form, in their order.
+
+    None where they are in the order of Keras before 2.11, which had all means before all squares
+    and no name that says so but the last word.
+    """
+    found: list[Array] = []
+    for name in listed_names(file, "optimizer_weights", "weight_names"):
+        path = f"optimizer_weights/{name}"
+        if name.rpartition("/")[2].removesuffix(":0") in _OLD_SLOTS:
+            return None
+        if path not in file.described:
+            raise FormatError(f"there is nothing for {quoted(name)}")
+        found.append(file.arrays[path])
+    return found
+
+
+def weight_names(file: Hdf5File) -> dict[str, str]:
+    """Paths of the weights in a file of weights alone, by names like those here.
+
+    In the older form weights have names; in that of Keras 3 a layer has one in files of 3.6 and
+    newer, and otherwise that of its class with a number. Two layers of one name keep their paths.
+    """
+    groups: dict[str, list[str]] = {}
+    for path in file.described:
+        place, _, last = path.rpartition("/")
+        is_weight = place.endswith("/vars") and last.isdecimal() and path.startswith("layers/")
+        if is_weight and f"/{_GENERATOR}/" not in path:
+            groups.setdefault(place, []).append(path)
+    if not groups:
+        held = [path for path in file.described if not path.startswith("optimizer")]
+        return {path.partition("/")[2].removesuffix(":0") or path: path for path in held}
+    titles = {place: _title(file, place) for place in groups}
+    counts = Counter(titles.values())
+    found = {}
+    for place, paths in groups.items():
+        title = titles[place] if counts[titles[place]] == 1 else place.removesuffix("/vars")
+        ordered = sorted(paths, key=lambda each: int(each.rpartition("/")[2]))
+        is_norm = place.split("/")[-2].startswith("batch_normalization")
+        roles = tuple(map(str, range(len(ordered))))
+        if is_norm == (len(ordered) == len(_NORM_ROLES)):
+            roles = _NORM_ROLES if is_norm else _ROLES.get(len(ordered), roles)
+        found.update({f"{title}/{role}": each for role, each in zip(roles, ordered, strict=True)})
+    return found
+
+
+def _title(file: Hdf5File, place: str) -> str:
+    """What the file calls the layer whose weights stand in a group."""
+    name = file.attributes.get(place, {}).get("name")
+    return name if isinstance(name, str) and name else place.split("/")[-2]
+
+
+_ROLES: Mapping[int, tuple[str, ...]] = {1: ("kernel",), 2: ("kernel", "bias")}
+"""Roles by the count of weights."""
+
+_NORM_ROLES = ("gamma", "beta", "moving_mean", "moving_variance")
+"""Roles of a batch normalisation; one that lacks some is found by its shapes."""

@@ -39,6 +39,7 @@ def read(path: Path) -> ImportedModel:
     return READ[path.suffix](path, "Keras model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", READ)
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["net", "line"])
@@ -81,6 +82,26 @@ def test_what_a_model_became(files: dict[str, bytes], version: str, tmp_path: Pa
     shares, gate = model.graph.output_names()
     assert training.loss == {shares: {"type": "MeanSquaredError", "config": {}}, gate: None}
     assert training.metrics == {shares: ({"type": "MeanAbsoluteError", "config": {}},)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", READ)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_state_of_the_optimiser(
+    files: dict[str, bytes], version: str, ending: str, tmp_path: Path
+) -> None:
+    model = read(saved(files, version, f"net{ending}", tmp_path))
+    assert model.training is not None
+    assert model.training.steps == 2
+    trained = {each.name for each in named_parameters(model.graph) if not each.parameter.state}
+    slots = model.training.slots
+    assert set(slots) == {f"{name}/{slot}" for name in trained for slot in "mv"}
+    for name in trained:
+        assert slots[f"{name}/m"].shape == model.weights[name].shape
+        # The second mean is one of squares.
+        assert slots[f"{name}/v"].min() >= 0
+    assert np.count_nonzero(slots["last/kernel/m"]) > 50
+    assert not any("optimiser" in each for each in model.report.left_out)
 
 
 @pytest.mark.parametrize("ending", READ)

@@ -374,7 +374,7 @@ def test_a_dropped_file_is_taken_for_weights_by_its_format(
         broken.write_bytes(b"nothing of the kind")
         assert drop(opened, broken)
         qtbot.waitUntil(
-            lambda: any("expected weights as .safetensors or .npz or .reversed" in n.text
+            lambda: any("or .weights.h5 or .reversed, got" in n.text
                         for n in notices.all),
             timeout=60_000,
         )  # fmt: skip
