@@ -61,7 +61,8 @@ class OnnxFile(FileFormat):
         program, weights = model.program
         # A program names a single input as it likes, here it has the name of its layer.
         inputs = [node.layer.name for node in model.graph.inputs]
-        save_model(path, onnx_model(program, weights, model.facts, inputs=inputs))
+        # The program has the facts. How to normalise is none of them: it does so itself.
+        save_model(path, onnx_model(program, weights, inputs=inputs))
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         found = load_model(content)

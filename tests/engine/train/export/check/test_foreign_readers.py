@@ -12,6 +12,7 @@ import pytest
 
 from studio.engine.core.errors import FormatError
 from studio.engine.formats import safetensors
+from studio.engine.formats.onnx_wire import load_model, save_model
 from studio.engine.interop.file_format import FileFormat, format_named
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
@@ -232,3 +233,90 @@ def test_outputs_that_changed_places_are_caught(parcel: FileFormat, tmp_path: Pa
     assert not found.is_same
     assert "its outputs are called right, left, expected left, right" in found.reasons
     assert found.first is not None
+
+
+@pytest.mark.peers
+def test_onnx_runtime_reads_onnx_files(
+    digits: tuple[Trained, Project], foreign_readers: None, tmp_path: Path
+) -> None:
+    path = export(digits[0], "onnx", tmp_path)
+    found = check(digits, "onnx", path)
+    assert found.is_same, found.reasons
+    assert found.reader.startswith("ONNX Runtime ")
+    assert (found.samples, found.same_top) == (64, 64)
+    model = load_model(path.read_bytes())
+    assert "input_normalization" not in model.metadata
+    for key, other, said in (
+        ("class_names", json.dumps([*"1023456789"]), "its class 0 is called '1', expected '0'"),
+        ("normalization", "standard", "its normalisation is standard, expected unit"),
+        ("resize", "nearest", "it resamples images by nearest, expected nothing"),
+    ):
+        save_model(path, replace(model, metadata={**model.metadata, key: other}))
+        assert said in check(digits, "onnx", path).reasons
+    initializers = {
+        name: np.nextafter(values, np.float32(9)) if name.endswith("kernel") else values
+        for name, values in model.graph.initializers.items()
+    }
+    save_model(path, replace(model, graph=replace(model.graph, initializers=initializers)))
+    found = check(digits, "onnx", path)
+    assert "exporting again gives a different file" in found.reasons
+
+
+@pytest.mark.peers
+def test_where_onnx_runtime_is_missing_the_reference_evaluator_reads(
+    digits: tuple[Trained, Project],
+    foreign_readers: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "onnxruntime.py").write_text("raise ImportError('no such library')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "packages"))
+    found = check(digits, "onnx", export(digits[0], "onnx", tmp_path))
+    assert found.is_same, found.reasons
+    assert found.reader.endswith(" reference evaluator")
+    assert found.notes == (
+        "ONNX Runtime is installed but does not start: ImportError: no such library",
+    )
+
+
+@pytest.mark.slow
+def test_a_format_that_only_others_read_is_not_verified_without_them(
+    digits: tuple[Trained, Project], tmp_path: Path
+) -> None:
+    found = check(digits, "onnx", export(digits[0], "onnx", tmp_path))
+    assert not found.is_checked
+    assert found.sentence == "not verified: files of this format cannot be read back"
+
+
+@pytest.mark.peers
+def test_tensorflow_js_reads_its_models(
+    digits: tuple[Trained, Project], foreign_readers: None, tmp_path: Path
+) -> None:
+    path = export(digits[0], "tfjs", tmp_path)
+    found = check(digits, "tfjs", path)
+    assert found.is_same, found.reasons
+    assert found.reader.startswith("TensorFlow.js ")
+    assert (found.samples, found.same_top) == (64, 64)
+    model = path / "model.json"
+    text = model.read_text()
+    said = json.loads(text)
+    facts = said["userDefinedMetadata"]["glassbox"]
+    for key, other, reason in (
+        ("class_names", json.dumps([*"1023456789"]), "its class 0 is called '1', expected '0'"),
+        ("input_normalization", "{}", "it normalises by {}, expected "),
+        ("resize", "nearest", "it resamples images by nearest, expected nothing"),
+    ):
+        changed = {**said, "userDefinedMetadata": {"glassbox": {**facts, key: other}}}
+        model.write_text(json.dumps(changed))
+        reasons = check(digits, "tfjs", path).reasons
+        assert any(each.startswith(reason) for each in reasons), reasons
+    model.write_text(text)
+    (shard,) = path.glob("group1-shard*.bin")
+    content = bytearray(shard.read_bytes())
+    content[-1] ^= 0x40
+    shard.write_bytes(content)
+    found = check(digits, "tfjs", path)
+    assert not found.is_alike
+    shard.write_bytes(content[:-4])
+    assert "the file does not load: " in check(digits, "tfjs", path).sentence
