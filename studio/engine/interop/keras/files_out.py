@@ -99,14 +99,13 @@ class KerasExport:
             return error
         return None
 
-    def optimizer_variables(self) -> Iterator[tuple[str, Array]]:
-        """The state of the optimiser in Keras' order, named; nothing where none is known."""
+    def optimizer_variables(self) -> Iterator[Array]:
+        """The state of the optimiser in Keras' order; nothing where none is known."""
         known = self.given.training
-        if known is None:
-            return
-        trained = trained_variables(self.variables)
-        state = state_of(self.given.checkpoint)
-        yield from state_to_keras(known.optimizer, trained, self.graph, state)
+        if known is not None:
+            trained = trained_variables(self.variables)
+            state = state_of(self.given.checkpoint)
+            yield from state_to_keras(known.optimizer, trained, self.graph, state)
 
     def weights_file(self) -> tuple[Groups, dict[str, Array]]:
         """Groups and arrays of the HDF5 file that Keras 3 keeps weights in.
@@ -121,12 +120,16 @@ class KerasExport:
         arrays = {each.path: public[each.parameter] for each in self.variables}
         if self.given.training is not None:
             groups["optimizer/vars"] = {"name": _optimizer_name(self.given)}
-            for index, (_, values) in enumerate(self.optimizer_variables()):
+            for index, values in enumerate(self.optimizer_variables()):
                 arrays[f"optimizer/vars/{index}"] = values
         return groups, arrays
 
     def legacy_file(self) -> tuple[Groups, dict[str, Array]]:
-        """Groups and arrays of the older HDF5 form, without the model's own attributes."""
+        """Groups and arrays of the older HDF5 form, without the model's own attributes.
+
+        The state of the optimiser is left out: Keras 3.0 to 3.15 give what they read of it to an
+        optimiser of no weights at all, with which ``fit`` fails.
+        """
         public = self.given.public
         own = legacy_groups(self.model, self.variables)
         groups: Groups = {"model_weights": {"layer_names": list(own)}}
@@ -137,11 +140,6 @@ class KerasExport:
             groups[f"model_weights/{layer}"] = {"weight_names": names}
             for name, each in zip(names, members, strict=True):
                 arrays[f"model_weights/{layer}/{name}"] = public[each.parameter]
-        if self.given.training is not None:
-            stem = _optimizer_name(self.given)
-            state = {f"{stem}/{name}": values for name, values in self.optimizer_variables()}
-            groups["optimizer_weights"] = {"weight_names": list(state)}
-            arrays |= {f"optimizer_weights/{name}": values for name, values in state.items()}
         return groups, arrays
 
 
@@ -182,7 +180,7 @@ def why_not_hdf5(model: Exportable) -> StudioError | None:
 
 
 def write_keras_hdf5(model: Exportable, path: Path) -> None:
-    """Write a model in one HDF5 file in the form of Keras 2.
+    """Write a model in one HDF5 file in the form of Keras 2, without the state of its optimiser.
 
     Raises:
         FormatError: the form cannot say the model (`why_not_hdf5`), or the file cannot be written.

@@ -110,8 +110,8 @@ def state_to_keras(
     trained: Sequence[KerasVariable],
     graph: LayerGraph,
     state: OptimizerState,
-) -> Iterator[tuple[str, Array]]:
-    """Each variable of Keras' list with a name of its own, as Keras 3 orders them.
+) -> Iterator[Array]:
+    """The variables of Keras' list, as Keras 3 orders them.
 
     A learning rate is there unless a schedule gives it.
 
@@ -121,9 +121,9 @@ def state_to_keras(
         graph: the network.
         state: how far it is.
     """
-    yield "iteration", np.array(state.steps, np.int32)
+    yield np.array(state.steps, np.int32)
     if not isinstance(optimizer.learning_rate, Schedule):
-        yield "learning_rate", np.array(optimizer.learning_rate, np.float32)
+        yield np.array(optimizer.learning_rate, np.float32)
     own = _by_name(graph)
     starts = optimizer.rule().slots
     for variable in state_order(optimizer, trained):
@@ -132,10 +132,7 @@ def state_to_keras(
         if values is None:
             start = parse_initializer(starts[variable.slot] or "zeros")
             values = start.values(each.parameter.shape, 0, 0)
-        yield (
-            f"{variable.name}/{each.name}",
-            to_public(each.layer, each.parameter, values),
-        )
+        yield to_public(each.layer, each.parameter, values)
 
 
 def state_from_keras(
