@@ -113,9 +113,13 @@ class TrainingForm:
         found = keras_schedule(rate) if isinstance(rate, Schedule) else rate
         if not isinstance(found, Schedule):
             return found
-        return self._object(
-            "keras.optimizers.schedules", type(found).__name__, dict(found.config())
-        )
+        # Keras 3 finds schedules by their module, in the older form too.
+        return {
+            "module": "keras.optimizers.schedules",
+            "class_name": type(found).__name__,
+            "config": dict(found.config()),
+            "registered_name": None,
+        }
 
     def _loss(self, loss: Loss) -> JsonValue:
         if type(loss) not in _LOSSES:
