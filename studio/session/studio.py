@@ -41,6 +41,7 @@ from studio.session.document.adding.quick_add import QuickAdd
 from studio.session.document.document import Change, Document
 from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.export.exporting import ExportModel
+from studio.session.importing.importing import ImportModel
 from studio.session.live.culprit import Culprit, FailedStep
 from studio.session.live.scheduler import budget
 from studio.session.live.sources import NetworkAtRest, initial
@@ -204,6 +205,9 @@ class Studio:
         self.previews = NodePreviews(scheduler, tasks, self.compilation, self.live)
         memory = self.dirs.state / "exports.json"
         self.exporting = ExportModel(self._document, tasks, self._run, datasets, memory)
+        self.importing = ImportModel(
+            self._document, tasks, datasets, self.dirs.data, self.runs.imported
+        )
 
     def _join(self) -> None:
         self.log.follow_notices(self.notices)
@@ -298,6 +302,7 @@ class Studio:
         self.profiling.forget()
         self.evaluation.follow()
         self.exporting.follow()
+        self.importing.follow()
         self.tasks.leave_document()
         self.live.leave_document()
         self.document.changed.disconnect(self._document_changed)

@@ -30,6 +30,18 @@ def model_endings() -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.ending for each in file_formats() if each.can_open))
 
 
+def holds_model(path: Path) -> bool:
+    """Whether a file is taken for a model: by its content, else by the ending of its name."""
+    if not path.name.lower().endswith(model_endings()):
+        return False
+    try:
+        found = format_of(path)
+    except FormatError:
+        # Why it cannot be read is best said when it is opened.
+        return True
+    return found is None or found.can_open
+
+
 def model_format(path: Path | str) -> FileFormat:
     """The format of a file that holds a model, by its content, else by the ending of its name.
 

@@ -139,6 +139,10 @@ class RunList:
         """All runs, the newest first."""
         return tuple(self._records[name] for name in sorted(self._records, reverse=True))
 
+    def imported(self) -> tuple[RunFolder, ...]:
+        """The runs whose weights were imported, the newest first."""
+        return tuple(each.folder for each in self.runs if each.state == "imported")
+
     def run(self, name: str) -> RunRecord | None:
         """The run of a name."""
         return self._records.get(name)

@@ -1,0 +1,1 @@
+"""Brings models and weights of other programs into the studio."""
