@@ -251,6 +251,12 @@ def _export(bench: Bench) -> None:
     bench.studio.exporting.export(form_named("gbasm"), bench.folder / "made.gbasm")
 
 
+def _weights_read(bench: Bench) -> None:
+    bench.open()
+    np.savez(bench.folder / "other.npz", of_another=np.zeros(3))
+    bench.studio.importing.read_weights(bench.folder / "other.npz")
+
+
 def _read_export(bench: Bench) -> None:
     _export(bench)
     bench.until(lambda: bench.studio.exporting.result)
@@ -348,6 +354,7 @@ KINDS: dict[str, Way] = {
     "session/profiling/profiling.py:start_dry_run": _dry_run,
     "session/profiling/profiling.py:measure_peaks": _peaks,
     "session/export/exporting.py:preview": _export_preview,
+    "session/importing/importing.py:read_weights": _weights_read,
     "session/export/exporting.py:preview_written": _read_export,
     "session/live/tensors.py:_recompile": _kept_tensor,
     # Work that must be finished, whatever is open by then; its answer is dropped all the same.
@@ -369,7 +376,8 @@ BELONG_TO_NO_DOCUMENT = {
     "ui/panes/plots/pane.py:export": "the file is finished and its path told",
     "ui/shell/docks/docks.py:_load": "the code of a pane",
     "ui/shell/docks/docks.py:load_others": "the code of panes",
-    "ui/shell/files/documents.py:import_path": "the run is finished and its name and project told",
+    "session/importing/importing.py:open_model": "the new project is made, and opened if it may be",
+    "session/importing/importing.py:_record": "the run is finished and its name and project told",
     "ui/shell/start/demo.py:_ended": "the demo's files are written and their paths told",
 }
 """Tasks that answer whatever is open, and what their answer is."""

@@ -17,7 +17,7 @@ from studio.engine.train.importing.report import FILE, saved_report
 from studio.engine.train.importing.weights import import_matched, import_weights
 from studio.engine.train.project.project import SUFFIX
 from studio.engine.train.runs.run_folder import RunFolder
-from studio.session.core.tasks import IfLeft, TaskHandle, TaskList
+from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.data.cache import DatasetCache
 from studio.session.document.document import Document
 from studio.session.importing.table import MatchingTable
@@ -91,7 +91,10 @@ class ImportModel:
                 _make(target.parent)
             return import_project(source, target, handle.progress)
 
-        self._start(f"Import {source.name}", source, work, self.made.emit)
+        self._begin(source, self._tasks.start(
+            f"Import {source.name}", work, self._ended(self.made.emit), self._wrong,
+            if_left="answer",
+        ))  # fmt: skip
 
     def place_for(self, source: Path) -> Path:
         """Where the project of a model goes: beside it, under a name that is free."""
@@ -147,7 +150,9 @@ class ImportModel:
             self.matched.emit(self.table)
             self.changed.emit()
 
-        self._start(f"Read {source.name}", source, work, done, if_left="stop")
+        self._begin(source, self._tasks.start(
+            f"Read {source.name}", work, self._ended(done), self._wrong, if_left="stop"
+        ))  # fmt: skip
 
     def take_matched(self) -> None:
         """Bring in what the table takes.
@@ -219,29 +224,25 @@ class ImportModel:
         def done(run: RunFolder) -> None:
             self.recorded.emit(run, "" if self._document() is document else title)
 
-        self._start(f"Import {source.name}", source, work, done)
+        self._begin(source, self._tasks.start(
+            f"Import {source.name}", work, self._ended(done), self._wrong, if_left="answer"
+        ))  # fmt: skip
 
-    def _start(
-        self,
-        title: str,
-        source: Path,
-        work: Callable[[TaskHandle], T],
-        done: Callable[[T], object],
-        if_left: IfLeft = "answer",
-    ) -> None:
-        self.source, self.table = source, None
+    def _begin(self, source: Path, task: TaskHandle) -> None:
+        self.source, self.table, self.task = source, None, task
+        self.changed.emit()
 
+    def _ended(self, done: Callable[[T], object]) -> Callable[[T], None]:
         def ended(found: T) -> None:
             self.task = None
             done(found)
             self.changed.emit()
 
-        def wrong(error: StudioError) -> None:
-            self.task = None
-            self.failed.emit(error)
-            self.changed.emit()
+        return ended
 
-        self.task = self._tasks.start(title, work, ended, wrong, if_left=if_left)
+    def _wrong(self, error: StudioError) -> None:
+        self.task = None
+        self.failed.emit(error)
         self.changed.emit()
 
     def _tasks_changed(self) -> None:

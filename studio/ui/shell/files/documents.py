@@ -18,9 +18,7 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
-from studio.engine.interop.reading import import_endings
-from studio.engine.train.importing.weights import import_weights
-from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.interop.reading import holds_model, model_endings
 from studio.samples import changed_copies, pristine_copy, sample_of
 from studio.session.core.recent import RecentFile
 from studio.session.document.change import Change
@@ -29,6 +27,7 @@ from studio.session.notices.settling import OPEN, SAVE
 from studio.session.safety.recovery_sessions import RecoverableSession, described
 from studio.session.studio import Studio
 from studio.ui.shell.dialogs.questions import Answer, ask
+from studio.ui.shell.files.imports import Imports, model_filter
 from studio.ui.shell.files.thumbnails import thumbnail
 from studio.widgets import binding
 
@@ -62,6 +61,7 @@ class Documents:
         self._heard: binding.Delivery | None = None
         self._question: tuple[Document, QMessageBox] | None = None
         self._example: tuple[Path | None, str] | None = None
+        self.imports = Imports(studio, window, self.open_path, self._folder)
         binding.connect(window, studio.document_replaced, self._follow)
         binding.connect(window, studio.data.trust_wanted, self._ask_to_trust)
         self._follow(studio.document)
@@ -77,14 +77,20 @@ class Documents:
         dialog = QFileDialog(self._window, "Open", str(self._folder()))
         dialog.setObjectName("open_dialog")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([*_FILTERS])
+        dialog.setNameFilters(_open_filters())
         dialog.fileSelected.connect(lambda name: self.open_path(Path(name)))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def open_path(self, path: Path) -> None:
-        """Open a project file, or the one of a folder, after asking about unsaved work."""
-        self.leaving(lambda: self._open(path))
+        """Open a project file, or the one of a folder, after asking about unsaved work.
+
+        Of a model of another program a project is made first.
+        """
+        if path.is_file() and holds_model(path):
+            self.imports.open_model(path)
+        else:
+            self.leaving(lambda: self._open(path))
 
     def open_sample(self, name: str) -> None:
         """Open a sample project as it came, as a copy of the user's own.
@@ -186,46 +192,6 @@ class Documents:
     def why_not_save_as(self) -> str:
         """Why it cannot be written anywhere; empty when it can."""
         return self._studio.document.read_only
-
-    # -- weights of other programs ------------------------------------------------------------
-
-    def why_not_import(self) -> str:
-        """Why no weights can be brought in now; empty when they can."""
-        document = self._studio.document
-        if document.path is None or document.dirty:
-            return "save the project before importing weights"
-        return ""
-
-    def import_weights(self) -> None:
-        """Let the user choose a file of weights and bring it in."""
-        dialog = QFileDialog(self._window, "Import weights", str(self._folder()))
-        dialog.setObjectName("import_dialog")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        endings = " ".join(f"*{ending}" for ending in import_endings())
-        dialog.setNameFilters([f"Weights ({endings})", _FILTERS[-1]])
-        dialog.fileSelected.connect(lambda name: self.import_path(Path(name)))
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
-
-    def import_path(self, source: Path) -> None:
-        """Bring the weights of a file into the project, as a run of its own."""
-        document = self._studio.document
-        project, reason = document.path, self.why_not_import()
-        if project is None or reason:
-            first = "Open" if self._studio.welcome_state.why_no_project() else "Save"
-            self._studio.notify(f"{first} the project before importing weights", "warning")
-            return
-
-        opened = self._studio.data.cache.open
-
-        def done(run: RunFolder) -> None:
-            of = "" if self._studio.document is document else f" of {document.title}"
-            self._studio.notify(f"Imported {source.name} as run {run.name}{of}", "ok")
-
-        self._studio.tasks.start(
-            f"Import {source.name}", lambda _: import_weights(source, project, opened), done,
-            if_left="answer",
-        )  # fmt: skip
 
     # -- giving up ----------------------------------------------------------------------------
 
@@ -407,6 +373,15 @@ class Documents:
             return studio.document.path.parent
         recent = next((file for file in studio.recent.files if not file.is_missing), None)
         return Path.home() if recent is None else recent.path.parent
+
+
+def _open_filters() -> list[str]:
+    """What can be opened: projects, and models that become projects."""
+    models = model_filter()
+    if not models:
+        return [*_FILTERS]
+    endings = " ".join(f"*{ending}" for ending in (PROJECT, *model_endings()))
+    return [f"Projects and models ({endings})", _FILTERS[0], models, _FILTERS[1]]
 
 
 def _finish_typing() -> QWidget | None:

@@ -10,6 +10,7 @@ from studio.engine.interop.file_format import file_formats
 from studio.session.document.layer_types import is_input
 from studio.session.studio import Studio
 from studio.ui.shell.files.documents import PROJECT, Documents
+from studio.ui.shell.files.imports import model_in
 
 
 def paths_of(data: QMimeData) -> list[Path]:
@@ -52,12 +53,17 @@ class DroppedData:
 
 
 def take(studio: Studio, documents: Documents, paths: list[Path]) -> DroppedData | None:
-    """Open a project, bring in weights, or attach a data set; the first file decides."""
-    first = paths[0]
+    """Open a project or a model, bring in weights, or attach a data set.
+
+    A model may be dropped with its shards, or in their folder; of all else the first file decides.
+    """
+    first, model = paths[0], model_in(paths)
     if first.suffix.lower() == PROJECT or (first.is_dir() and any(first.glob(f"*{PROJECT}"))):
         documents.open_path(first)
+    elif model is not None:
+        documents.open_path(model)
     elif _is_weights(first):
-        documents.import_path(first)
+        documents.imports.take_weights(first)
     else:
         return DroppedData(studio, paths)
     return None

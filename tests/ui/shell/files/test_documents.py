@@ -419,7 +419,7 @@ def test_weights_that_fit_become_a_run(qtbot: QtBot, opened: MainWindow, tmp_pat
     weights = tmp_path / "elsewhere.safetensors"
     weights.write_bytes(made.read_bytes())
     before = set(training.runs_path.iterdir())
-    opened.documents.import_path(weights)
+    opened.documents.imports.take_weights(weights)
     qtbot.waitUntil(lambda: len(set(training.runs_path.iterdir()) - before) == 1)
     notices = opened.studio.notices
     qtbot.waitUntil(lambda: any("elsewhere.safetensors" in n.text for n in notices.all))

@@ -11,8 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
+from studio.engine.formats.npz import save_npz
+from studio.engine.layers.named_parameters import public_weights
 from studio.engine.train.data import references
 from studio.engine.train.project.project import Project
+from studio.engine.train.weights import initial_weights
 from studio.samples import open_copy
 from studio.ui.shell.window import MainWindow
 from tests.session.data.files import write_table
@@ -176,7 +179,10 @@ def test_weights_brought_into_it_read_nothing_either(
 ) -> None:
     window.documents.open_path(foreign)
     answer(qtbot, window, "leave")
-    window.documents.import_path(foreign.parent / "weights.npz")
+    graph, weights = Project.load(foreign).graph, foreign.parent / "weights.npz"
+    save_npz(weights, public_weights(graph, initial_weights(graph, 0)))
+    window.documents.imports.take_weights(weights)
+    qtbot.waitUntil(lambda: window.studio.importing.task is None, timeout=SECONDS)
     qtbot.waitUntil(idle(window), timeout=SECONDS)
     assert opened_sets == []
     told = [notice.text for notice in window.studio.notices.all if notice.severity == "error"]

@@ -1,0 +1,149 @@
+"""The dialog in which arrays of a file are taken for parameters of the network."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from studio.engine.core.errors import StudioError
+from studio.engine.core.tensor import Shape
+from studio.session.importing.table import MatchingTable, MatchLine
+from studio.session.studio import Studio
+from studio.widgets import binding, theme
+from studio.widgets.record_table.column_widths import fit_column
+from studio.widgets.record_table.columns import Column, Tick
+from studio.widgets.record_table.model import RecordModel
+from studio.widgets.record_table.views import RecordTable
+
+_MEASURED, _PAD, _TICK, _LEAST, _MOST = 200, 20, 24, 72, 260
+_COLOURS = {"name": "ok", "shape": "accent", "wrong shape": "error", "no match": "text3"}
+
+
+def _shape(shape: Shape | None) -> str:
+    return "" if shape is None else str(list(shape))
+
+
+def _colour(line: MatchLine) -> str:
+    if line.state is None or (line.can_take and not line.is_taken):
+        return "text2"
+    return _COLOURS[line.state]
+
+
+def _columns(table: MatchingTable) -> tuple[Column[MatchLine], ...]:
+    tick = Tick[MatchLine](
+        lambda line: line.is_taken,
+        lambda line, on: table.take(line.name, on),
+        lambda line: line.can_take,
+    )
+    return (
+        Column("name", "In the file", lambda each: each.name or "none", tip="Name of the array.",
+               tooltip=lambda each: each.name or None,
+               spoken=lambda each: each.name or "nothing", tick=tick),
+        Column("shape", "Its shape", lambda each: _shape(each.shape)),
+        Column("parameter", "Parameter", lambda each: each.parameter or "none",
+               tip="Parameter of the network that it is taken for.",
+               tooltip=lambda each: each.parameter or None,
+               spoken=lambda each: each.parameter or "no parameter"),
+        Column("wanted", "Its shape", lambda each: _shape(each.wanted)),
+        Column("word", "Match", lambda each: each.word, colour=_colour,
+               tip="How they were found to belong together."),
+    )  # fmt: skip
+
+
+class _MatchTable(RecordTable):
+    """Arrays and parameters; the last column gets the room that is left."""
+
+    def fit_columns(self) -> None:
+        seen = self.entries.rows[:_MEASURED]
+        last = len(self.entries.columns) - 1
+        for place in range(last):
+            room = _PAD + (_TICK if place == 0 else 0)
+            width = max(_LEAST, min(self.measured(place, seen) + room, _MOST))
+            self.setColumnWidth(place, width)
+        fit_column(self, last, _LEAST)
+
+
+class MatchDialog(QDialog):
+    """Shows which array is which parameter; nothing is brought in before it is confirmed.
+
+    Args:
+        studio: the models.
+        table: what matches.
+        parent: the window.
+    """
+
+    def __init__(self, studio: Studio, table: MatchingTable, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("match_dialog")
+        self.setModal(False)
+        self._model, self._table, self._tell = studio.importing, table, studio.fail
+        source = studio.importing.source
+        name = "" if source is None else source.name
+        self.setWindowTitle("Import weights")
+        self.head = QLabel(f"Weights of {name}", self)
+        self.head.setObjectName("match_head")
+        self.head.setFont(theme.font("title"))
+        self.head.setTextFormat(Qt.TextFormat.PlainText)
+        self.sentence = QLabel(self)
+        self.sentence.setObjectName("match_sentence")
+        self.sentence.setProperty("role", "soft")
+        self.sentence.setWordWrap(True)
+        # Reading a table again at each tick must leave the row that was ticked where it is.
+        entries = RecordModel(_columns(table), key=lambda line: line.key, heading="small")
+        self.lines = _MatchTable(entries, "match_table", "Arrays and parameters", self,
+                                 font="small")  # fmt: skip
+        self.lines.setProperty("framed", True)
+        self.lines.setAlternatingRowColors(True)
+        self.cancel = QPushButton("Cancel", self)
+        self.cancel.setObjectName("match_cancel")
+        self.cancel.clicked.connect(self.reject)
+        self.start = QPushButton("Import", self)
+        self.start.setObjectName("match_start")
+        self.start.setProperty("primary", True)
+        self.start.setDefault(True)
+        self.start.clicked.connect(self.take)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel)
+        buttons.addWidget(self.start)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 16, 16, 16)
+        column.setSpacing(8)
+        column.addWidget(self.head)
+        column.addWidget(self.sentence)
+        column.addWidget(self.lines, 1)
+        column.addLayout(buttons)
+        binding.connect(self, table.changed, self.refresh)
+        binding.connect(self, self._model.changed, self._changed)
+        self.resize(760, 480)
+        self.refresh()
+        self.lines.fit()
+
+    def refresh(self) -> None:
+        """Show what is taken now."""
+        self.lines.entries.take(self._table.lines())
+        text = self._table.sentence()
+        self.sentence.setText(f"{text[:1].upper()}{text[1:]}.")
+        why = self._table.why_not()
+        self.start.setEnabled(not why)
+        self.start.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else
+                              "Record these weights as a new run.")  # fmt: skip
+
+    def take(self) -> None:
+        """Bring in what is taken."""
+        try:
+            self._model.take_matched()
+        except StudioError as error:
+            self._tell(error)
+        self.accept()
+
+    def reject(self) -> None:
+        """Bring nothing in."""
+        self._model.leave_table()
+        super().reject()
+
+    def _changed(self) -> None:
+        # Another project was opened: the table is of another network.
+        if self._model.table is not self._table and self.isVisible():
+            super().reject()
