@@ -165,14 +165,6 @@ Way = Callable[[Bench], object]
 GOOD_TABLE = "a,b,kind\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
 
 
-def _choose_digits(bench: Bench) -> None:
-    bench.studio.data.choose("digits")
-
-
-def _compiled(bench: Bench) -> None:
-    bench.studio.open(open_copy("spirals", bench.folder))
-
-
 def _bad_table(bench: Bench) -> None:
     bench.attach_table(BAD_TABLE)
     bench.until(lambda: bench.studio.data.problems.rows)
@@ -335,13 +327,15 @@ def _autosaved(bench: Bench) -> None:
 
 
 KINDS: dict[str, Way] = {
-    "session/data/data.py:_refresh": _choose_digits,
+    "session/data/data.py:_refresh": lambda bench: bench.studio.data.choose("digits"),
     "session/data/data.py:_refused": lambda bench: bench.attach_table(BAD_TABLE),
     "session/data/data.py:_peek": lambda bench: bench.attach_table(GOOD_TABLE),
     "session/data/data.py:attach_path": lambda bench: bench.attach_table(GOOD_TABLE),
     "session/data/data.py:skip_bad_rows": _bad_table,
     "session/data/augmentation.py:_start": _augmented,
-    "session/compile/compilation.py:_start": _compiled,
+    "session/compile/compilation.py:_start": lambda bench: bench.studio.open(
+        open_copy("spirals", bench.folder)
+    ),
     "session/compile/compilation.py:plan_kernels": lambda bench: (
         bench.open(),
         bench.studio.compilation.plan_kernels(),
