@@ -315,11 +315,6 @@ def _deleted(bench: Bench) -> None:
     bench.clock.advance(3600.0)
 
 
-def _saved_again(bench: Bench) -> None:
-    bench.train()
-    bench.studio.training.save_again(lambda: None, lambda _: None)
-
-
 def _autosaved(bench: Bench) -> None:
     document = bench.studio.document
     document.apply("data", set_data(document.state, {"source": "digits"}))
@@ -355,7 +350,10 @@ KINDS: dict[str, Way] = {
     "session/tensor_view/tensor_view.py:hold": _held_tensor,
     "session/training/session.py:begin": _started,
     "session/training/training.py:_close_later": _left_after_training,
-    "session/training/training.py:save_again": _saved_again,
+    "session/training/training.py:save_again": lambda bench: (
+        bench.train(),
+        bench.studio.training.save_again(lambda: None, lambda _: None),
+    ),
     "session/evaluation/evaluation.py:_forget": _tests_a_run,
     "session/runs/runs.py:document_saved": _saved_beside,
     "session/runs/runs.py:_empty": _deleted,
