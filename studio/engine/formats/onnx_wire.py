@@ -326,7 +326,10 @@ class _Loader:
                 opset = self._opset(self._bytes(value), opset)
             elif number == 14:
                 entry = dict(self._fields(self._bytes(value)))
-                metadata[self._text(entry.get(1, b""))] = self._text(entry.get(2, b""))
+                key = self._text(entry.get(1, b""))
+                if key in metadata:
+                    raise self._error(f"the metadata {quoted(key)} is given twice")
+                metadata[key] = self._text(entry.get(2, b""))
         if graph is None:
             raise self._error("it has no graph")
         if opset not in OPSETS:
@@ -397,6 +400,8 @@ class _Loader:
                 integers += self._integers(value)
             elif number == 20:
                 kind = self._number(value)
+        if name in into:
+            raise self._error(f"the attribute {quoted(name)} is given twice")
         if kind == _INTS:
             into[name] = tuple(integers)
         elif kind in found:

@@ -183,6 +183,7 @@ def tensor(*parts: bytes) -> bytes:
     return b"\x08\x08\x3a" + bytes([len(graph)]) + graph + b"\x42\x02\x10\x11"
 
 
+ATTRIBUTE = b"\x2a\x08\x0a\x01a\x18\x01\xa0\x01\x02"
 SHAPE_BOMB = tensor(b"\x08" + b"\xff" * 8 + b"\x7f", b"\x10\x01", b"\x4a\0")
 
 
@@ -202,6 +203,8 @@ SHAPE_BOMB = tensor(b"\x08" + b"\xff" * 8 + b"\x7f", b"\x10\x01", b"\x4a\0")
         (b"\0\0", "a field has the number 0"),
         (b"\x38\x05", "a number stands where a message is expected"),
         (b"\x12\x01\xff", "a text is not UTF-8"),
+        (b"\x72\x03\x0a\x01k" * 2, "the metadata 'k' is given twice"),
+        (b"\x3a\x16\x0a\x14" + ATTRIBUTE * 2, "the attribute 'a' is given twice"),
         (SHAPE_BOMB, "the impossible shape"),
         (tensor(b"\x08\x02", b"\x10\x63", b"\x4a\0"), "elements of the unknown type 99"),
         (tensor(b"\x08\x02", b"\x10\x01", b"\x4a\x04abcd"), "takes 8 bytes, got 4"),

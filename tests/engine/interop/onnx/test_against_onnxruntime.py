@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,23 @@ import pytest
 from benchmarks.ours import graph_of
 from benchmarks.workloads import WORKLOADS
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import Role, TensorMap
+from studio.engine.core.tensor import BATCH, Role, TensorMap, TensorType
 from studio.engine.formats.onnx_wire import OPSETS
+from studio.engine.formula.functions import FUNCTIONS
 from studio.engine.interop.onnx.nodes import entry
 from studio.engine.interop.small_weights import WeightForm
-from studio.engine.isa.fields import Access
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.fields import Access, reads, writes
+from studio.engine.isa.instruction import Instruction, TypeOf
 from studio.engine.isa.program import Program
+from studio.engine.layers.convolution import Conv2D
+from studio.engine.layers.dense import Dense
+from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_from_json
+from studio.engine.layers.inputs import Input
+from studio.engine.layers.rescaling import Rescaling
+from studio.engine.layers.shaping import Flatten, Reshape
+from studio.engine.layers.tied_dense import TiedDense
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from tests.engine.conformance.case import Case
@@ -31,6 +42,7 @@ from tests.engine.interop.onnx.running import (
     on_runtime,
     small_inference,
 )
+from tests.engine.registered import registered_meanwhile
 from tests.recorded.layers.cases import ACTIVATIONS, chain
 from tests.recorded.layers.cases import CASES as LAYERS
 
@@ -163,3 +175,119 @@ def test_the_benchmark_networks_answer_as_on_the_cpu(work: str) -> None:
     (wanted,) = on_cpu(program, weights, rows)
     (found,) = on_runtime(content, rows)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5 * np.abs(wanted).max())
+
+
+def ask(cls: type[Instruction], rows: list[np.ndarray]) -> np.ndarray:
+    """What onnxruntime makes of one element-wise instruction."""
+    builder = ProgramBuilder("asked", "infer")
+    names = [spec.name for spec in cls.operand_fields if spec.access is Access.READ]
+    refs = [
+        builder.tensor(name, (BATCH, *row.shape[1:]), DType.of(row.dtype), Role.INPUT)
+        for name, row in zip(names, rows, strict=True)
+    ]
+    made = builder.emit("forward", cls, **dict(zip(names, refs, strict=True)))
+    program = builder.finish(tuple(refs), made)
+    return on_runtime(content_of(program, {}), rows)[0]
+
+
+SPECIAL = {
+    "isnan": "1.0 if isnan({}) else 0.0",
+    "isfinite": "1.0 if isfinite({}) else 0.0",
+    "float": "float({} > 0.5)",
+    "int": "float(int({}))",
+}
+"""Formulas for functions whose value is no float."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_of_formulas_answers_as_it_says(name: str) -> None:
+    function = FUNCTIONS[name]
+    rng = np.random.default_rng(0)
+    near = rng.uniform(-1, 1, 40) * 10.0 ** rng.integers(-6, 1, 40)
+    rows = [np.concatenate([near, rng.uniform(-4, 4, 60)]) for _ in range(function.arity)]
+    if name in ("log", "sqrt", "rsqrt", "log1p", "pow", "one_minus_pow"):
+        rows[0] = np.abs(rows[0]) * (0.2 if name == "one_minus_pow" else 1.0) + 1e-6
+    if name == "one_minus_pow":
+        rows[1] = np.ceil(np.abs(rows[1]) + 0.1)
+    if name in ("isnan", "isfinite"):
+        rows[0][:3] = np.nan, np.inf, -np.inf
+    rows = [row.astype(np.float32)[:, None] for row in rows]
+    operands = ["x"] if function.arity == 1 else ["a", "b", "c"][: function.arity]
+    formula = SPECIAL.get(name, f"{name}({', '.join('{}' for _ in operands)})")
+    with registered_meanwhile():
+        fields = {operand: reads("Operand.") for operand in operands}
+
+        def infer(self: Instruction, of: TypeOf) -> tuple[TensorType, ...]:
+            return (of(self.operands[0]),)
+
+        body = {
+            **fields, "y": writes("Result."), "formula": formula.format(*operands), "infer": infer,
+            "__doc__": "Asked.",
+        }  # fmt: skip
+        for field, value in body.items():
+            if hasattr(value, "__set_name__"):
+                value.__set_name__(Instruction, field)
+        asked = types.new_class(
+            "Asked", (Instruction,), {"code": 498, "mnemonic": "ASKED", "category": "function"},
+            lambda namespace: namespace.update(body),
+        )  # fmt: skip
+        found = ask(asked, rows)
+    columns = zip(*(row[:, 0].astype(float).tolist() for row in rows), strict=True)
+    if name == "float":
+        wanted = [float(x > 0.5) for (x,) in columns]
+    else:
+        wanted = [float(function.meaning(*values)) for values in columns]
+    np.testing.assert_allclose(found[:, 0], wanted, rtol=2e-5, atol=2e-7)
+
+
+def odd_networks() -> list[LayerGraph]:
+    """Networks with unusual names, outputs and inputs."""
+    found = [LayerGraph('odd " \\\n\u202e\u4e2d \ud800 \x00'), LayerGraph("")]
+    for graph in found:
+        x = graph.add(Input((4,), name="same"))
+        y = graph.add(Dense(3, name="gr\u00f6\u00dfe.x-1"), x)
+        # An input that is an output, and an output that is two.
+        graph.outputs = (x, y, y, graph.add(Dense(2, name="int64"), y))
+    whole = LayerGraph("whole")
+    x = whole.add(Input((4, 4, 2), name="a", dtype="int32"))
+    z = whole.add(Input((4, 4, 2), name="b", dtype="int32"))
+    whole.outputs = (
+        whole.add(Rescaling(1 / 255, name="r"), x), whole.add(Flatten(name="f"), z),
+        whole.add(Reshape((8, 4), name="s"), x),
+    )  # fmt: skip
+    tied = LayerGraph("tied")
+    x = tied.add(Input((4,), name="a"))
+    code = tied.add(Dense(2, name="code"), x)
+    tied.outputs = (tied.add(TiedDense(units=4, tied_to="code", name="back"), code),)
+    inner = LayerGraph("inner")
+    x = inner.add(Input((4, 4, 2), name="a"))
+    picture = inner.add(Conv2D(3, 2, name="c"), x)
+    flat = inner.add(Flatten(name="flat"), picture)
+    inner.outputs = (picture, flat, inner.add(Reshape((9, 3), name="rows"), flat))
+    return [*found, whole, tied, inner]
+
+
+@pytest.mark.parametrize("graph", odd_networks(), ids=lambda graph: ascii(graph.name))
+def test_odd_networks_answer_as_on_the_cpu(graph: LayerGraph) -> None:
+    program, weights = inference(graph)
+    content = content_of(program, weights)
+    for count in (1, 7):
+        rows = fed(program, count)
+        for one, other in zip(
+            on_cpu(program, weights, rows), on_runtime(content, rows), strict=True
+        ):
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(other, one, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["residual", "depthwise", "average_pool_same", "masking"])
+def test_the_reference_evaluator_answers_alike(name: str) -> None:
+    import onnx.reference
+
+    program, weights = inference(graph_from_json(LAYERS[name]))
+    rows = fed(program, 3)
+    (wanted,) = on_cpu(program, weights, rows)
+    model = onnx.load_model_from_string(content_of(program, weights))
+    evaluator = onnx.reference.ReferenceEvaluator(model)
+    (found,) = evaluator.run(None, dict(zip(evaluator.input_names, rows, strict=True)))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
