@@ -6,7 +6,7 @@ from pathlib import Path
 
 from studio.engine.formats.gbasm import load_gbasm, save_gbasm
 from studio.engine.interop.file_format import Exportable, FileFormat, ModelFile
-from studio.engine.interop.small_weights import WEIGHT_FORMS
+from studio.engine.interop.small_weights import CHANNEL_FORMS
 from studio.engine.layers.graph import LayerGraph
 
 
@@ -21,7 +21,7 @@ class InstructionListing(FileFormat):
     has_weights = False
     is_text = True
     order = 20
-    weight_forms = WEIGHT_FORMS
+    weight_forms = CHANNEL_FORMS
 
     def sniff(self, head: bytes) -> bool:
         return head.lstrip().startswith(b".glassbox")

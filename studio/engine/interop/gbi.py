@@ -11,7 +11,7 @@ from studio.engine.core.tensor import Role
 from studio.engine.formats.gbi import MAGIC, load_gbi, save_gbi
 from studio.engine.interop.file_format import Array, Exportable, FileFormat, ModelFile
 from studio.engine.interop.program_names import input_names, output_names
-from studio.engine.interop.small_weights import WEIGHT_FORMS
+from studio.engine.interop.small_weights import CHANNEL_FORMS
 from studio.engine.isa.program import SECTIONS, Program
 from studio.engine.layers.graph import LayerGraph
 
@@ -27,7 +27,7 @@ class InstructionFile(FileFormat):
     about = "Program, normalisation and weights in one self-contained file."
     holds = "program"
     order = 10
-    weight_forms = WEIGHT_FORMS
+    weight_forms = CHANNEL_FORMS
 
     def sniff(self, head: bytes) -> bool:
         return head.startswith(MAGIC)

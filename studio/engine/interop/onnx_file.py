@@ -21,7 +21,7 @@ from studio.engine.formats.onnx_wire import (
 from studio.engine.interop.file_format import Array, Exportable, FileFormat
 from studio.engine.interop.onnx.graph_writer import GraphWriter
 from studio.engine.interop.onnx.nodes import entry
-from studio.engine.interop.small_weights import WEIGHT_FORMS
+from studio.engine.interop.small_weights import CHANNEL_FORMS
 from studio.engine.isa.ops.group import End, Fuse
 from studio.engine.isa.program import Program
 
@@ -43,7 +43,7 @@ class OnnxFile(FileFormat):
     can_drop = False
     order = 25
     words = ("onnxruntime", "netron")
-    weight_forms = WEIGHT_FORMS
+    weight_forms = CHANNEL_FORMS
 
     def sniff(self, head: bytes) -> bool:
         # The version of the file form, then the name of the program that wrote it or its graph.

@@ -51,6 +51,8 @@ _COSTS: dict[WeightForm, str] = {
     "float32": "Exactly as trained, four bytes each.",
     "float16": "Half the size; results hardly change, and are measured before and after.",
     "int8": "A quarter of the size; accuracy may drop, and is measured before and after.",
+    "uint8": "A quarter of the size; accuracy may drop, and is measured before and after.",
+    "uint16": "Half the size; results hardly change, and are measured before and after.",
 }
 
 

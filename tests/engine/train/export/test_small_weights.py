@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import DataError, ParameterError
-from studio.engine.interop.file_format import format_named
+from studio.engine.interop.file_format import file_formats, format_named
 from studio.engine.interop.reading import load_weights
-from studio.engine.interop.small_weights import WeightForm
+from studio.engine.interop.small_weights import WEIGHT_FORMS, WeightForm
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import export, export_all, export_file
 from studio.engine.train.importing.weights import import_weights
@@ -21,6 +21,7 @@ from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import latest_run
 from studio.engine.train.weights import initial_weights
+from tests.engine.train.small_tasks import cnn
 from tests.engine.train.trained_projects import classifier, train
 
 FORMS: tuple[WeightForm, ...] = ("float16", "int8")
@@ -128,11 +129,23 @@ def test_a_project_takes_them_as_weights(
 
 
 @pytest.mark.slow
-def test_all_formats_that_can_hold_them_are_written(trained: Trained, tmp_path: Path) -> None:
-    made = export_all(trained, tmp_path, weights="int8")
-    assert "safetensors" in [each.format for each in made]
-    assert not {"npz", "checkpoint"} & {each.format for each in made}
-    assert all(each.problem is None for each in made)
+@pytest.mark.parametrize("weights", WEIGHT_FORMS[1:])
+def test_all_formats_that_can_hold_them_are_written(weights: WeightForm, tmp_path: Path) -> None:
+    """With a normalisation that is folded into a convolution."""
+    project, run = train(tmp_path, graph=cnn(), epochs=1)
+    with (
+        open_backend("cpu", compiled=False) as opened,
+        Trained.of_run(run, opened.backend) as trained,
+    ):
+        made = export_all(trained, tmp_path / "made", project, weights=weights)
+    able = [form.name for form in file_formats() if form.can_write and weights in form.weight_forms]
+    assert [each.format for each in made] == able
+    assert not {"npz", "checkpoint"} & set(able)
+    for each in made:
+        assert each.problem is None
+        assert each.check.is_same or not each.form.can_read
+        assert each.small is not None
+        assert each.small.form == weights
 
 
 def test_what_cannot_be_is_refused_before_anything_is_written(

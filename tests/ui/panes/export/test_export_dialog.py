@@ -130,9 +130,17 @@ def test_small_weights_are_chosen_and_what_they_cost_is_said(
     # A format without a choice hides it, and the choice comes back with the next one that has it.
     choose(dialog, qtbot, "Weights (NumPy)")
     assert not box.isVisible()
+    choose(dialog, qtbot, "TensorFlow.js")
+    for row in range(box.count()):
+        box.setCurrentIndex(row)
+        box.activated.emit(row)
+        assert "size" in about.text() or box.currentText() == "float32"
+    choose(dialog, qtbot, "Instruction file")
+    assert box.currentText() == "float32"
     choose(dialog, qtbot, "Weights (safetensors)")
     assert box.isVisible()
-    assert box.currentText() == "int8"
+    box.setCurrentIndex(2)
+    box.activated.emit(2)
     path = tmp_path / "model.safetensors"
     type_path(dialog, qtbot, path)
     qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
