@@ -159,7 +159,8 @@ class TensorFlowJs(FileFormat):
 
 
 def _exported(model: Exportable) -> TensorFlowJsModel:
-    return tensorflow_js_model(keras_from_graph(model.graph))
+    # Models there take any length that the network takes.
+    return tensorflow_js_model(keras_from_graph(model.open_graph or model.graph))
 
 
 def _page(name: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,14 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import CheckpointError, DataError, FormatError, StudioError
+from studio.engine.interop.keras.dialect_out import model_to_json
 from studio.engine.interop.keras.graph_out import keras_from_graph
 from studio.engine.interop.keras.tensorflow_js_out import tensorflow_js_model
 from studio.engine.interop.reading import format_of, model_format
 from studio.engine.interop.small_weights import narrowed
 from studio.engine.interop.tensorflow_js import TensorFlowJs
+from tests import hostile
+from tests.engine.formats.test_loader_fuzz import mutant
 from tests.engine.interop.keras.answers import answers
 from tests.engine.interop.tfjs_cases import (
     CASES,
@@ -295,3 +299,90 @@ def test_progress_is_heard_and_can_stop(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         FORM.read_model(written(tmp_path), stop)
     assert heard == [0.0, 0.5]
+
+
+RECORDED = Path(__file__).parents[2] / "recorded" / "tfjs"
+
+
+def test_a_model_that_tensorflow_js_trained_answers_as_it_did() -> None:
+    """Its own dialect: the network directly under modelTopology, and its names of functions."""
+    back = FORM.read_model(RECORDED / "model.json")
+    recorded = json.loads((RECORDED / "answers.json").read_text(encoding="utf-8"))
+    x = np.array(recorded["x"], np.float32).reshape(8, 6, 6, 2)
+    (found,) = answers(back.graph, back.weights, [x])
+    assert largest_gap(found, np.array(recorded["y"]).reshape(8, 3)) < 1e-5
+    assert back.name == "trained"
+    assert back.report.form.endswith("written by TensorFlow.js tfjs-layers v4.22.0")
+    assert format_of(RECORDED / "model.json").name == "tfjs"
+
+
+def test_the_dialect_of_keras_3_is_read(tmp_path: Path) -> None:
+    """Converters of today put Keras 3's own JSON into model.json, which TensorFlow.js refuses."""
+    model = exportable(NET)
+
+    def change(document: Any) -> None:
+        document["modelTopology"] = {
+            "keras_version": "3.10.0",
+            "model_config": model_to_json(keras_from_graph(model.graph), "keras3"),
+        }
+
+    back = FORM.read_model(changed(written(tmp_path), change))
+    (x,) = samples_of(model.graph)
+    expected = answers(model.graph, model.stored, [x])
+    assert largest_gap(answers(back.graph, back.weights, [x])[0], expected[0]) < 1e-6
+
+
+def test_shards_that_cut_weights_apart_are_read(tmp_path: Path) -> None:
+    place = written(tmp_path)
+    data = (place / "group1-shard1of1.bin").read_bytes()
+    cuts = [0, 1, 50, 51, 333, len(data)]
+    names = [f"part{number}" for number in range(5)]
+    for name, start, end in zip(names, cuts, cuts[1:], strict=False):
+        (place / name).write_bytes(data[start:end])
+    changed(place, lambda document: document["weightsManifest"][0].update(paths=names))
+    back = FORM.read_model(place)
+    for name, values in exportable(NET).stored.items():
+        np.testing.assert_array_equal(back.weights[name], values)
+
+
+@pytest.mark.slow
+def test_hostile_values_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    net = network(
+        ["f"], ("x", "Input", {"shape": [4]}, []), ("f", "Dense", {"units": 2}, ["x"])
+    )  # fmt: skip
+    path = written(tmp_path, net) / "model.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+
+    def load(text: bytes) -> object:
+        path.write_bytes(text)
+        return FORM.read_model(path)
+
+    # Others than those of test_tfjs.py, which has them all for the manifest.
+    assert hostile.refusals(load, islice(hostile.texts(document), 0, None, 14)) > 100
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        pytest.param(300, marks=pytest.mark.slow),
+        pytest.param(4_000, marks=pytest.mark.peers),
+        pytest.param(100_000, marks=pytest.mark.full),
+    ],
+)
+def test_mutants_become_models_or_are_refused(tmp_path: Path, count: int) -> None:
+    """Bytes of ``model.json`` are changed; weights and network must fit one another after it."""
+    path = written(tmp_path) / "model.json"
+    whole = path.read_bytes()
+    rng = np.random.default_rng(count)
+    refused = 0
+    for number in range(count):
+        path.write_bytes(mutant(whole, rng))
+        try:
+            FORM.read_model(path)
+        except StudioError as error:
+            refused += 1
+            said = str(error)
+        else:
+            said = "a model, whole"
+        assert 10 < len(said) < 1000, f"mutant {number}: {said}"
+    assert refused > count // 3
