@@ -37,7 +37,8 @@ from studio.engine.interop.onnx.graph_writer import GraphWriter
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.meaning import kind_of_dtype
 
-_NARROW = (DType.uint8, DType.int8)
+_WIDENED = {DType.uint8: "int32", DType.int8: "int32", DType.float16: "float32"}
+"""Storage types, and the type they are computed in: runtimes have no arithmetic for most."""
 _ARITHMETIC = {"+": "Add", "-": "Sub", "*": "Mul", "/": "Div"}
 _COMPARISONS = {
     "<": "Less", "<=": "LessOrEqual", ">": "Greater", ">=": "GreaterOrEqual", "==": "Equal",
@@ -78,7 +79,7 @@ def formula_of(line: Instruction) -> Formula | None:
 def write_formula(writer: GraphWriter, line: Instruction) -> None:
     """The nodes of an element-wise line.
 
-    Whole numbers of one byte are computed as int32, as runtimes have no arithmetic for them.
+    Values of a storage type are widened when they are computed with, and results narrowed again.
     """
     formula = formula_of(line)
     if formula is None or line.meaning is None:
@@ -90,10 +91,10 @@ def write_formula(writer: GraphWriter, line: Instruction) -> None:
     kinds = {name: kind_of_dtype(dtype) for name, dtype in dtypes.items()}
     values = {name: writer.beside(ref, writer.rank(y), first) for name, ref in reads.items()}
     nodes = _Nodes(writer, fitted(formula, kinds, line.mnemonic), kinds, values)
-    nodes.narrow = {name for name, dtype in dtypes.items() if dtype in _NARROW}
+    nodes.narrow = {n: _WIDENED[dtype] for n, dtype in dtypes.items() if dtype in _WIDENED}
     step = nodes.last()
     narrow = writer.tensor(y).dtype
-    if narrow in _NARROW:
+    if narrow in _WIDENED:
         made = writer.node(step.op, step.inputs, step.attributes)
         step = _Step("Cast", [made], {"to": ELEMENT_TYPES[narrow.name]})
     writer.result(y, step.op, step.inputs, step.attributes, first=first)
@@ -130,7 +131,7 @@ class _Nodes:
         values: the values of these.
 
     Attributes:
-        narrow: names of whole numbers of one byte, which are widened when they are computed with.
+        narrow: names of values of a storage type, each with the type it is computed in.
     """
 
     def __init__(
@@ -144,7 +145,7 @@ class _Nodes:
         self._formula = formula
         self._kinds = dict(kinds)
         self._values = dict(values)
-        self.narrow: set[str] = set()
+        self.narrow: dict[str, str] = {}
 
     def last(self) -> _Step:
         """The node that makes the value of the formula."""
@@ -167,8 +168,8 @@ class _Nodes:
         node = _simpler(node)
         if isinstance(node, Name):
             if node.name in self.narrow:
-                self.narrow.remove(node.name)
-                self._values[node.name] = self._writer.cast(self._values[node.name], "int32")
+                wide = self._writer.cast(self._values[node.name], self.narrow.pop(node.name))
+                self._values[node.name] = wide
             return self._values[node.name]
         if isinstance(node, Number):
             if isinstance(node.value, bool):
@@ -195,6 +196,10 @@ class _Nodes:
             case Logic(word, a, b):
                 values = [self._value(a, Kind.BOOL), self._value(b, Kind.BOOL)]
                 return _Step("And" if word == "and" else "Or", values)
+            case Select(condition, a, b) if kind is Kind.BOOL:
+                # Runtimes have no Where of truth values.
+                both = Logic("and", condition, a)
+                return self._step(Logic("or", both, Logic("and", Not(condition), b)), kind)
             case Select(condition, a, b):
                 asked = self._value(condition, Kind.BOOL)
                 return _Step("Where", [asked, self._value(a, kind), self._value(b, kind)])

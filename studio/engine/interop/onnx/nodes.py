@@ -369,7 +369,11 @@ def _reduction(
 
 def _argmax(writer: GraphWriter, line: Instruction) -> None:
     attributes = {"axis": -1, "keepdims": 0, "select_last_index": 0}
-    found = writer.node("ArgMax", (writer.plain(line.ref("x")),), attributes)
+    x = line.ref("x")
+    value = writer.plain(x)
+    if writer.tensor(x).dtype is DType.bool:
+        value = writer.cast(value, "int32")
+    found = writer.node("ArgMax", (value,), attributes)
     writer.result(line.ref("y"), "Cast", (found,), {"to": ELEMENT_TYPES["int32"]})
 
 

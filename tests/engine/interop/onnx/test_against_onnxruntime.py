@@ -19,6 +19,7 @@ from studio.engine.interop.small_weights import WeightForm
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.fields import Access, reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
+from studio.engine.isa.ops import activation, arithmetic, function, move, reduce
 from studio.engine.isa.program import Program
 from studio.engine.layers.convolution import Conv2D
 from studio.engine.layers.dense import Dense
@@ -291,3 +292,45 @@ def test_the_reference_evaluator_answers_alike(name: str) -> None:
     evaluator = onnx.reference.ReferenceEvaluator(model)
     (found,) = evaluator.run(None, dict(zip(evaluator.input_names, rows, strict=True)))
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+STORED: list[tuple[type[Instruction], tuple[str, ...], dict[str, object]]] = [
+    *((move.Pad, (dtype,), {"pads": (0, 0, 1, 0, 0, 2)}) for dtype in ("int32", "uint8", "bool")),
+    *((move.Concat, (dtype, dtype), {"axis": 1}) for dtype in ("uint8", "bool", "float16")),
+    *((move.Slice, (dtype,), {"begin": (0, 1, 0), "size": (-1, 2, -1)})
+      for dtype in ("uint8", "bool")),
+    *((move.Copy, (dtype,), {}) for dtype in ("int32", "uint8", "bool", "float16")),
+    *((move.Cast, (dtype,), {"dtype": to}) for dtype in ("float32", "int32", "uint8", "bool")
+      for to in ("float32", "int32", "uint8", "bool")),
+    *((arithmetic.Select, ("bool", dtype, dtype), {}) for dtype in ("int32", "uint8", "bool")),
+    *((arithmetic.Equal, (dtype, dtype), {}) for dtype in ("int32", "uint8", "bool", "float16")),
+    *((cls, (dtype, dtype), {}) for cls in (arithmetic.Add, arithmetic.Mul, arithmetic.Maximum,
+      arithmetic.Greater) for dtype in ("int32", "uint8", "float16")),
+    *((function.Clip, (dtype,), {"low": 1, "high": 3}) for dtype in ("int32", "uint8", "float16")),
+    *((activation.Relu, (dtype,), {}) for dtype in ("int32", "uint8", "float16")),
+    *((reduce.ReduceMax, (dtype,), {"axes": (1,)}) for dtype in ("int32", "uint8", "bool")),
+    *((reduce.ArgMax, (dtype,), {}) for dtype in ("int32", "uint8", "bool")),
+    (activation.Sigmoid, ("float16",), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cls", "dtypes", "attrs"), STORED, ids=lambda each: getattr(each, "mnemonic", None)
+)
+def test_storage_types_answer_as_on_the_cpu(
+    cls: type[Instruction], dtypes: tuple[str, ...], attrs: dict[str, object]
+) -> None:
+    builder = ProgramBuilder("asked", "infer")
+    specs = [spec for spec in cls.operand_fields if spec.access is Access.READ]
+    refs = [builder.tensor(f"i{k}", (BATCH, 3, 4), DType.parse(dtype), Role.INPUT)
+            for k, dtype in enumerate(dtypes)]  # fmt: skip
+    named = {s.name: tuple(refs) if s.variadic else r for s, r in zip(specs, refs, strict=False)}
+    made = builder.emit("forward", cls, **named, **attrs)
+    program = builder.finish(tuple(refs), made)
+    rows = [np.asarray(row % 2 if dtype == "bool" else row, dtype)
+            for row, dtype in zip(fed(program, 5), dtypes, strict=True)]  # fmt: skip
+    (wanted,) = on_cpu(program, {}, rows)
+    (found,) = on_runtime(content_of(program, {}), rows)
+    assert found.dtype.name == program.tensors[made[0].id].dtype.name
+    slack = 1e-3 if "float16" in dtypes else 1e-5
+    np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=slack, atol=slack)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -243,9 +244,9 @@ def test_small_weights_are_widened_by_nodes(form: WeightForm) -> None:
 
 def test_a_preview_says_what_is_in_the_file(tmp_path: Path) -> None:
     graph = graph_from_json(NETWORK)
-    model = Exportable(
-        "net", graph, {}, {"class_names": '["a"]'}, make_program=lambda: inference(graph)
-    )
+    program, weights = inference(graph)
+    program = replace(program, meta={"class_names": '["a"]'})
+    model = Exportable("net", graph, {}, make_program=lambda: (program, weights))
     form = format_named("onnx")
     form.write(model, tmp_path / "m.onnx")
     content = (tmp_path / "m.onnx").read_bytes()
