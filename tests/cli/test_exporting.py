@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     from tests.cli.conftest import Answer
 
 EXPORT = ("export", "iris", "-o")
+CHECKED = [
+    name
+    for name in exporting.EXPORT_FORMATS
+    if format_named(name).can_read or format_named(name).can_open
+]
+"""Formats that Glassbox reads; others are verified where another program reads them."""
 
 
 @pytest.fixture
@@ -148,9 +154,7 @@ def test_training_says_of_its_files_what_export_says(
     assert lines[at : at + 2] == alone[:2]
     for form in exporting.EXPORT_FORMATS:
         path = f"o/iris{format_named(form).ending}"
-        said = (
-            "reloaded by Glassbox, " if format_named(form).can_read else "written, not verified: "
-        )
+        said = "reloaded by Glassbox, " if form in CHECKED else "written, not verified: "
         assert sum(line.startswith(f"{path}: {said}") for line in lines) == 1
         assert lines.count(f"report: {path}.proof.json") == 1
     told = glassbox(*TRAIN, "--json").json["exports"]
@@ -177,7 +181,7 @@ def test_a_file_of_a_training_that_answers_otherwise_ends_with_one(
     assert not (here / "o" / "iris.npz").exists()
     assert "o/iris.npz" not in answer.out
     assert "test accuracy: " in answer.out
-    assert answer.out.count(": reloaded by Glassbox, its answers on ") == 4
+    assert answer.out.count(": reloaded by Glassbox, its answers on ") == len(CHECKED) - 1
 
 
 @pytest.mark.slow
@@ -191,7 +195,7 @@ def test_a_file_of_a_training_that_cannot_be_written_ends_with_two(
     for form in ("gbi", "safetensors"):
         assert f"[o/iris.{form}] cannot write the file: there is a folder of that name" in said
     assert "run: iris" in answer.out
-    assert answer.out.count(": reloaded by Glassbox, its answers on ") == 3
+    assert answer.out.count(": reloaded by Glassbox, its answers on ") == len(CHECKED) - 2
     told = glassbox(*TRAIN, "--json", code=2).json["exports"]
     assert {each["format"] for each in told if not each["written"]} == {"gbi", "safetensors"}
     assert told[0]["finding"].startswith("not written: cannot write the file")
@@ -270,9 +274,9 @@ def test_a_full_device_and_a_full_disk_are_said(
 
     monkeypatch.setattr(os, "open", full)
     for form in exporting.EXPORT_FORMATS:
-        assert "[w] cannot write the file: the disk is full" in refused(
-            *EXPORT, "w", "--format", form
-        )
+        text = refused(*EXPORT, "w", "--format", form)
+        assert "] cannot write the file: the disk is full" in text
+        assert text.startswith("[w")
     assert not (here / "w").exists()
     assert hidden(here) == []
 

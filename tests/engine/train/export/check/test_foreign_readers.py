@@ -320,3 +320,66 @@ def test_tensorflow_js_reads_its_models(
     assert not found.is_alike
     shard.write_bytes(content[:-4])
     assert "the file does not load: " in check(digits, "tfjs", path).sentence
+
+
+NAMES = json.dumps([*"1023456789"])
+SCALED = json.dumps({"pixels": {"scale": [0.125], "shift": [0.0]}})
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("form", ["keras", "hdf5"])
+def test_keras_reads_its_models(
+    digits: tuple[Trained, Project], foreign_readers: None, form: str, tmp_path: Path
+) -> None:
+    good, named, scaled = checks(
+        digits, form, tmp_path, {}, {"class_names": NAMES}, {"input_normalization": "{}"}
+    )
+    assert good.is_same, good.reasons
+    assert good.reader.startswith("Keras ")
+    assert " on JAX " in good.reader
+    assert (good.samples, good.same_top) == (64, 64)
+    assert named.reasons[0] == "its class 0 is called '1', expected '0'"
+    assert scaled.reasons[0].endswith("the first is sample 0")
+    assert any(each.startswith("it normalises by {}, expected ") for each in scaled.reasons)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["keras", "hdf5", "tfjs"])
+def test_any_change_in_a_model_of_another_tool_is_caught(
+    digits: tuple[Trained, Project], form: str, tmp_path: Path
+) -> None:
+    kernel = digits[0].weights()["hidden/kernel"]
+    moved = {"hidden/kernel": np.nextafter(kernel, np.float32(9))}
+    good, named, resized, scaled, weight = checks(
+        digits, form, tmp_path, {}, {"class_names": NAMES}, {"resize": "nearest"},
+        {"input_normalization": SCALED}, weights=moved,
+    )  # fmt: skip
+    assert good.is_same, good.reasons
+    assert good.read_by == "Glassbox"
+    assert named.reasons[0] == "its class 0 is called '1', expected '0'"
+    assert resized.reasons[0] == "it resamples images by nearest, expected nothing"
+    assert "samples give different outputs" in scaled.reasons[0]
+    assert any(each.startswith(f"it normalises by {SCALED}") for each in scaled.reasons)
+    assert weight.reasons == ("exporting again gives a different file",)
+
+
+def checks(
+    made: tuple[Trained, Project],
+    form: str,
+    folder: Path,
+    *changes: dict[str, str],
+    weights: dict[str, np.ndarray] | None = None,
+) -> list[ExportCheck]:
+    """What one process finds of files that state other facts, and of one with other weights."""
+    model, chosen = exportable(made[0]), format_named(form)
+    models = [replace(model, facts={**model.facts, **facts}) for facts in changes]
+    if weights is not None:
+        models.append(replace(model, stored={**model.stored, **weights}))
+    files = []
+    for index, each in enumerate(models):
+        path = folder / f"{index}{chosen.ending}"
+        chosen.write(each, path)
+        files.append(Written(chosen, path, file_hash(path)))
+    found = check_files(made[0], files, model, made[1])
+    assert all(isinstance(each, ExportCheck) for each in found), found
+    return [each for each in found if isinstance(each, ExportCheck)]
