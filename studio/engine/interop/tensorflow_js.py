@@ -22,6 +22,10 @@ from studio.engine.interop.keras.graph_in import graph_from_keras
 from studio.engine.interop.keras.graph_out import keras_from_graph
 from studio.engine.interop.keras.tensorflow_js_in import keras_words
 from studio.engine.interop.keras.tensorflow_js_out import TensorFlowJsModel, tensorflow_js_model
+from studio.engine.interop.keras.tensorflow_js_training import (
+    training_for_tensorflow_js,
+    training_from_tensorflow_js,
+)
 from studio.engine.interop.keras.tensorflow_js_weights import weights_by_name
 from studio.engine.interop.keras.variables import keras_variables
 from studio.engine.interop.small_weights import (
@@ -111,9 +115,12 @@ class TensorFlowJs(FileFormat):
                 scale = (held.step, held.least) if isinstance(held, AffineWeight) else ()
                 small[each.old_name] = Quantized(turned, *scale)
         weights = {each.old_name: model.public[each.parameter] for each in variables}
+        training = training_for_tensorflow_js(model, made.model, variables)
         written = LayersModel(
             made.to_json(),
             weights,
+            {} if training is None else training.state,
+            None if training is None else training.config,
             metadata={FACTS: dict(model.facts)},
             written_by=f"Glassbox {__version__}",
         )
@@ -134,15 +141,19 @@ class TensorFlowJs(FileFormat):
         names = {each.name: each.layer for each in layers if each.layer}
         variables = keras_variables(model, graph, names)
         held = weights_by_name(found.weights, variables, graph, layers, who)
+        training, left_out = training_from_tensorflow_js(
+            found.training, found.optimizer, model, graph, variables, held.names
+        )
         remarks = list(held.remarks)
         if found.quantized:
             remarks.append(f"{len(found.quantized)} weights were stored in fewer bits")
         by = f", written by {found.written_by}" if found.written_by else ""
         report = ImportReport(
-            path.name, f"{self.title}{by}", layers, tuple(held.left_out), tuple(remarks)
+            path.name, f"{self.title}{by}", layers, (*held.left_out, *left_out), tuple(remarks)
         )
         tell(1.0, "done")
-        return ImportedModel(model.name, graph, held.weights, report, _facts(found.metadata))
+        facts = _facts(found.metadata)
+        return ImportedModel(model.name, graph, held.weights, report, facts, training)
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         document = parse_json(content, MODEL_FILE)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from studio.engine.interop.file_format import Exportable
+from studio.engine.compiler.lower import Objective
+from studio.engine.formats.checkpoint import Checkpoint, Position
+from studio.engine.interop.file_format import Exportable, ExportedTraining
 from studio.engine.interop.small_weights import narrowed
 from studio.engine.interop.tensorflow_js import TensorFlowJs
+from studio.engine.optim.losses import CategoricalCrossentropy
+from studio.engine.optim.metrics import Accuracy
+from studio.engine.optim.optimizers import SGD, Adam, Optimizer
 from studio.engine.train.project.project import Project
 from tests.engine.interop.keras.answers import answers
 from tests.engine.interop.tfjs_cases import (
@@ -20,6 +26,7 @@ from tests.engine.interop.tfjs_cases import (
     weights_of,
 )
 from tests.engine.interop.tfjs_in_node import Job, answers_of_node
+from tests.recorded.keras_files.cases import network
 
 FORM = TensorFlowJs()
 SAMPLES = Path(__file__).parents[3] / "projects"
@@ -77,3 +84,61 @@ def test_tensorflow_js_widens_small_weights_as_we_do(tmp_path: Path) -> None:
     for job, answer, wanted in zip(jobs, answers_of_node(jobs, tmp_path), expected, strict=True):
         assert not answer.error, f"{job.folder.name}: {answer.error}"
         assert largest_gap(answer.outputs[0], wanted[0]) < 1e-5, job.folder.name
+
+
+BRANCHES = network(
+    ["out"],
+    ("x", "Input", {"shape": [4]}, []),
+    ("fixed", "Dense", {"units": 4, "trainable": False}, ["x"]),
+    ("long", "Dense", {"units": 4, "activation": "hard_silu"}, ["fixed"]),
+    ("one", "Dense", {"units": 4, "activation": "tanh"}, ["fixed"]),
+    ("two", "Dense", {"units": 4}, ["one"]),
+    ("norm", "BatchNormalization", {}, ["two"]),
+    ("sum", "Add", {}, ["norm", "long"]),
+    ("out", "Dense", {"units": 3, "activation": "softmax"}, ["sum"]),
+)
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("optimizer", [Adam(0.01, epsilon_at="hat"), SGD(0.1)])
+def test_three_steps_there_and_two_after_us_are_five_there(
+    tmp_path: Path, optimizer: Optimizer
+) -> None:
+    """The state of the optimiser goes through us; without that of Adam the answers would differ."""
+    objective = Objective((CategoricalCrossentropy(),), ((Accuracy(),),), (), ((),))
+    training = ExportedTraining(optimizer, objective)
+    model = exportable(BRANCHES)
+    model.training = training
+    FORM.write(model, tmp_path / "start")
+    rng = np.random.default_rng(4)
+    steps = [
+        (rng.normal(size=(8, 4)).astype(np.float32), np.eye(3)[rng.integers(3, size=8)])
+        for _ in range(5)
+    ]
+    samples = samples_of(model.graph)
+    kept = tmp_path / "kept"
+    straight, first = answers_of_node(
+        [
+            Job(tmp_path / "start", samples, steps),
+            Job(tmp_path / "start", samples, steps[:3], kept),
+        ],
+        tmp_path,
+    )
+    assert straight.error == first.error == ""
+    back = FORM.read_model(kept)
+    assert back.report.left_out == ()
+    assert back.training is not None
+    assert back.training.optimizer == optimizer
+    assert back.training.steps == 3
+    assert back.training.loss == {"out": CategoricalCrossentropy().to_json()}
+    tensors = {**back.weights, **back.training.slots}
+    place = Position(0, 3, 3)
+    ours = Exportable(
+        "m", back.graph, back.weights, checkpoint=Checkpoint(tensors, place, 0, 8),
+        training=training,
+    )  # fmt: skip
+    FORM.write(ours, tmp_path / "ours")
+    (again,) = answers_of_node([Job(tmp_path / "ours", samples, steps[3:])], tmp_path)
+    assert again.error == ""
+    assert largest_gap(again.outputs[0], straight.outputs[0]) < 1e-6
+    assert np.abs(np.array(again.losses) - straight.losses[3:]).max() < 1e-6
