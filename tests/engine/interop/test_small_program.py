@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from studio.engine.core.errors import DataError, FormatError, VerifyError
 from studio.engine.core.tensor import Role
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.machine.execution_config import NUMPY_ONLY
-from studio.engine.formats.gbi import gbi_bytes, load_gbi, save_gbi
+from studio.engine.formats.gbi import MAGIC, gbi_bytes, load_gbi, save_gbi
 from studio.engine.interop.small_program import with_small_weights
 from studio.engine.interop.small_weights import SmallWeight, WeightForm, narrowed
 from studio.engine.isa.binary import decode_program, encode_program
@@ -35,6 +37,7 @@ from studio.engine.train.network.inference import Inference
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
+from tests.engine.formats.test_loader_fuzz import mutant
 
 Floats = npt.NDArray[np.float32]
 FORMS: tuple[WeightForm, ...] = ("float16", "int8")
@@ -301,3 +304,34 @@ def test_a_name_that_is_taken_is_not_taken_again() -> None:
     verify(grown)
     assert set(held) == {"k/int8", "k/scale", "k/int8_1", "k/scale_1"}
     assert with_small_weights(program, weights, {}, {}) == (program, weights)
+
+
+def sealed(body: bytes) -> bytes:
+    """An instruction file of version 2 whose checksum holds, whatever is in it."""
+    head = struct.pack("<8sIIQ32s", MAGIC, 2, 0x01020304, 56 + len(body), sha256(body).digest())
+    return head + body
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        pytest.param(300, marks=pytest.mark.slow),
+        pytest.param(4_000, marks=pytest.mark.peers),
+        pytest.param(100_000, marks=pytest.mark.full),
+    ],
+)
+def test_mutants_are_refused_or_keep_every_rule(count: int) -> None:
+    weights = {"k/int8": np.arange(6, dtype=np.int8).reshape(3, 2),
+               "k/scale": np.ones((3, 1), np.float32)}  # fmt: skip
+    body = gbi_bytes(parse_program(LISTING), weights)[56:]
+    rng, refused = np.random.default_rng(count), 0
+    for _ in range(count):
+        try:
+            found = load_gbi(sealed(mutant(body, rng)))
+            verify(found.program)
+        except (FormatError, VerifyError):
+            refused += 1
+        else:
+            once, rest = found.program.divided()
+            assert len(found.program) == len(rest) + (0 if once is None else len(once))
+    assert count / 2 < refused < count

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import safetensors.numpy
 
-from studio.engine.core.errors import CheckpointError, DataError, ParameterError
+from studio.engine.core.errors import CheckpointError, DataError, FormatError, ParameterError
 from studio.engine.interop.file_format import Exportable, format_named, require_weights
 from studio.engine.interop.small_weights import (
     SmallWeight,
@@ -27,6 +27,7 @@ from studio.engine.layers.layer import PublicForm
 from studio.engine.layers.named_parameters import named_parameters, public_weights
 from studio.engine.layers.normalization import BatchNormalization
 from studio.engine.layers.shaping import Flatten
+from tests.engine.formats.test_loader_fuzz import mutant
 
 Floats = npt.NDArray[np.float32]
 
@@ -233,3 +234,22 @@ def test_widening_is_exact_in_float32() -> None:
     np.testing.assert_array_equal(
         small.widened(), np.array([[-127, 3]], np.float32) * np.float32(0.1)
     )
+
+
+@pytest.mark.slow
+def test_mutants_of_a_file_are_widened_or_refused(tmp_path: Path) -> None:
+    """The container has more of them in its own tests."""
+    count = 300
+    model, _ = exportable("int8")
+    form, path = format_named("safetensors"), tmp_path / "mutant.safetensors"
+    form.write(model, path)
+    data, rng, refused = path.read_bytes(), np.random.default_rng(count), 0
+    for _ in range(count):
+        path.write_bytes(mutant(data, rng))
+        try:
+            found = form.read(path)
+        except (FormatError, CheckpointError):
+            refused += 1
+        else:
+            assert not any(a.dtype == np.int8 for a in found.weights.values())
+    assert count / 4 < refused < count
