@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from studio.engine.core.errors import FormatError, quoted
 from studio.engine.interop.keras.description import KerasLayer, KerasModel, KerasTensor
+from studio.engine.interop.keras.layers_in import is_known
 from studio.engine.interop.keras.variables import snake_case
 from studio.engine.layers.graph import MAX_NODES, free_name
 
@@ -146,7 +147,8 @@ class _Reader:
         if isinstance(registered, str) and registered not in ("", class_name):
             return registered
         if not isinstance(module, str) or not module:
-            return class_name
+            # Operations have no module in HDF5 files, and only they are given numbers.
+            return f"keras.ops.{class_name}" if _has_numbers(found) else class_name
         if not _MODULE.fullmatch(module) or _OPERATIONS.search(module):
             return f"{module}.{class_name}"
         return class_name
@@ -212,7 +214,7 @@ class _Reader:
         }
         calls = _Calls(self, targets)
         layers = tuple(
-            self._layer(each, calls.of(each), parsed=inner.get(each.name)) for each in entries
+            self._layer(each, calls.known(each), parsed=inner.get(each.name)) for each in entries
         )
         keys, inputs = calls.ends(entry.config.get("input_layers"), label, "input", is_new=is_new)
         _, outputs = calls.ends(entry.config.get("output_layers"), label, "output", is_new=is_new)
@@ -339,6 +341,15 @@ class _Calls:
     reader: _Reader
     targets: Mapping[str, _Target]
 
+    def known(self, entry: _Entry) -> tuple[tuple[KerasTensor, ...], ...]:
+        """Every call of a layer; none of one that is not here and is called in a way of its own."""
+        try:
+            return self.of(entry)
+        except FormatError:
+            if entry.class_name in MODELS or is_known(entry.class_name):
+                raise
+            return ()
+
     def of(self, entry: _Entry) -> tuple[tuple[KerasTensor, ...], ...]:
         """Every call of a layer; one without tensors for an input."""
         if entry.class_name == "InputLayer":
@@ -394,7 +405,8 @@ class _Calls:
     def _check_options(self, place: str, options: Mapping[str, JsonValue]) -> None:
         """FormatError for an option of a call that would change what the layer computes."""
         for name, value in options.items():
-            is_usual = all(each is None or each is False for each in _flattened(value))
+            given = list(value.values()) if isinstance(value, dict) else value
+            is_usual = all(each is None or each is False for each in _flattened(given))
             if name not in ("mask", "training") or not is_usual:
                 raise self._wrong(
                     f"{place}: expected a call without options, got {quoted(name)} = "
@@ -464,6 +476,18 @@ def _all_named(entries: Sequence[_Entry]) -> list[_Entry]:
         taken.add(name)
         named.append(each._replace(name=name))
     return named
+
+
+def _has_numbers(found: Mapping[str, JsonValue]) -> bool:
+    """Whether a call has a number among the places where layers are given tensors."""
+    nodes = found.get("inbound_nodes")
+    given = [
+        each
+        for node in (nodes if isinstance(nodes, list) else ())
+        if isinstance(node, dict) and isinstance(args := node.get("args"), list)
+        for each in args
+    ]
+    return any(isinstance(each, int | float) and not isinstance(each, bool) for each in given)
 
 
 def _is_count(value: JsonValue) -> bool:

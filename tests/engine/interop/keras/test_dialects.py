@@ -182,6 +182,17 @@ def test_a_class_is_keras_only_where_its_module_is(change: Document, class_name:
     assert model.layers[1].class_name == class_name
 
 
+def test_layers_that_are_not_here_may_be_called_in_ways_of_their_own() -> None:
+    document = functional(
+        given(),
+        {**entry("Add", "plus", {"args": [tensor("x"), 2.5], "kwargs": {}}), "module": None},
+        entry("LSTM", "l", {"args": [tensor("plus")], "kwargs": {"initial_state": [1]}}),
+        entry("Flatten", "f", tensor("l")),
+    )
+    model = read(document)
+    assert [each.class_name for each in model.layers[1:3]] == ["keras.ops.Add", "LSTM"]
+
+
 def deep(count: int) -> Document:
     """Models in one another."""
     model = inner("m0")
@@ -245,7 +256,7 @@ HOSTILE: dict[str, tuple[Any, str]] = {
                       "expected numbers of a call and an output"),
     "call that is a bool": (changed(lambda d: last(d).update(inbound_nodes=[[["d", True, 0]]])),
                             "expected numbers of a call and an output"),
-    "call on a number": (changed(lambda d: last(d).update(inbound_nodes=[{"args": [2.5]}])),
+    "call on a number": (changed(lambda d: last(d).update(inbound_nodes=[{"args": [[2.5]]}])),
                          "expected the output of a layer, got 2.5"),
     "call on an array": (changed(lambda d: last(d).update(inbound_nodes=[
         {"args": [tensor("d"), {"class_name": "__numpy__", "config": {}}]}])),
