@@ -28,7 +28,7 @@ from studio.engine.interop.file_format import (
     require_ending,
     require_weights,
 )
-from studio.engine.interop.reading import format_of, model_endings
+from studio.engine.interop.reading import format_of, model_names
 from studio.engine.interop.small_weights import WEIGHT_FORMS, weight_form
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check.report import verify_file
@@ -39,7 +39,7 @@ from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import SUFFIX
 from studio.engine.train.project.sources import refuse_source
 
-OPENED = model_endings()
+OPENED = model_names()
 
 
 def export_project(
@@ -169,7 +169,7 @@ def _holds_weights(source: Path, output: Path | None) -> bool:
     if found is not None:
         return found.can_import and not found.can_open
     is_project = output is not None and output.exists()
-    return is_project and not source.name.lower().endswith(model_endings())
+    return is_project and not source.name.lower().endswith(model_names())
 
 
 def _import_weights(source: Path, output: Path, *, as_json: bool) -> None:

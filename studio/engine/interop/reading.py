@@ -11,7 +11,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import CheckpointError, FormatError, quoted
 from studio.engine.formats.byte_source import open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS
-from studio.engine.interop.file_format import HEAD, FileFormat, file_formats, format_for
+from studio.engine.interop.file_format import HEAD, FileFormat, file_formats
 from studio.engine.layers.graph import LayerGraph
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -25,43 +25,55 @@ def import_endings() -> tuple[str, ...]:
     ))  # fmt: skip
 
 
-def model_endings() -> tuple[str, ...]:
-    """Endings of files that a new project is made from."""
-    return tuple(dict.fromkeys(each.ending for each in file_formats() if each.can_open))
+def model_names() -> tuple[str, ...]:
+    """Endings of files that a new project is made from; of a format of several files the first."""
+    names = (
+        each.files[0] if each.files else each.ending for each in file_formats() if each.can_open
+    )
+    return tuple(dict.fromkeys(names))
+
+
+def is_main_file(path: Path) -> bool:
+    """Whether a file has the name of the first of several that make up a model."""
+    return any(form.files and path.name == form.files[0] for form in file_formats())
 
 
 def holds_model(path: Path) -> bool:
-    """Whether a file is taken for a model: by its content, else by the ending of its name."""
-    if not path.name.lower().endswith(model_endings()):
+    """Whether a file or folder is taken for a model: by its content, else by its name."""
+    place = main_file(path)
+    if place.is_dir():
         return False
     try:
-        found = format_of(path)
+        found = format_of(place)
     except FormatError:
         # Why it cannot be read is best said when it is opened.
-        return True
-    return found is None or found.can_open
+        found = None
+    return place.name.lower().endswith(model_names()) if found is None else found.can_open
 
 
 def model_format(path: Path | str) -> FileFormat:
-    """The format of a file that holds a model, by its content, else by the ending of its name.
+    """The format of a file or folder that holds a model, by its content, else by its name.
 
     Raises:
         FormatError: it cannot be read, or holds no model.
     """
-    found = format_of(path)
+    found, names = format_of(path), model_names()
     if found is not None and found.can_open:
         return found
-    endings = model_endings()
-    if found is None and endings and Path(path).name.lower().endswith(endings):
+    place = main_file(path)
+    if found is None:
         # What is wrong with it is best said by the reader of such files.
-        among = [each for each in file_formats() if each.can_open]
-        return format_for(Path(path), among, "import")
+        closest = sorted(file_formats(), key=lambda each: -len(each.ending))
+        for each in closest:
+            wanted = each.files[0] if each.files else each.ending
+            if each.can_open and place.name.lower().endswith(wanted):
+                return each
     what = "a file of another kind" if found is None else f"{found.title.lower()} ({found.ending})"
     hint = ""
     if found is not None and found.can_import:
         hint = "open the project it is for and import the weights into it"
     raise FormatError(
-        f"expected a model as {' or '.join(endings)}, got {what}", who=str(path), hint=hint
+        f"expected a model as {' or '.join(names)}, got {what}", who=str(path), hint=hint
     )
 
 

@@ -11,10 +11,11 @@ from studio.engine.core.errors import DataError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.interop.imported import ImportReport
 from studio.engine.interop.reading import format_of
-from studio.engine.train.importing.matching import MatchTable, match_weights, weight_arrays
+from studio.engine.train.importing.matching import MatchTable, match_file
 from studio.engine.train.importing.project import ImportedProject, default_project, import_project
 from studio.engine.train.importing.report import FILE, saved_report
 from studio.engine.train.importing.weights import import_matched, import_weights
+from studio.engine.train.project.blocks import nested_of
 from studio.engine.train.project.project import SUFFIX
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.core.tasks import TaskHandle, TaskList
@@ -133,17 +134,19 @@ class ImportModel:
         """
         document = self._saved()
         self._require_rest(source)
-        graph, found = document.project().graph, format_of(source)
+        project, found = document.project(), format_of(source)
+        graph = project.graph
+        graph.nested = nested_of(project.blocks)
         if found is None or found.holds != "weights":
             # What is in a checkpoint is stored under our own names, or it is of another network.
             self._record(source, document, None)
             return
 
-        def work(_: TaskHandle) -> MatchTable:
-            return match_weights(graph, weight_arrays(source))
+        def work(_: TaskHandle) -> MatchTable | None:
+            return match_file(graph, source)
 
-        def done(table: MatchTable) -> None:
-            if table.is_exact:
+        def done(table: MatchTable | None) -> None:
+            if table is None:
                 self._record(source, document, None)
                 return
             self.table = MatchingTable(table)

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from studio.engine.core.errors import CheckpointError, FormatError, StudioError, quoted
+from studio.engine.core.errors import CheckpointError, FormatError, ShapeError, StudioError, quoted
 from studio.engine.core.tensor import Shape
 from studio.engine.interop.file_format import Array
 from studio.engine.interop.imported import ImportReport
@@ -105,6 +105,24 @@ def weight_arrays(source: Path | str) -> Mapping[str, Array]:
             f"expected weights as {' or '.join(import_endings())}, got {what}", who=str(source)
         )
     return found.read(Path(source)).weights
+
+
+def match_file(graph: LayerGraph, source: Path | str) -> MatchTable | None:
+    """Which array of a file of weights is which parameter; None where each is as the format says.
+
+    Raises:
+        FormatError: it is damaged, or holds no weights.
+    """
+    found = format_of(source)
+    if found is not None and found.can_import:
+        try:
+            found.read(Path(source), graph)
+        except (CheckpointError, ShapeError):
+            pass
+        else:
+            return None
+    table = match_weights(graph, weight_arrays(source))
+    return None if table.is_exact else table
 
 
 def match_weights(graph: LayerGraph, arrays: Mapping[str, Array]) -> MatchTable:

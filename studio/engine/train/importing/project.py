@@ -15,7 +15,7 @@ from studio.engine.formats.atomic import write_error
 from studio.engine.formats.checkpoint import Checkpoint, Position
 from studio.engine.interop.file_format import Progress
 from studio.engine.interop.imported import Array, ImportedModel, ImportedTraining, ImportReport
-from studio.engine.interop.reading import model_format
+from studio.engine.interop.reading import is_main_file, model_format
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.named_parameters import named_parameters
 from studio.engine.train.importing.report import save_report
@@ -45,8 +45,13 @@ class ImportedProject:
 
 
 def default_project(source: Path | str, folder: Path | str) -> Path:
-    """Where a model becomes a project unless told: in a folder, by the name of its file."""
+    """Where a model becomes a project unless told: in a folder, by the name of its file.
+
+    The first of several files of a model says less than the folder they are in.
+    """
     path = Path(source)
+    if is_main_file(path) and path.absolute().parent.name:
+        path = path.absolute().parent
     stem = path.name.partition(".")[0] or path.stem
     return Path(folder) / f"{stem}{SUFFIX}"
 

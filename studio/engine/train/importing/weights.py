@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from studio.engine.core.errors import CheckpointError
+from studio.engine.core.errors import CheckpointError, ShapeError
 from studio.engine.core.tensor import Role
 from studio.engine.formats.checkpoint import Checkpoint, Position
 from studio.engine.interop.file_format import Array
@@ -22,6 +22,7 @@ from studio.engine.train.importing.matching import (
 from studio.engine.train.importing.report import save_report
 from studio.engine.train.network.network import check_fit
 from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.blocks import nested_of
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
@@ -47,9 +48,21 @@ def import_weights(
     Raises:
         StudioError: file or project is damaged, or they do not fit one another.
     """
-    project = Project.load(project_path)
+    project = _loaded(project_path)
     task = _task(project, dataset)
-    return _record(project, task, load_weights(source, project.graph), source)
+    try:
+        weights = load_weights(source, project.graph)
+    except (CheckpointError, ShapeError):
+        found = format_of(source)
+        if found is None or found.holds != "weights":
+            raise
+        # In files of Keras the place of a weight depends on models that are nested there.
+        arrays = weight_arrays(source)
+        table = match_weights(project.graph, arrays)
+        if not table.is_exact:
+            raise
+        weights = matched_weights(project.graph, arrays, table, dict, str(source))
+    return _record(project, task, weights, source)
 
 
 def import_matched(
@@ -72,7 +85,7 @@ def import_matched(
         CheckpointError: nothing is taken, or the network is another than the table is of.
         StudioError: file or project is damaged.
     """
-    project = Project.load(project_path)
+    project = _loaded(project_path)
     task = _task(project, dataset)
     arrays = weight_arrays(source)
     if match_weights(project.graph, arrays).rows_by_name.keys() != table.rows_by_name.keys():
@@ -86,6 +99,13 @@ def import_matched(
     title = "weights" if form is None else form.title
     save_report(run, report_of(table, Path(source).name, title))
     return run
+
+
+def _loaded(path: Path | str) -> Project:
+    """The project; its graph knows of nested models, by which formats name what is in them."""
+    project = Project.load(path)
+    project.graph.nested = nested_of(project.blocks)
+    return project
 
 
 def _task(project: Project, dataset: Callable[[DataSettings, Path], Dataset]) -> Task:

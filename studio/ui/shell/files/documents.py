@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.signal import Signal
-from studio.engine.interop.reading import holds_model, model_endings
+from studio.engine.interop.reading import holds_model
 from studio.samples import changed_copies, pristine_copy, sample_of
 from studio.session.core.recent import RecentFile
 from studio.session.document.change import Change
@@ -27,7 +27,7 @@ from studio.session.notices.settling import OPEN, SAVE
 from studio.session.safety.recovery_sessions import RecoverableSession, described
 from studio.session.studio import Studio
 from studio.ui.shell.dialogs.questions import Answer, ask
-from studio.ui.shell.files.imports import Imports, model_filter
+from studio.ui.shell.files.imports import Imports, model_filter, model_patterns
 from studio.ui.shell.files.thumbnails import thumbnail
 from studio.widgets import binding
 
@@ -87,7 +87,7 @@ class Documents:
 
         Of a model of another program a project is made first.
         """
-        if path.is_file() and holds_model(path):
+        if path.suffix.lower() != PROJECT and path.exists() and holds_model(path):
             self.imports.open_model(path)
         else:
             self.leaving(lambda: self._open(path))
@@ -377,11 +377,8 @@ class Documents:
 
 def _open_filters() -> list[str]:
     """What can be opened: projects, and models that become projects."""
-    models = model_filter()
-    if not models:
-        return [*_FILTERS]
-    endings = " ".join(f"*{ending}" for ending in (PROJECT, *model_endings()))
-    return [f"Projects and models ({endings})", _FILTERS[0], models, _FILTERS[1]]
+    both = f"Projects and models (*{PROJECT} {model_patterns()})"
+    return [both, _FILTERS[0], model_filter(), _FILTERS[1]]
 
 
 def _finish_typing() -> QWidget | None:

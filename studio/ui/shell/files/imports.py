@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow
 
 from studio.engine.core.errors import StudioError
 from studio.engine.interop.imported import ImportReport
-from studio.engine.interop.reading import holds_model, import_endings, model_endings
+from studio.engine.interop.reading import holds_model, import_endings, main_file, model_names
 from studio.engine.train.importing.project import ImportedProject
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.importing.table import MatchingTable
@@ -25,24 +25,20 @@ from studio.widgets import binding
 if TYPE_CHECKING:
     from studio.ui.panes.importing.report_dialog import ImportDialog
 
-MANIFEST = "model.json"
-"""A folder with this file holds a model: the file and its shards."""
-
 
 def model_in(paths: list[Path]) -> Path | None:
     """The model among files that belong together, such as one with its shards; None for none."""
-    for path in paths:
-        if path.is_dir() and holds_model(path / MANIFEST) and (path / MANIFEST).is_file():
-            return path / MANIFEST
-        if not path.is_dir() and holds_model(path):
-            return path
-    return None
+    return next((main_file(path) for path in paths if holds_model(path)), None)
 
 
 def model_filter() -> str:
-    """The filter of file dialogs for models; empty while no format holds any."""
-    endings = " ".join(f"*{ending}" for ending in model_endings())
-    return f"Models ({endings})" if endings else ""
+    """The filter of file dialogs for models."""
+    return f"Models ({model_patterns()})"
+
+
+def model_patterns() -> str:
+    """Patterns of the names of models, for file dialogs."""
+    return " ".join(f"*{name}" if name.startswith(".") else name for name in model_names())
 
 
 class Imports:

@@ -11,8 +11,7 @@ import pytest
 
 from studio.engine import import_model
 from studio.engine.core.errors import CheckpointError, DataError, FormatError, StudioError
-from studio.engine.interop.file_format import file_formats
-from studio.engine.interop.reading import model_endings
+from studio.engine.interop.reading import holds_model, model_format, model_names
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
@@ -232,14 +231,27 @@ def test_a_disk_that_refuses_the_last_step_leaves_nothing_behind(
     assert everything_in(tmp_path) == before
 
 
-def test_a_project_is_named_after_its_file() -> None:
+def test_a_project_is_named_after_its_file_or_folder() -> None:
     assert default_project("a/b/net.v2.keras", "c") == Path("c/net.glassbox")
-    assert default_project("a/b/model.json", "c") == Path("c/model.glassbox")
+    assert default_project("a/mobile/model.json", "c") == Path("c/mobile.glassbox")
+    assert default_project("a/page.tfjs", "c") == Path("c/page.glassbox")
 
 
-def test_the_endings_of_models_are_those_of_formats_that_can_open(seeded: None) -> None:
-    assert ".seeded" in model_endings()
-    assert len(model_endings()) == sum(each.can_open for each in file_formats())
+def test_models_are_told_by_content_else_by_name(seeded: None, tmp_path: Path) -> None:
+    assert {".seeded", ".keras", ".h5", "model.json"} <= set(model_names())
+    odd = write_seeded(tmp_path / "odd.name", mlp())
+    assert holds_model(odd)
+    (tmp_path / "shards").mkdir()
+    assert not holds_model(tmp_path / "shards")
+    (tmp_path / "shards" / "model.json").write_text('{"modelTopology": 3}')
+    assert holds_model(tmp_path / "shards")
+    (tmp_path / "damaged.KERAS").write_bytes(b"?")
+    assert holds_model(tmp_path / "damaged.KERAS")
+    (tmp_path / "data.json").write_text('{"a": 1}')
+    (tmp_path / "w.npz").write_bytes(b"PK\x05\x06" + bytes(18))
+    assert not holds_model(tmp_path / "data.json")
+    assert not holds_model(tmp_path / "w.npz")
+    assert model_format(tmp_path / "damaged.KERAS").name == "keras"
 
 
 @pytest.mark.parametrize("content", [b"", b"[1]", b'{"report": "other"}', b'{"report": 3', b"\xff"])

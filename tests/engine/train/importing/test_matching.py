@@ -17,12 +17,13 @@ from studio.engine.layers.inputs import Input
 from studio.engine.layers.named_parameters import public_weights
 from studio.engine.train.importing.matching import (
     MatchTable,
+    match_file,
     match_weights,
     matched_weights,
     weight_arrays,
 )
 from studio.engine.train.importing.report import saved_report
-from studio.engine.train.importing.weights import import_matched
+from studio.engine.train.importing.weights import import_matched, import_weights
 from studio.engine.train.project.project import Project
 from studio.engine.train.weights import initial_weights
 from tests.engine.train.small_tasks import mlp
@@ -167,3 +168,16 @@ def test_a_file_that_changed_and_one_of_another_kind_are_refused(tmp_path: Path)
     with pytest.raises(StudioError):
         weight_arrays(tmp_path / "none.npz")
     assert not (tmp_path / "net.runs").exists()
+
+
+def test_names_in_another_form_are_brought_in_without_a_table(tmp_path: Path) -> None:
+    path = Project("net", mlp()).save(tmp_path / "net.glassbox")
+    save_npz(tmp_path / "some.npz", {f"{name}:0": each for name, each in public().items()})
+    assert match_file(mlp(), tmp_path / "some.npz") is None
+    found = Checkpoint.load(
+        import_weights(tmp_path / "some.npz", path).checkpoint_path("final")
+    ).tensors
+    np.testing.assert_array_equal(found["dense/bias"], initial_weights(mlp(), 3)["dense/bias"])
+    save_npz(tmp_path / "nan.npz", {**public(), "dense/bias": np.full(8, np.nan, np.float32)})
+    with pytest.raises(CheckpointError, match="holds NaN"):
+        import_weights(tmp_path / "nan.npz", path)
