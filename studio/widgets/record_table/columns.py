@@ -22,11 +22,13 @@ class Tick(Generic[R]):
         is_on: whether it is ticked.
         take: the user ticked it, or took the tick away.
         may_change: whether the user can.
+        is_there: whether the record has a box.
     """
 
     is_on: Callable[[R], bool]
     take: Callable[[R, bool], object]
     may_change: Callable[[R], bool] = lambda _record: True
+    is_there: Callable[[R], bool] = lambda _record: True
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from PySide6.QtCore import (
 
 from studio.session.core.record_order import in_order
 from studio.widgets import theme
-from studio.widgets.record_table.columns import Column
+from studio.widgets.record_table.columns import Column, Tick
 
 R = TypeVar("R")
 Index: TypeAlias = "QModelIndex | QPersistentModelIndex"
@@ -358,12 +358,17 @@ def _answers(column: Column[Any]) -> Answers:
         font = theme.font(column.font)
         found[_ROLE.FontRole] = lambda _record: font
     if tick is not None:
-        found[_ROLE.CheckStateRole] = lambda record: (
-            Qt.CheckState.Checked if tick.is_on(record) else Qt.CheckState.Unchecked
-        )
+        found[_ROLE.CheckStateRole] = lambda record: _ticked(tick, record)
     if edit is not None:
         found[_ROLE.EditRole] = edit.start
     return {int(role): answer for role, answer in found.items() if answer is not None}
+
+
+def _ticked(tick: Tick[Any], record: Any) -> Qt.CheckState | None:
+    """The state of a box; None where there is none."""
+    if not tick.is_there(record):
+        return None
+    return Qt.CheckState.Checked if tick.is_on(record) else Qt.CheckState.Unchecked
 
 
 def _coloured(role: str | None) -> Any:

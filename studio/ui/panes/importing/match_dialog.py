@@ -34,12 +34,13 @@ def _columns(table: MatchingTable) -> tuple[Column[MatchLine], ...]:
         lambda line: line.is_taken,
         lambda line, on: table.take(line.name, on),
         lambda line: line.can_take,
+        lambda line: line.can_take,
     )
     return (
         Column("name", "In the file", lambda each: each.name or "none", tip="Name of the array.",
                tooltip=lambda each: each.name or None,
                spoken=lambda each: each.name or "nothing", tick=tick),
-        Column("shape", "Its shape", lambda each: _shape(each.shape)),
+        Column("shape", "Shape", lambda each: _shape(each.shape)),
         Column("parameter", "Parameter", lambda each: each.parameter or "none",
                tip="Parameter of the network that it is taken for.",
                tooltip=lambda each: each.parameter or None,

@@ -25,7 +25,7 @@ from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordTable
 
-_MEASURED, _PAD, _LEAST, _MOST = 200, 20, 80, 240
+_MEASURED, _PAD, _LEAST, _MOST, _LAST = 200, 20, 80, 240, 140
 _NOTE_ROWS = 6
 
 
@@ -68,7 +68,7 @@ class ReportTable(RecordTable):
         for place in range(last):
             wanted = self.measured(place, seen) + _PAD
             self.setColumnWidth(place, max(_LEAST, min(wanted, _MOST)))
-        fit_column(self, last, _MOST)
+        fit_column(self, last, _LAST)
 
 
 class ImportDialog(QDialog):

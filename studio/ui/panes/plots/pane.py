@@ -93,7 +93,7 @@ class PlotsPane(PaneFrame):
         self.set_body(body)
         contexts.register("plot", self)
         self._nothing = EmptyState("plots", "", parent=self)
-        self._said: tuple[bool, bool] | None = None
+        self._said: tuple[bool, bool, bool] | None = None
         self._place_head()
         binding.refresh(
             self, self.draw, self._display.changed, studio.training.changed,
@@ -154,7 +154,9 @@ class PlotsPane(PaneFrame):
 
     def _say_nothing(self, busy: bool) -> None:
         """Why there are no curves: nothing trained, or what did or does has not run a step."""
-        saying = (busy, bool(self._display.runs))
+        shown = {name for name, _ in self._display.runs}
+        is_imported = shown <= {run.name for run in self._runs.imported()}
+        saying = (busy, bool(shown), is_imported)
         if saying == self._said:
             return
         self._said = saying
@@ -163,8 +165,10 @@ class PlotsPane(PaneFrame):
             return
         keys = shown_keys(self._actions["train.start"].keys[0])
         train = (f"Train ({keys})", self._train)
-        if self._display.runs:
+        if shown:
             told = "The run ended before its first step."
+            if is_imported:
+                told = "Its weights were imported: there are no curves before a training."
             self._nothing.say("No data", told, train)
             return
         told = "Loss and metrics are plotted here during training."

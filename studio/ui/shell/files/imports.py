@@ -102,11 +102,12 @@ class Imports:
             self._dialog.hide()
         self._waiting = made
         self._studio.notices.settle(OPEN)
-        self._studio.notify(
-            f"Imported {made.report.source} as {path.name}", "ok",
-            ("Open it", lambda: self._open_project(path)), f"It is in {path.parent}.",
-        )  # fmt: skip
         self._open_project(path)
+        # It waits where unsaved work is asked about; who cancels that finds the project here.
+        is_open = self._studio.document.path == path
+        again = None if is_open else ("Open it", lambda: self._open_project(path))
+        text = f"Imported {made.report.source} as {path.name}"
+        self._studio.notify(text, "ok", again, f"It is in {path.parent}.")
 
     def _replaced(self, _document: object) -> None:
         made, self._waiting = self._waiting, None
