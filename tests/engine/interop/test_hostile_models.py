@@ -81,6 +81,7 @@ def clean(load: Callable[[], object]) -> str | None:
     return None
 
 
+@pytest.mark.slow
 def test_the_files_themselves_are_read(tmp_path: Path) -> None:
     for name, path in (
         ("keras", keras_file(tmp_path)),
