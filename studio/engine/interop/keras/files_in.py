@@ -24,7 +24,7 @@ from studio.engine.interop.keras.dialects import model_from_json
 from studio.engine.interop.keras.files_out import FACTS
 from studio.engine.interop.keras.graph_in import graph_from_keras
 from studio.engine.interop.keras.graph_out import keras_from_graph
-from studio.engine.interop.keras.optimizer_state import state_from_keras
+from studio.engine.interop.keras.optimizer_state import state_from_keras, state_order
 from studio.engine.interop.keras.training_in import training_from_keras
 from studio.engine.interop.keras.variables import (
     KerasVariable,
@@ -49,6 +49,9 @@ CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 MAX_FACTS = 200
 MAX_FACT_CHARS = 65_536
 MAX_FACT_NAME = 64
+
+_UNBUILT = 2
+"""Variables of an optimiser before its first step: the count of steps and the learning rate."""
 
 # Shares of the whole: the network, the process that looks into the HDF5 data, the weights.
 _NETWORK, _LOOKED = 0.1, 0.3
@@ -204,6 +207,9 @@ def _with_state(
     if not state or training.optimizer is None:
         return training
     trained = trained_variables(network.variables)
+    if len(state) <= _UNBUILT and state_order(training.optimizer, trained):
+        # It has not made a step yet, and has no variables for the weights.
+        return training
     try:
         found = state_from_keras(training.optimizer, trained, network.graph, state, who)
     except StudioError as error:

@@ -110,6 +110,8 @@ def test_a_schedule_and_options_of_a_loss(
 ) -> None:
     model = read(saved(files, "3.15.1", f"line{ending}", tmp_path))
     assert model.training is not None
+    # It was saved before its first step.
+    assert (model.training.steps, model.report.left_out) == (0, ())
     optimizer = model.training.optimizer
     assert optimizer is not None
     rates = {"initial_learning_rate": 0.125, "decay_steps": 100, "decay_rate": 0.5}
