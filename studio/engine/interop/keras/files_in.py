@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
 CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 MAX_FACTS = 200
-MAX_FACT_CHARS = 65_536
+MAX_FACT_CHARS = 1 << 23
+"""Much: the normalisation of a table has two numbers for each of its columns."""
 MAX_FACT_NAME = 64
 
 _UNBUILT = 2

@@ -34,11 +34,16 @@ def stated_facts(task: Task) -> dict[str, str]:
     input that is not normalised is not mentioned.
     """
     found = {
-        facts.name: {"scale": source.scale, "shift": source.shift}
+        facts.name: {"scale": _short(source.scale), "shift": _short(source.shift)}
         for source, facts in zip(task.spec.inputs, task.all_inputs, strict=True)
         if source.scale
     }
     return {**task.facts, **({NORMALIZATION: json.dumps(found)} if found else {})}
+
+
+def _short(values: Sequence[float]) -> list[float]:
+    """Numbers with no more digits than tell one float32 from the next."""
+    return [float(str(np.float32(value))) for value in values]
 
 
 def normalized(

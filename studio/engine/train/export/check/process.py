@@ -306,13 +306,17 @@ def _read_model(form: FileFormat, path: Path, rows: list[Array]) -> _Read:
     from studio.engine.train.project.task import Task
 
     model = form.read_model(path)
-    graph = model.graph
-    types, inputs = graph.types(), graph.inputs
+    inputs = model.graph.inputs
     if len(inputs) != len(rows):
         raise FormatError(f"it has {len(inputs)} inputs, expected {len(rows)}", who=path.name)
+    task = Task.of_project(Project.new(model.name, model.graph))
+    # Inputs of any length have that of the samples.
+    task = task.for_lengths(task.lengths_of([values.shape[1:] for values in rows]))
+    graph = task.graph
+    types = graph.types()
     names = [node.layer.name for node in inputs]
-    dtypes = [np.dtype(types[Port(node.id)].dtype.np) for node in inputs]
-    program = Programs(Task.of_project(Project.new(model.name, graph))).program("infer")
+    dtypes = [np.dtype(types[Port(node.id)].dtype.np) for node in graph.inputs]
+    program = Programs(task).program("infer")
     reply: Reply = {"input_names": names} if len(names) > 1 else {}
     if len(graph.outputs) > 1:
         reply["output_names"] = list(graph.output_names())

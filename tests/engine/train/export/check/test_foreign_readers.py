@@ -23,7 +23,7 @@ from studio.engine.train.export.check.check import ExportCheck, Written, check_f
 from studio.engine.train.export.check.foreign_readers import READERS, VARIABLE, readers_of
 from studio.engine.train.export.check.process import file_hash
 from studio.engine.train.export.check.report import write_report
-from studio.engine.train.export.exporting import exportable
+from studio.engine.train.export.exporting import export_all, exportable
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
@@ -383,3 +383,29 @@ def checks(
     found = check_files(made[0], files, model, made[1])
     assert all(isinstance(each, ExportCheck) for each in found), found
     return [each for each in found if isinstance(each, ExportCheck)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("shape", "length"), [((None, 4), 7), ((3000,), None)])
+def test_inputs_of_any_length_and_of_many_columns_are_fed_as_files_say(
+    shape: tuple[int | None, ...], length: int | None, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    one = shape if length is None else (length, *shape[1:])
+    x = rng.normal(3.0, 2.0, (24, *one)).astype(np.float32)
+    np.savez(tmp_path / "d.npz", x=x, y=rng.normal(size=(24, *one[:-1], 1)).astype(np.float32))
+    graph = LayerGraph("rows")
+    graph.outputs = (graph.add(Dense(1, name="y"), graph.add(Input(shape, name="x"))),)
+    data = {"source": "arrays", "path": "d.npz", "normalization": "standard",
+            "inputs": {"x": "x"}, "targets": {"y": "y"}}  # fmt: skip
+    project = Project.new("rows", graph, data)
+    project.path = tmp_path / "rows.glassbox"
+    task = Task.of_project(project)
+    with (
+        open_backend("cpu", compiled=False) as opened,
+        Trained.of_weights(task, opened.backend, initial_weights(task.graph, 0)) as trained,
+    ):
+        made = export_all(trained, tmp_path / "out", project)
+    found = {each.format: each.problem for each in made}
+    assert {"keras", "hdf5", "tfjs"} <= found.keys()
+    assert [problem for problem in found.values() if problem is not None] == []
