@@ -1,9 +1,10 @@
 """Takes the pictures of the documentation from the real window.
 
-python -m tests.ui.pictures docs/pictures [digits] [pairs]
+python -m tests.ui.pictures docs/pictures [digits] [pairs] [imported]
 
 Needs a display (``xvfb-run`` will do); trains projects on the processor for them: ``digits``, and
-``pairs``, a network with two inputs, two outputs and a shared layer. Without a name it takes both.
+``pairs``, a network with two inputs, two outputs and a shared layer; ``imported`` is a model of
+Keras. Without a name it takes all.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from PySide6.QtCore import QEventLoop, QPoint, QTimer
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QCursor, QImage
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from studio.engine import Concatenate, Dense, Input, Model
@@ -29,12 +30,14 @@ from studio.session.document.edits.blocks import group
 from studio.session.document.edits.sections import set_training
 from studio.session.document.levels import all_blocks
 from studio.session.studio import Studio
+from studio.ui.panes.importing.report_dialog import ImportDialog
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.start.shared_context import prepare_sharing
 from studio.ui.shell.window import MainWindow
 from studio.widgets import theme
 from studio.widgets.event_loop.scheduling import QtScheduler
 from studio.widgets.forms.section import Section
+from tests.recorded.keras.record_keras import unpacked
 
 SIZE = (1600, 1000)
 EPOCHS = 200
@@ -224,7 +227,23 @@ def _train_longer(studio: Studio) -> None:
     document.save()
 
 
-PARTS = {"digits": digits, "pairs": pairs}
+def imported(camera: Camera) -> None:
+    """The report of a model that Keras has saved, with nested models and a layer used twice."""
+    folder = Path(tempfile.mkdtemp(dir=camera.scratch))
+    source = folder / "net.keras"
+    source.write_bytes(unpacked()["3.15.1/net.keras"])
+    window, shown = camera.window, ImportDialog.isVisible
+    window.take_files([source])
+    found = window.findChildren
+    camera.until(lambda: any(shown(d) and not d.bar.isVisible() for d in found(ImportDialog)))
+    (dialog,) = found(ImportDialog)
+    # A pointer in the middle would mark a cell.
+    QCursor.setPos(0, 0)
+    camera.take("import", dialog)
+    dialog.close()
+
+
+PARTS = {"digits": digits, "pairs": pairs, "imported": imported}
 
 
 def main(arguments: list[str]) -> int:
