@@ -46,6 +46,7 @@ class KerasLayer:
         calls: what each call is given, in order; empty calls for an input.
         model: the nested model, where it is one.
         gives: what each call gives, one type for each output; only in models that are written.
+        is_still: whether a call says that it is no training, whatever happens around it.
     """
 
     class_name: str
@@ -56,6 +57,7 @@ class KerasLayer:
     calls: tuple[tuple[KerasTensor, ...], ...] = ()
     model: KerasModel | None = None
     gives: tuple[tuple[KerasType, ...], ...] = ()
+    is_still: bool = False
 
 
 @dataclass(frozen=True)

@@ -295,10 +295,17 @@ class _Reader:
         dtype = self.dtype(config, entry.name)
         config.pop("name", None)
         config.pop("dtype", None)
-        if parsed is None:
-            return KerasLayer(entry.class_name, entry.name, config, trainable, dtype, calls)
-        made = replace(parsed.model, name=entry.name)
-        return KerasLayer(entry.class_name, entry.name, {}, trainable, dtype, calls, made)
+        made = None if parsed is None else replace(parsed.model, name=entry.name)
+        return KerasLayer(
+            entry.class_name,
+            entry.name,
+            config if made is None else {},
+            trainable,
+            dtype,
+            calls,
+            made,
+            is_still=any(map(_is_still, entry.nodes)),
+        )
 
     def dtype(self, config: Mapping[str, JsonValue], name: str) -> str:
         """Name of a layer's dtype or of the policy that stands in its place."""
@@ -488,6 +495,22 @@ def _has_numbers(found: Mapping[str, JsonValue]) -> bool:
         for each in args
     ]
     return any(isinstance(each, int | float) and not isinstance(each, bool) for each in given)
+
+
+def _is_still(node: JsonValue) -> bool:
+    """Whether a call states ``training=False``, in either dialect."""
+    if isinstance(node, dict):
+        options = [node.get("kwargs")]
+    else:
+        options = [each[-1] for each in _references(node)]
+    return any(isinstance(each, dict) and each.get("training") is False for each in options)
+
+
+def _references(node: JsonValue) -> Iterator[list[JsonValue]]:
+    """The references of Keras 2 in a call."""
+    for part in [node] if _is_reference(node) else _flattened(node):
+        if isinstance(part, list) and part:
+            yield part
 
 
 def _is_count(value: JsonValue) -> bool:

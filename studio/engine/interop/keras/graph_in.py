@@ -26,6 +26,10 @@ MAX_NAME = 64
 _SHOWN = 3
 """Layers of one missing class that an error names."""
 
+_WITH_STATE = ("BatchNormalization",)
+"""Layers that a training changes in another way than through gradients."""
+
+_STILL = "called with training=False: freeze it, so that training leaves its statistics alone"
 _MASK_ENDS = "the mask of its input ends here"
 
 Step: TypeAlias = tuple[KerasLayer, int]
@@ -278,8 +282,11 @@ class _Maker:
             path = place + layer.name
             notes = list(self.notes.get(path, ()))
             name = self.names.get(path, "")
+            if layer.is_still and (layer.model is not None or layer.class_name in _WITH_STATE):
+                notes.append(_STILL)
             if layer.model is not None:
-                found.append(ImportedLayer(path, layer.class_name, "", "a model, now a block"))
+                note = "; ".join(["a model, now a block", *notes])
+                found.append(ImportedLayer(path, layer.class_name, "", note))
                 found += self.report(layer.model, f"{path}/", kept)
                 continue
             if place and layer.name in entries:

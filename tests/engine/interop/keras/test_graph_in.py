@@ -141,6 +141,22 @@ def test_the_end_of_a_mask_is_said() -> None:
     assert layers["f"].note == "the mask of its input ends here"
 
 
+def test_a_call_that_is_no_training_is_said_where_it_matters() -> None:
+    still = {"training": False}
+    document = functional(
+        given(),
+        nested(inner(), {"args": [tensor("x")], "kwargs": still}),
+        entry("BatchNormalization", "b", {"args": [tensor("inner")], "kwargs": still}),
+        entry("Dropout", "d", {"args": [tensor("b")], "kwargs": still}, rate=0.5),
+    )
+    _, layers = read(document)
+    said = "called with training=False: freeze it, so that training leaves its statistics alone"
+    assert layers["inner"].note == f"a model, now a block; {said}"
+    assert (layers["b"].note, layers["d"].note) == (said, "")
+    document["config"]["layers"][2]["inbound_nodes"] = [[["inner", 1, 0, still]]]
+    assert read(document)[1]["b"].note == said
+
+
 def test_all_layers_that_are_not_here_are_named_at_once() -> None:
     lost = chain(given("seen"), entry("GRU", "g", units=4), name="inner")
     document = chain(
