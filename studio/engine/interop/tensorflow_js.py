@@ -18,6 +18,8 @@ from studio.engine.formats.tfjs import MODEL_FILE, Json, LayersModel, Quantized
 from studio.engine.interop.file_format import Array, Exportable, FileFormat, Progress
 from studio.engine.interop.imported import ImportedModel, ImportReport
 from studio.engine.interop.keras.dialects import model_from_json
+from studio.engine.interop.keras.files_in import facts_of
+from studio.engine.interop.keras.files_out import FACTS
 from studio.engine.interop.keras.graph_in import graph_from_keras
 from studio.engine.interop.keras.graph_out import keras_from_graph
 from studio.engine.interop.keras.tensorflow_js_in import keras_words
@@ -37,9 +39,6 @@ from studio.engine.interop.small_weights import (
 )
 from studio.engine.layers.named_parameters import named_parameters
 from studio.engine.layers.weights import to_public
-
-FACTS = "glassbox"
-"""Where ``userDefinedMetadata`` keeps what is known of data, normalisation and classes."""
 
 PAGE = "index.html"
 _LIBRARY = "sha384-vE8hbVJ4lezako5rlvE7bY0BVzWlFhZncPlckrqNwcUQpVtgbENTgZ8TBbnPjZre"
@@ -193,10 +192,7 @@ def _topology(topology: Json, who: str) -> tuple[str, JsonValue]:
 
 
 def _facts(metadata: Json | None) -> dict[str, str]:
-    held = None if metadata is None else metadata.get(FACTS)
-    if not isinstance(held, dict):
-        return {}
-    return {key: value for key, value in held.items() if isinstance(value, str)}
+    return facts_of(None if metadata is None else metadata.get(FACTS))
 
 
 def _line(weight: JsonValue) -> str:
