@@ -13,8 +13,9 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -96,14 +97,17 @@ def stored_bytes(path: Path) -> int:
     return sum(each.stat().st_size for each in files)
 
 
-def file_hash(path: Path) -> str:
+def file_hash(path: Path, keeps: Sequence[str] = ()) -> str:
     """SHA-256 of a file; FormatError where it cannot be read.
 
-    Of a folder that of its files' hashes and names in order, as ``sha256sum *`` prints them.
+    Of a folder that of its files' hashes and names in order, as ``sha256sum *`` prints them. Files
+    that only lie beside them are left out: ``keeps`` has patterns of their names.
     """
     made = sha256()
     if path.is_dir():
         for each in sorted(path.iterdir(), key=lambda file: file.name):
+            if any(fnmatchcase(each.name, pattern) for pattern in keeps):
+                continue
             made.update(f"{file_hash(each)}  {each.name}\n".encode())
         return made.hexdigest()
     try:

@@ -22,6 +22,7 @@ from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
+from studio.engine.interop.file_format import file_formats
 from studio.engine.train.export.check.check import ExportCheck
 from studio.engine.train.export.check.process import file_hash
 
@@ -81,6 +82,11 @@ def forget_report(path: Path) -> None:
         report_path(path).unlink(missing_ok=True)
 
 
+def _keeps(form: object) -> tuple[str, ...]:
+    """What may lie beside the files of a format, by its name; nothing for one that is not here."""
+    return next((each.keeps for each in file_formats() if each.name == form), ())
+
+
 def verify_file(path: Path) -> Verified:
     """Compare a file with the report beside it.
 
@@ -88,12 +94,13 @@ def verify_file(path: Path) -> Verified:
         FormatError: there is no file or no report, or the report is damaged.
     """
     report = report_path(path)
-    if path.exists() and not report.exists():
+    if not path.exists():
+        raise FormatError("cannot be read back: no such file", who=str(path))
+    if not report.exists():
         raise FormatError(
             f"there is no report: expected {report.name} next to the file", who=str(path),
             hint="exports write it; copy it with the file",
         )  # fmt: skip
-    digest = file_hash(path)
     said = load_json(report, _LIMITS)
     if not isinstance(said, Mapping) or said.get("format") != FORMAT:
         raise FormatError("this is no report of an export", who=str(report))
@@ -102,6 +109,7 @@ def verify_file(path: Path) -> Verified:
             f"expected version {VERSION} of a report, got {said.get('version')!r}"[:120],
             who=str(report), hint="a newer Glassbox may have written it",
         )  # fmt: skip
+    digest = file_hash(path, _keeps(said.get("form")))
     texts = {key: said.get(key, "") for key in ("sha256", "finding", "read_by", "made")}
     same = said.get("same")
     wrong = [key for key, value in texts.items() if not isinstance(value, str)]
@@ -141,7 +149,7 @@ def write_report(
         "version": VERSION,
         "file": path.name,
         "form": form,
-        "sha256": file_hash(path),
+        "sha256": file_hash(path, _keeps(form)),
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "glassbox": __version__,
         **_said(found, doubt),

@@ -11,7 +11,12 @@ import pytest
 from studio.engine.core.errors import FormatError
 from studio.engine.train.export.check.answers import Difference
 from studio.engine.train.export.check.check import ExportCheck
-from studio.engine.train.export.check.report import forget_report, report_path, write_report
+from studio.engine.train.export.check.report import (
+    forget_report,
+    report_path,
+    verify_file,
+    write_report,
+)
 
 NAN = float("nan")
 
@@ -79,3 +84,17 @@ def test_an_old_finding_is_forgotten_and_a_missing_file_refused(model: Path) -> 
     model.unlink()
     with pytest.raises(FormatError, match="cannot be read back"):
         write_report(model, "gbi", None, None)
+
+
+def test_what_may_lie_beside_the_files_of_a_folder_is_no_part_of_it(tmp_path: Path) -> None:
+    folder = tmp_path / "net.tfjs"
+    folder.mkdir()
+    (folder / "model.json").write_text("{}")
+    write_report(folder, "tfjs", None, None)
+    (folder / "tf.min.js").write_text("library")
+    assert verify_file(folder).is_unchanged
+    (folder / "model.json").write_text("[]")
+    assert not verify_file(folder).is_unchanged
+    (folder / "model.json").write_text("{}")
+    (folder / "other.bin").write_text("more")
+    assert not verify_file(folder).is_unchanged
