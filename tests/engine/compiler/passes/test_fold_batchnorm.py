@@ -44,6 +44,8 @@ def assert_folds(program: Program, rng: np.random.Generator, left: int = 0) -> P
     for name, value in folded.values.items():
         assert value.dtype == np.float32
         assert value.shape == folded.program.tensors.named(name).shape
+    for name, (source, factors) in folded.scaled.items():
+        np.testing.assert_allclose(folded.values[name], values[source] * factors, rtol=1e-6)
     found = outputs(folded.program, {**values, **folded.values})
     for a, b in zip(found, outputs(program, values), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
