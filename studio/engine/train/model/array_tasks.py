@@ -38,7 +38,7 @@ from studio.engine.train.model.model_data import (
     target_sources,
     weight_arrays,
 )
-from studio.engine.train.project.task import Task, bound_to, open_graph_of
+from studio.engine.train.project.task import Task, bound_to, open_graph_of, plain_sources
 from studio.engine.train.settings import TrainingSettings
 
 
@@ -182,6 +182,44 @@ class ArrayTasks:
             weighted_metrics=dict(zip(names, found.weighted, strict=True)),
             open_graph=open_graph_of(self.graph),
         )
+
+
+def task_without_data(
+    name: str,
+    graph: LayerGraph,
+    optimizer: Optimizer,
+    objective: Objective | None,
+    sources: tuple[Source, ...],
+    facts: Mapping[str, str],
+) -> Task:
+    """What a model is, for files that hold it: nothing is trained or measured with it.
+
+    Args:
+        name: of the model.
+        graph: the network.
+        optimizer: how it is trained.
+        objective: what its outputs are compared by; None where it was not compiled.
+        sources: form and normalisation of inputs where data has settled them, else empty.
+        facts: text that travels with the file.
+    """
+    task = Task(
+        name,
+        graph,
+        TrainingSettings(optimizer=optimizer),
+        DataSpec(sources or plain_sources(graph), meta=dict(facts)),
+        facts=facts,
+        open_graph=open_graph_of(graph),
+    )
+    if objective is None:
+        return task
+    names = graph.output_names()
+    return replace(
+        task,
+        losses=objective.losses,
+        metrics=dict(zip(names, objective.metrics, strict=True)),
+        loss_weights=objective.weights,
+        weighted_metrics=dict(zip(names, objective.weighted, strict=True)),
+    )
 
 
 def _mixed(parts: Iterable[Samples], batches: tuple[Batch, ...] = ()) -> MixedSamples:

@@ -15,7 +15,7 @@ from studio.engine.core import renamed
 from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.formats.checkpoint import Checkpoint
-from studio.engine.interop.file_format import Exportable
+from studio.engine.interop.file_format import Exportable, format_for
 from studio.engine.interop.reading import load_weights
 from studio.engine.interop.safetensors import Safetensors
 from studio.engine.layers.graph import LayerGraph
@@ -29,8 +29,9 @@ from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.epoch_lines import EpochLines
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.devices import Opened, open_backend
+from studio.engine.train.export.exporting import Export, export_file
 from studio.engine.train.loop.trainer import Trainer
-from studio.engine.train.model.array_tasks import ArrayTasks
+from studio.engine.train.model.array_tasks import ArrayTasks, task_without_data
 from studio.engine.train.model.keras_arguments import (
     Verbose,
     are_metrics,
@@ -371,6 +372,35 @@ class Model(Closing):
         made.save(target)
         self.save_weights(target.with_suffix(WEIGHTS_SUFFIX))
         return target
+
+    def export(
+        self,
+        path: Path | str,
+        format: str | None = None,  # noqa: A002 - Keras' name.
+        lengths: Mapping[str, object] | None = None,
+    ) -> Export:
+        """Write the model to a file of another format, such as ``.keras``, and check the file.
+
+        The check, by a process of its own, is that of ``glassbox export``. How the model was
+        compiled, and the state of its optimiser, go along where the format holds them.
+
+        Args:
+            path: file to write; its folder must exist.
+            format: name of the format; by default that of the path's ending.
+            lengths: numbers for the unknown lengths of inputs, for formats that need them.
+
+        Raises:
+            ParameterError: an unknown format or ending.
+            StudioError: the format cannot say something in the model; it is named.
+            FormatError: the file cannot be written, or is found to be another model.
+        """
+        chosen = format_for(Path(path)).name if format is None else format
+        task = self._task or task_without_data(
+            self.name, self.graph, self._optimizer, self._objective, self._sources, self._facts
+        )
+        with Trained.of_weights(task, self._device(), self._stored()) as trained:
+            trained.checkpoint = self._state
+            return export_file(trained, chosen, path, lengths=lengths)
 
     def save_weights(self, path: Path | str) -> None:
         """Write the weights as safetensors, in Keras' layout."""

@@ -124,7 +124,7 @@ class Task:
         check_complete(graph, settings)
         graph.check()
         if project.data is None:
-            spec = DataSpec(_plain_sources(graph))
+            spec = DataSpec(plain_sources(graph))
             return cls(project.name, graph, settings, spec, open_graph=open_graph_of(graph))
         if dataset is None:
             dataset = project.data.open(project.folder)
@@ -188,7 +188,7 @@ class Task:
         check_complete(graph, settings)
         graph.check()
         if self.training is None:
-            spec, open_graph = DataSpec(_plain_sources(graph)), open_graph_of(graph)
+            spec, open_graph = DataSpec(plain_sources(graph)), open_graph_of(graph)
             return replace(
                 self, name=project.name, graph=graph, settings=settings, spec=spec,
                 open_graph=open_graph,
@@ -409,7 +409,7 @@ def _resized(shape: Shape, old: Shape, new: Shape) -> Shape:
     return new[: len(shape)] if shape == old[: len(shape)] else shape
 
 
-def _plain_sources(graph: LayerGraph) -> tuple[Source, ...]:
+def plain_sources(graph: LayerGraph) -> tuple[Source, ...]:
     """What each input takes, where nothing else is known of the data."""
     types = graph.types()
     found = (types[Port(node.id)] for node in graph.inputs)
