@@ -191,6 +191,7 @@ def task_without_data(
     objective: Objective | None,
     sources: tuple[Source, ...],
     facts: Mapping[str, str],
+    lengths: Mapping[str, object] | None,
 ) -> Task:
     """What a model is, for files that hold it: nothing is trained or measured with it.
 
@@ -201,12 +202,17 @@ def task_without_data(
         objective: what its outputs are compared by; None where it was not compiled.
         sources: form and normalisation of inputs where data has settled them, else empty.
         facts: text that travels with the file.
+        lengths: numbers for the unknown lengths of inputs, by their names.
+
+    Raises:
+        ShapeError: ``lengths`` does not fit the network.
     """
+    bound = graph.bound(graph.lengths_named(lengths or {}))
     task = Task(
         name,
-        graph,
+        bound,
         TrainingSettings(optimizer=optimizer),
-        DataSpec(sources or plain_sources(graph), meta=dict(facts)),
+        DataSpec(sources or plain_sources(bound), meta=dict(facts)),
         facts=facts,
         open_graph=open_graph_of(graph),
     )

@@ -387,7 +387,8 @@ class Model(Closing):
         Args:
             path: file to write; its folder must exist.
             format: name of the format; by default that of the path's ending.
-            lengths: numbers for the unknown lengths of inputs, for formats that need them.
+            lengths: numbers for the unknown lengths of inputs, by their names. A program has them;
+                a network for Keras keeps its unknown lengths, and is checked with these.
 
         Raises:
             ParameterError: an unknown format or ending.
@@ -396,11 +397,12 @@ class Model(Closing):
         """
         chosen = format_for(Path(path)).name if format is None else format
         task = self._task or task_without_data(
-            self.name, self.graph, self._optimizer, self._objective, self._sources, self._facts
-        )
+            self.name, self.graph, self._optimizer, self._objective, self._sources, self._facts,
+            lengths,
+        )  # fmt: skip
         with Trained.of_weights(task, self._device(), self._stored()) as trained:
             trained.checkpoint = self._state
-            return export_file(trained, chosen, path, lengths=lengths)
+            return export_file(trained, chosen, path, lengths=lengths if self._task else None)
 
     def save_weights(self, path: Path | str) -> None:
         """Write the weights as safetensors, in Keras' layout."""
