@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import CheckpointError
 from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.interop.keras.training_out import keras_schedule
 from studio.engine.interop.keras.variables import KerasVariable
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.initializers import parse_initializer
@@ -122,8 +123,10 @@ def state_to_keras(
         state: how far it is.
     """
     yield np.array(state.steps, np.int32)
-    if not isinstance(optimizer.learning_rate, Schedule):
-        yield np.array(optimizer.learning_rate, np.float32)
+    rate = optimizer.learning_rate
+    rate = keras_schedule(rate) if isinstance(rate, Schedule) else rate
+    if not isinstance(rate, Schedule):
+        yield np.array(rate, np.float32)
     own = _by_name(graph)
     starts = optimizer.rule().slots
     for variable in state_order(optimizer, trained):
