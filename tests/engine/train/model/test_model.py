@@ -415,6 +415,22 @@ def test_a_saved_model_comes_back_with_weights_and_training(
         assert again.get_layer("dense").who == "dense"
 
 
+@pytest.mark.slow
+def test_a_model_is_exported_and_checked_as_by_the_command(
+    model: Sequential, table: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    model.fit(*table, epochs=1)
+    made = model.export(tmp_path / "iris.npz")
+    assert made.check is not None
+    assert made.check.is_same
+    with np.load(made.path) as found:
+        np.testing.assert_array_equal(found["dense/kernel"], model.get_weights()[0])
+    with pytest.raises(ParameterError, match=r"'iris\.unknown': expected one of"):
+        model.export(tmp_path / "iris.unknown")
+    with pytest.raises(ParameterError, match="is for"):
+        model.export(tmp_path / "iris.npz", "keras")
+
+
 def test_a_saved_model_keeps_what_each_output_is_trained_by(tmp_path: Path) -> None:
     start = Input((3,), name="start")
     outputs = [Dense(2, "softmax", name="which")(start), Dense(1, name="size")(start)]
