@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QListWidget, QWidget
 
 from studio.session.core import entities
@@ -35,7 +36,7 @@ PANES: Mapping[str, tuple[int, int]] = {
 """Panes and the sizes they are taken in."""
 
 Scene = tuple[str, Pixels]
-_WEIGHTS_FORM = 2
+_WEIGHTS_FORM = "Weights (safetensors)"
 
 
 def scenes(camera: Camera, wanted: frozenset[str] | None = None) -> Iterator[Scene]:
@@ -164,7 +165,9 @@ def _export(camera: Camera) -> Pixels:
     camera.studio.actions.trigger("export.dialog")
     dialog = camera.window.findChild(QDialog, "export_dialog")
     # What the preview says of a program changes with the compiler; the folder is new each time.
-    dialog.findChild(QListWidget, "export_forms").setCurrentRow(_WEIGHTS_FORM)
+    forms = dialog.findChild(QListWidget, "export_forms")
+    (weights,) = forms.findItems(_WEIGHTS_FORM, Qt.MatchFlag.MatchExactly)
+    forms.setCurrentItem(weights)
     camera.take(dialog)
     dialog.findChild(QLineEdit, "export_path").setText("digits-cnn.safetensors")
     return _dialog(camera, dialog)

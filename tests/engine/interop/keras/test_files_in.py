@@ -13,7 +13,11 @@ import pytest
 
 from studio.engine.core.errors import CheckpointError, FormatError, StudioError
 from studio.engine.interop.imported import ImportedModel
-from studio.engine.interop.keras.files_in import read_keras_archive, read_keras_hdf5
+from studio.engine.interop.keras.files_in import (
+    MAX_FACT_CHARS,
+    read_keras_archive,
+    read_keras_hdf5,
+)
 from studio.engine.layers.named_parameters import named_parameters
 from tests.engine.interop.keras.answers import answers
 from tests.recorded.keras.record_keras import unpacked
@@ -217,7 +221,7 @@ def test_what_else_is_in_the_archive_is_said(files: dict[str, bytes], tmp_path: 
 
 
 def test_facts_that_were_written_here_come_back(files: dict[str, bytes], tmp_path: Path) -> None:
-    facts = {"classes": '["cat", "dog"]', "number": 3, "long": "x" * 100_000}
+    facts = {"classes": '["cat", "dog"]', "number": 3, "long": "x" * (MAX_FACT_CHARS + 1)}
 
     def change(members: dict[str, bytes]) -> None:
         about = json.loads(members["metadata.json"])
