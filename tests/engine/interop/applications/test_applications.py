@@ -13,6 +13,7 @@ import pytest
 
 from studio.engine.interop.file_format import format_named
 from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.layers.named_parameters import public_weights
 from studio.engine.train.model.model import Model
 from tests.engine.interop.applications.record_applications import SIDES, sampled
 
@@ -49,9 +50,10 @@ def test_an_application_model_answers_as_keras_does(name: str, tmp_path: Path) -
     for key, values in found.weights.items():
         np.testing.assert_array_equal(older.weights[key], values, err_msg=key)
 
+    weights = list(public_weights(found.graph, found.weights).values())
     graph, names = with_all_outputs(found.graph)
     with Model.of_graph(graph, backend="cpu") as whole:
-        whole._weights = dict(found.weights)
+        whole.set_weights(weights)
         every = whole.predict(answers["pictures"], batch_size=2)
     by_name = dict(zip(names, every, strict=True))
     expected = {key.removeprefix("layer/"): a for key, a in answers.items() if "/" in key}
@@ -61,5 +63,5 @@ def test_an_application_model_answers_as_keras_does(name: str, tmp_path: Path) -
         gap = float(np.abs(sampled(by_name[layer]) - wanted).max()) / scale
         assert gap < 1e-4, f"{layer}: {gap}"
     with Model.of_graph(found.graph, backend="cpu") as model:
-        model._weights = dict(found.weights)
+        model.set_weights(weights)
         np.testing.assert_allclose(model.predict(answers["pictures"]), answers["answer"], atol=1e-4)
