@@ -1,6 +1,6 @@
 """Keras' application models with seeded weights, and what each of their layers answers.
 
-    python -m tests.engine.interop.applications.record_applications NAME FOLDER
+    python -m tests.end_to_end.keras_applications NAME FOLDER
 
 Runs in a process of its own, since Keras and its backend need memory that is not given back.
 Writes ``model.keras``, ``model.h5`` and ``answers.npz``: the pictures, the answer, and for each

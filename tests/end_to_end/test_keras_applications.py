@@ -15,7 +15,7 @@ from studio.engine.interop.file_format import format_named
 from studio.engine.layers.graph import LayerGraph, Port
 from studio.engine.layers.named_parameters import public_weights
 from studio.engine.train.model.model import Model
-from tests.engine.interop.applications.record_applications import SIDES, sampled
+from tests.end_to_end.keras_applications import SIDES, sampled
 
 pytestmark = [pytest.mark.peers, pytest.mark.slow]
 
@@ -36,7 +36,7 @@ def test_an_application_model_answers_as_keras_does(name: str, tmp_path: Path) -
     if find_spec("keras") is None:
         pytest.skip("Keras is not installed")
     subprocess.run(
-        [sys.executable, "-m", "tests.engine.interop.applications.record_applications", name,
+        [sys.executable, "-m", "tests.end_to_end.keras_applications", name,
          str(tmp_path)],
         check=True,
         env={**os.environ, "KERAS_BACKEND": "jax"},
