@@ -10,7 +10,10 @@ layer the answer's mean magnitude and a sample of its values.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,8 @@ SIDES = {
     "InceptionV3": 96,
 }
 """The models, and rows and columns of the pictures each is given here."""
+
+DIGITS = Path(__file__).resolve().parents[2] / "projects" / "data" / "digits.npz"
 
 SAMPLED = 512
 CLASSES = 10
@@ -87,6 +92,31 @@ def main(name: str, folder: Path) -> None:
     np.savez(folder / "answers.npz", pictures=pictures, answer=np.asarray(answers[-1]), **found)
     made.save(folder / "model.keras")
     made.save(folder / "model.h5")
+
+
+def files_of(name: str, base: Path) -> Path:
+    """The folder of one model's files below a folder all workers share; made where missing."""
+    folder = base / "keras_applications" / name
+    if not folder.is_dir():
+        folder.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+            inside = Path(made) / name
+            inside.mkdir()
+            subprocess.run([sys.executable, "-m", __name__, name, str(inside)], check=True)
+            # Another worker may have made the same meanwhile.
+            with suppress(OSError):
+                inside.rename(folder)
+    return folder
+
+
+def pictures_of_digits(side: int, count: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Handwritten digits as pictures of three channels from -1 to 1, and their classes."""
+    with np.load(DIGITS) as stored:
+        small, classes = stored["x"][:count], stored["y"][:count]
+    times = -(-side // 8)
+    large = np.kron(small.reshape(-1, 8, 8), np.ones((1, times, times)))[:, :side, :side]
+    pictures = np.repeat(large[..., None], 3, axis=3) / 8.0 - 1.0
+    return pictures.astype(np.float32), classes.astype(np.int32)
 
 
 if __name__ == "__main__":
