@@ -160,7 +160,7 @@ def test_a_format_of_programs_from_elsewhere_is_written(
     assert "LINEAR RELU" in (tmp_path / "a.words").read_text()
     text = refused("compile", MLP, "-o", "a.needy")
     assert "the format needy cannot write this model: KeyError: 'hidden/kernel'" in text
-    assert "expected one of .gbi, .gbasm, .needy, .words" in refused("compile", MLP, "-o", "a.npz")
+    assert ".gbi, .gbasm, .onnx, .needy, .words" in refused("compile", MLP, "-o", "a.npz")
 
 
 @pytest.mark.parametrize("place", ["no folder/a.gbi", "folder.gbi", "/proc/a.gbi"])

@@ -314,8 +314,8 @@ def test_foreign_weights_are_refused(
     assert "there is nothing for" in refused("import", "w.safetensors", "-o", "iris")
     np.savez("x.npz", x=np.zeros(3))
     assert "there is nothing for" in refused("import", "x.npz", "-o", "iris")
-    for name in ("net.gbi", "iris/iris.glassbox"):
-        assert "expected weights as .safetensors or .npz" in refused("import", name, "-o", "iris")
+    for name, wanted in (("net.gbi", "a model as .keras"), ("iris/iris.glassbox", "weights as .s")):
+        assert f"expected {wanted}" in refused("import", name, "-o", "iris")
     (here / "empty").write_bytes(b"")
     for name in ("empty", "nothere", "iris"):
         assert f"[{name}]" in refused("import", name, "-o", "iris")

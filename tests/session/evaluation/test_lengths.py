@@ -38,8 +38,8 @@ def test_a_file_of_another_length_is_answered(tmp_path: Path) -> None:
             assert evaluation.answer_error is None
             assert evaluation.answer is not None
             assert evaluation.answer.values.shape == (2, 2)
-        np.save(tmp_path / "rows.npy", values[:2, :2])
-        evaluation.ask_files([tmp_path / "rows.npy"])
+        np.save(tmp_path / "short.npy", values[:2, :2])
+        evaluation.ask_files([tmp_path / "short.npy"])
         bench.until(lambda: evaluation.answer_error is not None)
         assert "at least 3 rows" in str(evaluation.answer_error)
     finally:
