@@ -46,7 +46,7 @@ from studio.engine.formats.safe_zip import Member, MemberReader
 Attribute: TypeAlias = "str | int | float | list[str] | list[int | float]"
 """A bool is an int too; a list without elements is one of numbers."""
 
-_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _CHUNK = MIB
 _TYPES = {
     "bool": "?", "bfloat16": "<u2",
@@ -301,7 +301,7 @@ def _open(
             who=opened.who,
         )
     opened.seek(offset)
-    if length < len(_SIGNATURE) or opened.read(len(_SIGNATURE)) != _SIGNATURE:
+    if length < len(SIGNATURE) or opened.read(len(SIGNATURE)) != SIGNATURE:
         raise FormatError("not an HDF5 file: its signature is missing", who=opened.who)
     child_limits = child_limits.for_length(length)
     request = {

@@ -166,7 +166,7 @@ class FileFormat:
         words: further search words for the export.
         files: patterns of the names of all files in the folder it writes, first of the one that
             stands for them; empty for a format of one file.
-        keeps: patterns of files that may lie beside them, and stay when they are written anew.
+        keeps: patterns of other files that may be in the folder; an export leaves them there.
         weight_forms: the forms in which a file may hold kernels.
     """
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
+from studio.engine.formats.hdf5_reading import SIGNATURE
 from studio.engine.interop.file_format import Exportable, FileFormat, Progress
 from studio.engine.interop.imported import ImportedModel
 from studio.engine.interop.keras.files_in import read_keras_hdf5
 from studio.engine.interop.keras.files_out import why_not_hdf5, write_keras_hdf5
-
-MAGIC = b"\x89HDF\r\n\x1a\n"
 
 
 class KerasHdf5(FileFormat):
@@ -25,7 +24,7 @@ class KerasHdf5(FileFormat):
     words = ("legacy", "keras 2")
 
     def sniff(self, head: bytes) -> bool:
-        return head.startswith(MAGIC)
+        return head.startswith(SIGNATURE)
 
     def why_not(self, model: Exportable) -> StudioError | None:
         return why_not_hdf5(model)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
+from studio.engine.formats.hdf5_reading import SIGNATURE
 from studio.engine.interop.file_format import Exportable, FileFormat, ModelFile
 from studio.engine.interop.keras.files_in import named_weights, weights_for
 from studio.engine.interop.keras.files_out import why_not_weights, write_keras_weights
-from studio.engine.interop.keras_hdf5 import MAGIC
 from studio.engine.layers.graph import LayerGraph
 
 
@@ -25,7 +25,7 @@ class KerasWeights(FileFormat):
     def sniff(self, head: bytes) -> bool:
         # Names of the first groups and attributes stand near the beginning.
         is_model = any(name in head for name in (b"model_config", b"model_weights"))
-        return head.startswith(MAGIC) and not is_model
+        return head.startswith(SIGNATURE) and not is_model
 
     def why_not(self, model: Exportable) -> StudioError | None:
         return why_not_weights(model)

@@ -83,7 +83,7 @@ def narrow(name: str, values: Floats, axes: tuple[int, ...], form: WeightForm) -
     """A kernel as float16, rounded to nearest even, or as int8.
 
     In int8 a channel's scale is max|w| / 127, and a weight becomes w / scale rounded to nearest
-    even; so no number is off by more than half the scale. A channel of zeros has the scale 1. So
+    even, which is off by at most half the scale. A channel of zeros has the scale 1. So
     has one so small that its scale is no normal float32 (largest weight below 1.5e-36): its weights
     become 0.
 
