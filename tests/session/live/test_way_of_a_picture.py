@@ -61,6 +61,8 @@ def test_a_picture_passes_so_many_files(
         # What the first steps make ready is not on the way.
         running.step(2)
         trainer.control.resume()
+        # A training that stands yet is read between two steps, which is another way.
+        assert trainer.control.wait(["running"], 30)
         view = TensorViewModel(studio.live, studio.tasks)
         view.set_size(200, 200)
         called.is_on = True
