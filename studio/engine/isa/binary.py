@@ -183,6 +183,9 @@ def decode_instruction(
             raise FormatError(
                 f"tail entry {quoted(name)} is unknown or given twice", who=cls.mnemonic
             )
+        check_needed(
+            known[name].since, version, f"tail entry {name!r} of {cls.mnemonic} at byte {offset}"
+        )
         fields[name] = _read_value(body, known[name], cls.mnemonic)
     owners = tuple(body.text() for _ in range(body.unpack("B")))
     body.finish(f"{cls.mnemonic} at byte {offset}")

@@ -134,13 +134,15 @@ class Attr(Option[T]):
     """An option of an instruction; numbers are stored as float32 and may be NaN or infinite.
 
     It is a positional scalar of the printed line, or a ``key=value`` of the tail where ``tail``
-    is set. Flags are printed, and may be given, as 0 and 1.
+    is set. Flags are printed, and may be given, as 0 and 1. ``since`` is the version of the file
+    forms that has it; one newer than its class is in the tail.
     """
 
     finite: ClassVar[bool] = False
     flag_words: ClassVar[str] = "0 or 1"
 
     tail: bool = False
+    since: int = 1
 
     @overload  # type: ignore[override]
     def __get__(self, instance: None, owner: type) -> Attr[T]: ...
@@ -173,9 +175,10 @@ def integer(
     low: float = -(2**31),
     high: float = 2**32 - 1,
     tail: bool = False,
+    since: int = 1,
 ) -> Attr[int]:
     """A whole-number attribute."""
-    return Attr(OptionKind.INTEGER, doc, default, low, high, tail=tail)
+    return Attr(OptionKind.INTEGER, doc, default, low, high, tail=tail, since=since)
 
 
 def number(
@@ -191,16 +194,16 @@ def flag(doc: str) -> Attr[bool]:
     return Attr(OptionKind.FLAG, doc, False, tail=True)
 
 
-def choice(doc: str, *choices: str, tail: bool = True) -> Attr[str]:
+def choice(doc: str, *choices: str, tail: bool = True, since: int = 1) -> Attr[str]:
     """One word out of a few; the first is the default."""
-    return Attr(OptionKind.CHOICE, doc, choices[0], choices=choices, tail=tail)
+    return Attr(OptionKind.CHOICE, doc, choices[0], choices=choices, tail=tail, since=since)
 
 
 def integers(
-    doc: str, default: tuple[int, ...] = (), *, tail: bool = True
+    doc: str, default: tuple[int, ...] = (), *, tail: bool = True, since: int = 1
 ) -> Attr[tuple[int, ...]]:
     """A short list of whole numbers such as axes or asymmetric pads."""
-    return Attr(OptionKind.INTEGERS, doc, default, -(2**31), 2**32 - 1, tail=tail)
+    return Attr(OptionKind.INTEGERS, doc, default, -(2**31), 2**32 - 1, tail=tail, since=since)
 
 
 def names(doc: str, choices: tuple[str, ...]) -> Attr[tuple[str, ...]]:

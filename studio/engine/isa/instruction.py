@@ -73,6 +73,7 @@ class Instruction:
     random: ClassVar[bool] = False
     since: ClassVar[int] = 1
     newer_operands: ClassVar[tuple[Operand, ...]] = ()
+    newer_attrs: ClassVar[tuple[Attr[Any], ...]] = ()
     grad_class: ClassVar[type[GradInstruction] | None] = None
     operand_fields: ClassVar[tuple[Operand, ...]] = ()
     attr_fields: ClassVar[tuple[Attr[Any], ...]] = ()
@@ -108,6 +109,9 @@ class Instruction:
         cls.newer_operands = tuple(f for f in cls.operand_fields if f.since > since)
         if not all(f.optional for f in cls.newer_operands):
             raise TypeError(f"{mnemonic}: operands newer than their class must be optional")
+        cls.newer_attrs = tuple(f for f in cls.attr_fields if f.since > since)
+        if not all(f.tail for f in cls.newer_attrs):
+            raise TypeError(f"{mnemonic}: attributes newer than their class must be in the tail")
         if sum(f.variadic for f in cls.operand_fields) > 1:
             raise TypeError(f"{mnemonic}: at most one operand list")
         cls.meaning = read_meaning(mnemonic, fields, cls.formula, cls.slopes, cls.rule)

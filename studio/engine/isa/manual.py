@@ -32,8 +32,8 @@ A gradient instruction has the opcode of its forward instruction plus 1000, the 
 the same operands and scalars, and two more tail entries: `set=` names operands whose gradient is
 overwritten instead of accumulated into, `skip=` those that are not computed.
 
-Instructions and operands of version 2 make a file (`.gbasm`, `.gbi`) one of version 2.
-`docs/compiler.md` says what else does.
+Instructions, operands and tail entries of version 2 make a file (`.gbasm`, `.gbi`) one of
+version 2. `docs/compiler.md` says what else does.
 """
 
 
@@ -106,7 +106,13 @@ def entry_of(cls: type[Instruction]) -> ManualEntry:
             for f in cls.operand_fields
         ),
         tuple(
-            FieldEntry(a.name, _kind(a), a.doc, value_text(a, a.default), _bounds(a))
+            FieldEntry(
+                a.name,
+                _kind(a) + (f", version {a.since}" if a in cls.newer_attrs else ""),
+                a.doc,
+                value_text(a, a.default),
+                _bounds(a),
+            )
             for a in cls.attr_fields
         ),
         gradient,

@@ -1,16 +1,18 @@
 """Versions of the file forms: which one a program needs, and what an older file may not hold.
 
 Version 1 is written wherever it suffices. Version 2 adds sections whose lines alternate, the
-section ``setup``, ``partial`` and int8 tensors, the instructions and operands that are declared
-with ``since=2``, and shapes of operands that older instructions did not take.
+section ``setup``, ``partial`` and int8 tensors, the instructions, operands and tail entries that
+are declared with ``since=2``, and shapes of operands that older instructions did not take.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import Tensor
-from studio.engine.isa.fields import Operand
+from studio.engine.isa.fields import Attr, Operand
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.program import SETUP, Program
 
@@ -31,7 +33,7 @@ def tensor_version(tensor: Tensor) -> int:
 
 
 def line_version(ins: Instruction) -> int:
-    """The version an instruction needs: its class, and those of its operands that are there."""
+    """The version an instruction needs: its class, and what is there of operands and the tail."""
     return max([ins.since, *(spec.since for spec in _newer_present(ins))])
 
 
@@ -59,10 +61,11 @@ def check_section(section: str, version: int) -> None:
 
 
 def check_line(ins: Instruction, version: int) -> None:
-    """FormatError where an instruction or an operand of it is newer than its file says."""
+    """FormatError where an instruction or a part of it is newer than its file says."""
     check_needed(ins.since, version, ins.mnemonic)
     for spec in _newer_present(ins):
-        check_needed(spec.since, version, f"operand {spec.name!r} of {ins.mnemonic}")
+        kind = "operand" if isinstance(spec, Operand) else "tail entry"
+        check_needed(spec.since, version, f"{kind} {spec.name!r} of {ins.mnemonic}")
 
 
 def check_types(program: Program, version: int) -> None:
@@ -84,6 +87,7 @@ def check_needed(needed: int, version: int, what: str) -> None:
         raise FormatError(f"{what} needs version {needed} of the format, the file says {version}")
 
 
-def _newer_present(ins: Instruction) -> list[Operand]:
-    """Operands that are newer than their class and are there."""
-    return [f for f in ins.newer_operands if any(ref.present for ref in ins.refs(f.name))]
+def _newer_present(ins: Instruction) -> list[Operand | Attr[Any]]:
+    """Operands and tail entries that are newer than their class and are there."""
+    operands = [f for f in ins.newer_operands if any(ref.present for ref in ins.refs(f.name))]
+    return [*operands, *(a for a in ins.newer_attrs if not a.is_default(ins.value(a.name)))]

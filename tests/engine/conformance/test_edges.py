@@ -143,9 +143,25 @@ def test_padding_never_wins_a_pool_and_nan_does(backend: Backend) -> None:
     assert np.isnan(y).all()
 
 
-def test_arg_max_takes_the_first_nan_and_the_first_of_equals(backend: Backend) -> None:
-    x = given(1.0, 3.0, 3.0, NAN, 5.0, NAN, shape=(2, 3))
-    assert result(backend, "ARGMAX", {"x": x}).tolist() == [1, 0]
+@pytest.mark.parametrize(("mnemonic", "sign"), [("ARGMAX", 1), ("ARGMIN", -1)])
+def test_the_place_is_that_of_the_first_nan_or_the_first_of_equals(
+    backend: Backend, mnemonic: str, sign: float
+) -> None:
+    values = sign * np.array([[1.0, 3.0, 3.0], [NAN, 5.0, NAN], [0.0, -0.0, -1.0]])
+    x = given(*values.ravel(), shape=(3, 3))
+    assert result(backend, mnemonic, {"x": x}).tolist() == [1, 0, 0]
+    x = given(*values.T.ravel(), shape=(3, 3))
+    assert result(backend, mnemonic, {"x": x}, axis=0).tolist() == [1, 0, 0]
+
+
+def test_the_gradient_of_a_product_is_that_of_the_others(backend: Backend) -> None:
+    x = given(2.0, 0.0, 3.0, 0.0, 0.0, 5.0, NAN, 1.0, 4.0, shape=(3, 3))
+    found = gradient(backend, "REDUCE_PROD", {"x": x}, [1.0, 2.0, 1.0], "x", axes=(1,))
+    np.testing.assert_array_equal(found[:2], [[0.0, 6.0, 0.0], [0.0, 0.0, 0.0]])
+    np.testing.assert_array_equal(found[2], [4.0, NAN, NAN])
+    y = result(backend, "REDUCE_PROD", {"x": given(-0.0, 2.0, INF, 0.0, shape=(2, 2))}, axes=(1,))
+    np.testing.assert_array_equal(y, [0.0, NAN])
+    assert np.signbit(y[0])
 
 
 @pytest.mark.parametrize("bad", [NAN, INF])

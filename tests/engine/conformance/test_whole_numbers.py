@@ -74,6 +74,11 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any], Wanted]] = {
         "ARGMAX", {"x": np.array([[BIG, BIG + 1, 0], [LOWEST, LOWEST, LOWEST]], np.int32)}, {},
         lambda: np.array([1, 0], np.int32),
     ),
+    "product": ("REDUCE_PROD", {"x": TABLE}, {"axes": (0,)}, lambda: TABLE.prod(0, np.int32)),
+    "lowest-place": (
+        "ARGMIN", {"x": np.array([[BIG, BIG + 1], [BIG, BIG - 1]], np.int32)}, {"axis": 0},
+        lambda: np.array([0, 1], np.int32),
+    ),
     "take": ("TAKE", {"table": A, "i": np.array([3, 6, 7], np.int32)}, {}, lambda: A[[3, 6, 7]]),
     "transpose": ("TRANSPOSE", {"x": TABLE}, {"perm": (1, 0)}, lambda: TABLE.T),
 }  # fmt: skip

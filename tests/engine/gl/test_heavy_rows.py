@@ -49,6 +49,38 @@ def test_softmax_logarithm_and_gradients(
     close(run_line(backend, line, "dx", gpu=gpu)["dx"], x + dy)
 
 
+@pytest.mark.parametrize("shape", [(40, 3), (3, 70, 5), (2, 600, 17)])
+def test_softmax_along_another_dimension_as_on_a_gpu(
+    backend: GlBackend, shape: tuple[int, ...]
+) -> None:
+    axis = len(shape) - 2
+    x, dy = draw(*shape) * 4.0, draw(*shape)
+    y = np.moveaxis(softmax(np.moveaxis(x, axis, -1)), -1, axis)
+    fields = {"step": shape[axis], "axis": axis}
+    line = OneLine("SOFTMAX", {"x": x, "y": shape}, **fields)
+    close(run_line(backend, line, "y", gpu=True)["y"], y)
+    line = OneLine("GRADS_SOFTMAX", {"x": x, "y": y}, {"y": dy, "x": x}, **fields)
+    expected = x + y * (dy - (dy * y).sum(axis, keepdims=True))
+    close(run_line(backend, line, "dx", gpu=True)["dx"], expected)
+
+
+@pytest.mark.parametrize(("count", "sets"), [(7, True), (40, False), (1000, True)])
+def test_the_gradient_of_a_product_is_shared_on_a_gpu(
+    backend: GlBackend, count: int, sets: bool
+) -> None:
+    x = np.random.default_rng(count).uniform(0.9, 1.1, (5, count)).astype(np.float32)
+    x[1, count // 2] = 0.0
+    x[2, [0, count - 1]] = 0.0
+    dy, before = draw(5), draw(5, count)
+    wide = x.astype(np.float64)
+    others = [[np.delete(row, k).prod() for k in range(count)] for row in wide]
+    expected = dy[:, None] * np.array(others) + (0.0 if sets else before)
+    fields = {"axes": (1,), "set": ("x",) if sets else ()}
+    line = OneLine("GRADS_REDUCE_PROD", {"x": x, "y": dy}, {"y": dy, "x": before}, **fields)
+    found = run_line(backend, line, "dx", gpu=True)["dx"]
+    np.testing.assert_allclose(found, expected, rtol=2e-4, atol=1e-6)
+
+
 def test_softmax_rows_of_several_dimensions(backend: GlBackend) -> None:
     x = draw(2, 3, 4)
     line = OneLine("SOFTMAX", {"x": x, "y": x.shape}, None, ("x", "y"), step=12)

@@ -12,9 +12,15 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.isa import ops
-from studio.engine.isa.binary import decode_program, encode_instruction, encode_program
+from studio.engine.isa.binary import (
+    Reader,
+    decode_instruction,
+    decode_program,
+    encode_instruction,
+    encode_program,
+)
 from studio.engine.isa.builder import ProgramBuilder
-from studio.engine.isa.fields import reads, side_input, side_result, writes
+from studio.engine.isa.fields import integer, reads, side_input, side_result, writes
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.activation import Relu
 from studio.engine.isa.ops.loss import LossSparseCE
@@ -150,6 +156,7 @@ def newer():
             y = writes("Result.")
             by = side_input("What to add.", since=2)
             low = side_result("The least.", since=2)
+            times = integer("How often.", 1, tail=True, since=2)
 
         yield Peak, Lift
 
@@ -167,7 +174,12 @@ def test_operands_of_version_2_have_no_place_in_version_1(newer):
     assert encode_instruction(lift(x=3, y=4), 1)[4:] == alike[4:]
     assert encode_program(plain).endswith(alike[4:])
     survives_both_forms(plain)
-    for line in (lift(x=3, y=4, by=1), lift(x=3, y=4, low=1), lift.grad_class(x=3, y=4, by=1)):
+    for line in (
+        lift(x=3, y=4, by=1),
+        lift(x=3, y=4, low=1),
+        lift(x=3, y=4, times=2),
+        lift.grad_class(x=3, y=4, by=1),
+    ):
         assert program_version(ending_with(line)) == 2
         survives_both_forms(ending_with(line))
 
@@ -186,7 +198,12 @@ def needing_2(newer, form):
         return small_program().with_tensors(tensors.update([tensors[3].replace(partial=True)]))
     if form == "alternating":
         return mixed_program()
-    return ending_with(peak(x=3, y=4) if form == "class" else lift(x=3, y=4, by=1))
+    lines = {
+        "class": lambda: peak(x=3, y=4),
+        "operand": lambda: lift(x=3, y=4, by=1),
+        "tail": lambda: lift(x=3, y=4, times=2),
+    }
+    return ending_with(lines[form]())
 
 
 NEEDS = {
@@ -194,6 +211,7 @@ NEEDS = {
     "alternating": ("section forward a second time", 19),
     "class": ("PEAK", 15),
     "operand": ("operand 'by' of LIFT", 15),
+    "tail": ("tail entry 'times' of LIFT", 15),
 }
 
 
@@ -210,7 +228,10 @@ def test_version_1_holds_nothing_newer_and_says_which_line_does(newer, form):
 
 
 def test_bytes_of_version_1_hold_nothing_newer_either(newer):
-    peak, _ = newer
+    peak, lift = newer
+    old = Reader(encode_instruction(lift(x=3, y=4, times=2), 1))
+    with pytest.raises(FormatError, match="tail entry 'times' of LIFT at byte 0 needs version 2"):
+        decode_instruction(old, 1)
     with pytest.raises(FormatError, match="partial tensor 0x3 needs version 2"):
         decode_program(encode_program(needing_2(newer, "partial")), 1)
     data = encode_program(ending_with(Relu(x=3, y=4)).with_sections(metrics=[Relu(x=3, y=4)]))

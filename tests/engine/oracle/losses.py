@@ -25,8 +25,15 @@ def _log_softmax(x: Array) -> Array:
 
 
 def _rows(f: Callable[[Array], Array]) -> Callable[[Values, Values], Values]:
-    """``f`` over rows of ``step`` elements."""
-    return lambda v, a: {"y": f(v["x"].reshape(-1, a["step"])).reshape(v["x"].shape)}
+    """``f`` over rows of ``step`` elements, or along a dimension."""
+
+    def found(v: Values, a: Values) -> Values:
+        axis = a.get("axis", -1)
+        if axis == -1:
+            return {"y": f(v["x"].reshape(-1, a["step"])).reshape(v["x"].shape)}
+        return {"y": np.moveaxis(f(np.moveaxis(v["x"], axis, -1)), -1, axis)}
+
+    return found
 
 
 def _one_hot(t: Array, depth: int) -> Array:

@@ -122,7 +122,7 @@ def _reduced(f: Callable[..., np.ndarray]) -> Callable[[Values, Values], Values]
 
 
 def _arg_max(v: Values, a: Values) -> Values:
-    x = v["x"]
+    x = np.moveaxis(v["x"], a["axis"], -1)
     y = np.zeros(x.shape[:-1])
     for place in np.ndindex(*x.shape[:-1]):
         best = 0
@@ -134,6 +134,18 @@ def _arg_max(v: Values, a: Values) -> Values:
                 best = i
         y[place] = best
     return {"y": y}
+
+
+def _product(v: Values, a: Values) -> Values:
+    axes = a["axes"] or tuple(range(v["x"].ndim))
+    y = v["x"]
+    for axis in reversed(axes):
+        # A loop keeps the sign of zeros and NaN as they are met.
+        total = np.ones_like(y.take(0, axis))
+        for part in np.moveaxis(y, axis, 0):
+            total = total * part
+        y = np.expand_dims(total, axis)
+    return {"y": y if a["keepdims"] else y.squeeze(axes)}
 
 
 def _one_hot(v: Values, a: Values) -> Values:
@@ -157,6 +169,8 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "REDUCE_MEAN": _reduced(np.mean),
     "REDUCE_MAX": _reduced(np.max),
     "REDUCE_MIN": _reduced(np.min),
+    "REDUCE_PROD": _product,
     "ARGMAX": _arg_max,
+    "ARGMIN": lambda v, a: _arg_max({"x": -v["x"]}, a),
     "ONE_HOT": _one_hot,
 }

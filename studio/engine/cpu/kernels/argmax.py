@@ -1,4 +1,4 @@
-"""ARGMAX: index of the largest element along the last dimension."""
+"""ARGMAX: index of the largest element along a dimension."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from studio.engine.isa.instruction import Instruction
 
 def build(ins: Instruction, views: Views) -> Run:
     """y = argmax x, the first of equals; the first NaN wins."""
-    x, y = views.any(ins.ref("x")), views.ints(ins.ref("y"))
-    return lambda: np.copyto(y, np.argmax(x, axis=-1), casting="unsafe")
+    x, y, axis = views.any(ins.ref("x")), views.ints(ins.ref("y")), ins.value("axis")
+    return lambda: np.copyto(y, np.argmax(x, axis=axis), casting="unsafe")

@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.products.dense import DenseIn, DenseOut
-from studio.engine.cpu.reductions.row_functions import run_row_slopes, run_rows
+from studio.engine.cpu.reductions.row_functions import rows_last, run_row_slopes, run_rows
 from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
@@ -35,7 +35,8 @@ def _compiled(ins: Instruction, views: Views) -> Run:
 
     views.note_loop(softmax_rows)
     width = ins.value("step")
-    source, target = views.data(ins.ref("x")), views.data(ins.ref("y"))
+    source = rows_last(ins, views.data(ins.ref("x")))
+    target = rows_last(ins, views.data(ins.ref("y")))
     shape = (source.size // width, width)
     x, y = DenseIn(views, source, shape), DenseOut(views, target, shape)
     greatest = views.scratch((shape[0], 1))

@@ -1,4 +1,4 @@
-"""Reductions over chosen dimensions: sums in float64, extremes with their first places."""
+"""Reductions over chosen dimensions: sums and products in float64, extremes with their places."""
 
 from __future__ import annotations
 
@@ -62,6 +62,49 @@ def build_sum_grads(ins: GradInstruction, views: Views, *, mean: bool) -> Run:
 
     def run() -> None:
         np.multiply(dy, factor, out=flat)
+        deliver()
+
+    return run
+
+
+def build_product(ins: Instruction, views: Views) -> Run:
+    """y = Π x."""
+    x, y = views.data(ins.ref("x")), views.data(ins.ref("y"))
+    axes = axes_of(ins, x.ndim)
+    if y.dtype == np.int32:
+        return lambda: np.copyto(y, np.multiply.reduce(x, axis=axes, dtype=np.int32))
+    return lambda: np.copyto(
+        y, np.multiply.reduce(x, axis=axes, dtype=np.float64).reshape(y.shape), casting="same_kind"
+    )
+
+
+def build_product_grads(ins: GradInstruction, views: Views) -> Run:
+    """dx = dy times the product of all before times that of all behind an element."""
+    accumulator = views.accumulator(ins, "x")
+    if accumulator is None:
+        return nothing
+    x, dy = views.data(ins.ref("x")), views.grad(ins.ref("y"))
+    axes = axes_of(ins, x.ndim)
+    turn = [*(i for i in range(x.ndim) if i not in axes), *axes]
+    across = x.transpose(turn)
+    inner = prod(x.shape[a] for a in axes)
+    rows = x.size // max(inner, 1)
+    others, behind = (views.scratch_of((rows, inner + 1), np.float64) for _ in range(2))
+    found = views.scratch(across.shape)
+    table = found.reshape(rows, inner)
+    deliver = add_or_set(accumulator.target.transpose(turn), found, accumulator.sets)
+
+    def run() -> None:
+        np.copyto(found, across)
+        others[:, 0] = behind[:, 0] = 1.0
+        np.copyto(others[:, 1:], table)
+        np.copyto(behind[:, 1:], table[:, ::-1])
+        np.multiply.accumulate(others, axis=1, out=others)
+        np.multiply.accumulate(behind, axis=1, out=behind)
+        product = others[:, :-1]
+        np.multiply(product, behind[:, -2::-1], out=product)
+        np.multiply(product, dy.reshape(rows, 1), out=product)
+        np.copyto(table, product, casting="same_kind")
         deliver()
 
     return run

@@ -21,6 +21,7 @@ from studio.engine.interop.onnx.formulas import takes_first, write_formula
 from studio.engine.interop.onnx.graph_writer import GraphWriter, Kernel
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.conv import geometry_ends
+from studio.engine.isa.ops.softmax import TRAILING
 
 Entry: TypeAlias = Callable[[GraphWriter, Instruction], None]
 
@@ -231,6 +232,10 @@ def _softmax(op: str) -> Entry:
     def write(writer: GraphWriter, line: Instruction) -> None:
         x, y, step = line.ref("x"), line.ref("y"), line.value("step")
         shape = writer.shape(x)
+        axis = line.value("axis") if "axis" in line.attrs else TRAILING
+        if axis != TRAILING:
+            writer.result(y, op, (writer.plain(x),), {"axis": axis})
+            return
         if step == shape[-1]:
             first = takes_first(writer, [x], len(shape))
             value = writer.beside(x, len(shape), first)
@@ -367,14 +372,17 @@ def _reduction(
     return [value], {"axes": tuple(axes), "keepdims": int(keep)}
 
 
-def _argmax(writer: GraphWriter, line: Instruction) -> None:
-    attributes = {"axis": -1, "keepdims": 0, "select_last_index": 0}
-    x = line.ref("x")
-    value = writer.plain(x)
-    if writer.tensor(x).dtype is DType.bool:
-        value = writer.cast(value, "int32")
-    found = writer.node("ArgMax", (value,), attributes)
-    writer.result(line.ref("y"), "Cast", (found,), {"to": ELEMENT_TYPES["int32"]})
+def _place(op: str) -> Entry:
+    def write(writer: GraphWriter, line: Instruction) -> None:
+        attributes = {"axis": line.value("axis"), "keepdims": 0, "select_last_index": 0}
+        x = line.ref("x")
+        value = writer.plain(x)
+        if writer.tensor(x).dtype is DType.bool:
+            value = writer.cast(value, "int32")
+        found = writer.node(op, (value,), attributes)
+        writer.result(line.ref("y"), "Cast", (found,), {"to": ELEMENT_TYPES["int32"]})
+
+    return write
 
 
 def _one_hot(writer: GraphWriter, line: Instruction) -> None:
@@ -455,7 +463,9 @@ ENTRIES: Mapping[str, Entry] = {
     "REDUCE_MEAN": _reduce("ReduceMean"),
     "REDUCE_MAX": _reduce("ReduceMax"),
     "REDUCE_MIN": _reduce("ReduceMin"),
-    "ARGMAX": _argmax,
+    "REDUCE_PROD": _reduce("ReduceProd"),
+    "ARGMAX": _place("ArgMax"),
+    "ARGMIN": _place("ArgMin"),
     "ONE_HOT": _one_hot,
     "TAKE": _take,
     "AUGMENT_STANDARDIZE": _standardize,

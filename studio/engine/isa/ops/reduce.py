@@ -88,23 +88,60 @@ class ReduceMin(Reduce, code=273, mnemonic="REDUCE_MIN", saves=("x", "y")):
     synopsis = "{y} = min({x})"
 
 
-class ArgMax(Instruction, code=274, mnemonic="ARGMAX", category="reduction"):
-    """Index of the largest element along the last dimension.
+class ReduceProd(Reduce, code=484, mnemonic="REDUCE_PROD", saves=("x",), since=2):
+    """Product over dimensions.
+
+    y = Π x; whole numbers wrap around. The gradient of an element is dy times the product of the
+    others, which is right where some are 0.
+    """
+
+    synopsis = "{y} = product({x})"
+    takes = (DType.float32, DType.float16, DType.int32)
+
+
+class ArgExtreme(Instruction, category="reduction"):
+    """Operands and shape rule of the places of extremes along one dimension."""
+
+    x = reads("Input, rank at least 1.", differentiable=False)
+    y = writes("Indices, without the dimension.")
+    axis = integer(
+        "The dimension; negative ones count from the end.", -1, low=-6, high=5, tail=True, since=2
+    )
+
+    def axis_of(self, rank: int) -> int:
+        """The dimension, counted from the front; ShapeError outside the rank."""
+        axis = self.axis + rank if self.axis < 0 else self.axis
+        if not 0 <= axis < rank:
+            raise ShapeError(f"axis {self.axis} is outside rank {rank}", who=self.mnemonic)
+        return axis
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape without that dimension, as int32."""
+        shape = of(self.x).shape
+        axis = self.axis_of(len(shape))
+        return (TensorType((*shape[:axis], *shape[axis + 1 :]), DType.int32),)
+
+    def flops(self, of: TypeOf) -> int:
+        """One comparison per input element."""
+        return of(self.x).numel
+
+
+class ArgMax(ArgExtreme, code=274, mnemonic="ARGMAX"):
+    """Index of the largest element along a dimension.
 
     y = argmax x as int32; the first of equals; the first NaN wins. No gradient.
     """
 
     synopsis = "{y} = argmax({x})"
-    x = reads("Input, rank at least 1.", differentiable=False)
-    y = writes("Indices, without the last dimension.")
 
-    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
-        """The shape without its last dimension, as int32."""
-        return (TensorType(of(self.x).shape[:-1], DType.int32),)
 
-    def flops(self, of: TypeOf) -> int:
-        """One comparison per input element."""
-        return of(self.x).numel
+class ArgMin(ArgExtreme, code=483, mnemonic="ARGMIN", since=2):
+    """Index of the smallest element along a dimension.
+
+    y = argmin x as int32; the first of equals; the first NaN wins. No gradient.
+    """
+
+    synopsis = "{y} = argmin({x})"
 
 
 class OneHot(Instruction, code=275, mnemonic="ONE_HOT", category="move"):

@@ -38,6 +38,20 @@ def _softmax() -> list[Case]:
                 reason=LOG,
             ),
         ]
+    along: dict[str, tuple[Given, int]] = {
+        "middle": (floats(3, 5, 7), 1),
+        "first": (floats(5, 3), 0),
+        "alone": (floats(17), 0),
+        "channels": (floats(2, 3, 5, 4, pad=HALO), 1),
+        "far": (floats(2, 3, 5, 4), 2),
+        "long": (floats(2, 70, 19), 1),
+    }
+    for mnemonic in ("SOFTMAX", "SOFTMAX_LOG"):
+        found += [
+            Case(mnemonic, f"axis-{name}", {"x": x}, {"step": x.shape[axis], "axis": axis},
+                 atol=1e-5, reason=LOG)
+            for name, (x, axis) in along.items()
+        ]  # fmt: skip
     return found
 
 

@@ -12,6 +12,7 @@ from tests.engine.conformance.case import (
     floats,
     integers,
     step_block,
+    uniform,
 )
 
 
@@ -77,10 +78,32 @@ def _reductions() -> list[Case]:
             Case(mnemonic, name, {"x": floats(*shape, make=apart)}, attrs)
             for mnemonic in ("REDUCE_MAX", "REDUCE_MIN")
         ]
+        if name != "long":
+            found.append(Case("REDUCE_PROD", name, {"x": floats(*shape)}, attrs, grad_rtol=5e-3))
+    near_1 = floats(3, 2001, make=uniform(0.98, 1.02))
+    zeros = floats(2, 5, 3, make=exactly(*[1, 2, 0, -3, 4, 5, 0, 0.5, 6, 7, -1, 0, 2, 3, 1.5] * 2))
+    for mnemonic in ("ARGMAX", "ARGMIN"):
+        found += [
+            Case(mnemonic, "odd", {"x": floats(3, 5, 7)}),
+            Case(mnemonic, "ties", {"x": integers_as_floats(17, 5)}),
+            Case(mnemonic, "middle", {"x": integers_as_floats(3, 5, 7)}, {"axis": 1}),
+            Case(mnemonic, "first", {"x": floats(5, 3)}, {"axis": 0}),
+            Case(mnemonic, "from-the-end", {"x": floats(2, 5, 3, 4, pad=HALO)}, {"axis": -2}),
+            Case(mnemonic, "whole", {"x": integers(3, 5, 4, low=-9, high=9)}, {"axis": 1}),
+        ]
     return [
         *found,
-        Case("ARGMAX", "odd", {"x": floats(3, 5, 7)}),
-        Case("ARGMAX", "ties", {"x": integers_as_floats(17, 5)}),
+        Case(
+            "REDUCE_PROD",
+            "long",
+            {"x": near_1},
+            {"axes": (1,)},
+            rtol=2e-4,
+            reason="2,000 roundings",
+        ),
+        Case("REDUCE_PROD", "zeros", {"x": zeros}, {"axes": (1,)}),
+        Case("REDUCE_PROD", "zeros-apart", {"x": zeros}, {"axes": (0, 2)}),
+        Case("REDUCE_PROD", "halo", {"x": floats(2, 3, 5, 4, pad=HALO)}, {"axes": (1, 3)}),
         Case("ONE_HOT", "inside", {"x": integers(3, 5, high=7)}, {"depth": 7}),
         Case("ONE_HOT", "outside", {"x": integers(17, low=-3, high=7)}, {"depth": 3}),
     ]

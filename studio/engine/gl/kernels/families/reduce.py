@@ -8,10 +8,17 @@ from math import prod
 from studio.engine.gl.kernels.column_sums import LOCAL, SUM, fold, parts_of
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
+from studio.engine.isa.ops.reduce import ArgExtreme, ArgMax
 
 _RULES: dict[str, Mapping[str, str]] = {
     "REDUCE_SUM": SUM,
     "REDUCE_MEAN": {**SUM, "FINISH(v)": "((v) / float(LAUNCH_1))"},
+    "REDUCE_PROD": {
+        "JOINS_SUM": "0",
+        "START": "1.0",
+        "JOIN(a, b)": "((a) * (b))",
+        "FINISH(v)": "(v)",
+    },
     "REDUCE_MAX": {
         "JOINS_SUM": "0",
         "START": "(-INFINITE)",
@@ -29,11 +36,16 @@ _RULES: dict[str, Mapping[str, str]] = {
 
 _WHOLE_RULES: dict[str, Mapping[str, str]] = {
     "REDUCE_SUM": {"START": "0", "JOIN(a, b)": "((a) + (b))"},
+    "REDUCE_PROD": {"START": "1", "JOIN(a, b)": "((a) * (b))"},
     "REDUCE_MAX": {"START": "(-2147483647 - 1)", "JOIN(a, b)": "max(a, b)"},
     "REDUCE_MIN": {"START": "2147483647", "JOIN(a, b)": "min(a, b)"},
 }
 _WHOLE_LANES = 64
 """Invocations that share a result of whole numbers at most."""
+
+
+_STRETCH = 8
+"""Elements of a product whose gradients an invocation finds at least, where there are that many."""
 
 
 def _axes(op: BoundInstruction) -> tuple[int, ...]:
@@ -108,8 +120,36 @@ def _grads_first(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     )
 
 
-def _argmax(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
-    return (DispatchSpec("argmax", "y", defines={"LENGTH": op.shape("x")[-1]}),)
+def _grads_product(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    """Invocations of a work group share a group of elements, each with a stretch of them."""
+    if not op.wants("x"):
+        return ()
+    count, lanes = _count(op), 1
+    while lanes < LOCAL and lanes * _STRETCH < count and not op.caps.is_software:
+        lanes *= 2
+    return (
+        DispatchSpec(
+            "grads_reduce_prod",
+            groups=(groups_for(op.numel("y"), LOCAL // lanes), 1, 1),
+            local=(LOCAL, 1, 1),
+            defines={"REDUCED": _mask(op), "LANES": lanes},
+            launch=(count, 0),
+            scratch=op.numel("x"),
+        ),
+    )
+
+
+def _arg_extreme(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    if not isinstance(op.ins, ArgExtreme):
+        raise TypeError(f"{op.ins.mnemonic} has no axis")
+    shape = op.shape("x")
+    axis = op.ins.axis_of(len(shape))
+    defines = {
+        "LENGTH": shape[axis] if axis else "LAUNCH_0",
+        "APART": prod(shape[axis + 1 :]),
+        "BEATS(a, b)": "((a) > (b))" if isinstance(op.ins, ArgMax) else "((a) < (b))",
+    }
+    return (DispatchSpec("arg_extreme", "y", defines=defines, launch=(shape[axis], 0)),)
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
@@ -118,5 +158,7 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "GRADS_REDUCE_MEAN": (Variant("simple", _grads_spread),),
     "GRADS_REDUCE_MAX": (Variant("simple", _grads_first),),
     "GRADS_REDUCE_MIN": (Variant("simple", _grads_first),),
-    "ARGMAX": (Variant("simple", _argmax),),
+    "GRADS_REDUCE_PROD": (Variant("simple", _grads_product),),
+    "ARGMAX": (Variant("simple", _arg_extreme),),
+    "ARGMIN": (Variant("simple", _arg_extreme),),
 }

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant, value_gradient
 from studio.engine.gl.shader.dispatch import groups_for
+from studio.engine.isa.instruction import GradInstruction
+from studio.engine.isa.ops.softmax import AxisFunction
 
 _LOCAL = 64
 _SHORT = 16
 """Rows up to this long are one invocation's."""
 _LONG = 512
 """Rows from this length on are the work of 256 invocations."""
+
+
+_WIDE_APART = 16
+"""From this distance between neighbours of a row on, invocations take a row each."""
 
 
 def row_lanes(length: int) -> tuple[int, int]:
@@ -21,19 +27,25 @@ def row_lanes(length: int) -> tuple[int, int]:
     return 256, 256
 
 
+def _apart(op: BoundInstruction) -> int:
+    """How far apart neighbours of a row are."""
+    ins = op.ins.forward.of_grad(op.ins) if isinstance(op.ins, GradInstruction) else op.ins
+    return ins.apart(op.shape("y")) if isinstance(ins, AxisFunction) else 1
+
+
 def _rows(kernel: str, result: str) -> tuple[Variant, ...]:
     def dispatches(op: BoundInstruction, lanes: int, local: int) -> tuple[DispatchSpec, ...]:
         if result == "dx" and not op.wants("x"):
             return ()
         rows = op.numel("y") // op.ins.value("step")
         groups = groups_for(rows, local // lanes)
-        return (
-            DispatchSpec(
-                kernel, groups=(groups, 1, 1), local=(local, 1, 1), defines={"LANES": lanes}
-            ),
-        )
+        defines = {"LANES": lanes, "APART": _apart(op)}
+        return (DispatchSpec(kernel, groups=(groups, 1, 1), local=(local, 1, 1), defines=defines),)
 
     def shared(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+        # Neighbouring invocations read neighbouring elements, of one row or of neighbouring rows.
+        if _apart(op) >= _WIDE_APART:
+            return dispatches(op, 1, _LOCAL)
         return dispatches(op, *row_lanes(op.ins.value("step")))
 
     return (
@@ -58,7 +70,7 @@ def _kept(op: BoundInstruction) -> bool:
     """Whether rows divide evenly among the invocations that keep them, and lie without gaps."""
     length = op.ins.value("step")
     dense = all(op.layout(name).vector_rows and op.layout(name).dense for name in "xy")
-    return _keepers(length) > 0 and dense and length >= _SHORT
+    return _keepers(length) > 0 and dense and length >= _SHORT and _apart(op) == 1
 
 
 def _kept_rows(op: BoundInstruction) -> tuple[DispatchSpec, ...]:

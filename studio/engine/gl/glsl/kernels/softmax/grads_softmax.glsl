@@ -1,12 +1,16 @@
-// grads_softmax, by rows of `step` elements: dx = y (dy - sum of dy y).
+// grads_softmax, by rows of `step` elements APART from each other: dx = y (dy - sum of dy y).
 #include "lanes.glsl"
 void main() {
-    int row = lane_result(), first = row * step;
+    int row = lane_result(), first = row / APART * (step * APART) + row % APART;
     bool mine = first < Y_NUMEL;
     float sum = 0.0;
-    for (int k = first + lane_number(); k < first + step && mine; k += LANES) sum += dy_at(k) * y_at(k);
+    for (int k = lane_number(); k < step && mine; k += LANES) {
+        int i = first + k * APART;
+        sum += dy_at(i) * y_at(i);
+    }
     sum = summed(sum);
-    for (int k = first + lane_number(); k < first + step && mine; k += LANES) {
-        store_dx_at(k, y_at(k) * (dy_at(k) - sum));
+    for (int k = lane_number(); k < step && mine; k += LANES) {
+        int i = first + k * APART;
+        store_dx_at(i, y_at(i) * (dy_at(i) - sum));
     }
 }

@@ -1,12 +1,13 @@
-// grads_softmax_log, by rows of `step` elements: dx = dy - e^y sum of dy.
+// grads_softmax_log, by rows of `step` elements APART from each other: dx = dy - e^y sum of dy.
 #include "lanes.glsl"
 void main() {
-    int row = lane_result(), first = row * step;
+    int row = lane_result(), first = row / APART * (step * APART) + row % APART;
     bool mine = first < Y_NUMEL;
     float sum = 0.0;
-    for (int k = first + lane_number(); k < first + step && mine; k += LANES) sum += dy_at(k);
+    for (int k = lane_number(); k < step && mine; k += LANES) sum += dy_at(first + k * APART);
     sum = summed(sum);
-    for (int k = first + lane_number(); k < first + step && mine; k += LANES) {
-        store_dx_at(k, dy_at(k) - exp(y_at(k)) * sum);
+    for (int k = lane_number(); k < step && mine; k += LANES) {
+        int i = first + k * APART;
+        store_dx_at(i, dy_at(i) - exp(y_at(i)) * sum);
     }
 }

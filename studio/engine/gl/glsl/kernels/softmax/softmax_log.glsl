@@ -1,14 +1,15 @@
-// softmax_log, by rows of `step` elements: y = x - max - ln(sum of e^(x - max)).
+// softmax_log, by rows of `step` elements APART from each other: y = x - max - ln(sum of e^(x - max)).
 #include "lanes.glsl"
 void main() {
-    int row = lane_result(), first = row * step;
+    int row = lane_result(), first = row / APART * (step * APART) + row % APART;
     bool mine = first < Y_NUMEL;
     float high = -INFINITE, sum = 0.0;
-    for (int k = lane_number(); k < step && mine; k += LANES) high = larger(high, x_at(first + k));
+    for (int k = lane_number(); k < step && mine; k += LANES) high = larger(high, x_at(first + k * APART));
     high = largest(high);
-    for (int k = lane_number(); k < step && mine; k += LANES) sum += exp(x_at(first + k) - high);
+    for (int k = lane_number(); k < step && mine; k += LANES) sum += exp(x_at(first + k * APART) - high);
     float log_sum = log(summed(sum));
     for (int k = lane_number(); k < step && mine; k += LANES) {
-        store_y_at(first + k, x_at(first + k) - high - log_sum);
+        int i = first + k * APART;
+        store_y_at(i, x_at(i) - high - log_sum);
     }
 }
