@@ -87,14 +87,14 @@ def _widened(arrays: Mapping[str, Array], who: str) -> dict[str, Array]:
                     who=who,
                     hint=f"an array {quoted(name + SCALE)} must say what to multiply it with",
                 )
-            _check_scale(name, values, scale, who)
-            found[name] = SmallWeight(values, scale.astype(np.float32)).widened()
+            found[name] = _scaled(name, values, scale, who)
         else:
             found[name] = values.astype(np.float32) if values.dtype == np.float16 else values
     return found
 
 
-def _check_scale(name: str, values: Array, scale: Array, who: str) -> None:
+def _scaled(name: str, values: Array, scale: Array, who: str) -> Array:
+    """Values times scales; CheckpointError where these do not fit, or lead beyond float32."""
     fits = scale.ndim == values.ndim and all(
         length in (1, whole) for length, whole in zip(scale.shape, values.shape, strict=True)
     )
@@ -106,3 +106,8 @@ def _check_scale(name: str, values: Array, scale: Array, who: str) -> None:
         )
     if not np.isfinite(scale).all():
         raise CheckpointError(f"the scales of {quoted(name)} hold NaN or infinity", who=who)
+    with np.errstate(over="ignore"):
+        found = SmallWeight(values, scale.astype(np.float32, copy=False)).widened()
+    if not np.isfinite(found).all():
+        raise CheckpointError(f"values times scales of {quoted(name)} exceed float32", who=who)
+    return found

@@ -35,6 +35,8 @@ CHANNEL_FORMS: tuple[WeightForm, ...] = ("float32", "float16", "int8")
 LARGEST = 127
 """The number that the largest weight of an output channel becomes in int8."""
 _SMALLEST_SCALE = float(np.finfo(np.float32).tiny)
+_LARGEST_SCALE = np.nextafter(np.finfo(np.float32).max / np.float32(LARGEST), np.float32(0))
+"""Rounded up, the scale of the largest weight there is would lead beyond float32."""
 _HALF_MAX = float(np.finfo(np.float16).max)
 
 
@@ -112,6 +114,7 @@ def narrow(name: str, values: Floats, axes: tuple[int, ...], form: WeightForm) -
     others = tuple(axis for axis in range(values.ndim) if axis not in channels)
     wide = values.astype(np.float64)
     scale = (np.abs(wide).max(axis=others, keepdims=True, initial=0.0) / LARGEST).astype(np.float32)
+    scale = np.minimum(scale, _LARGEST_SCALE)
     is_none = scale < _SMALLEST_SCALE
     scale[is_none] = 1.0
     numbers = np.rint(np.where(is_none, 0.0, wide) / scale).clip(-LARGEST, LARGEST)

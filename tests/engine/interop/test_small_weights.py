@@ -113,7 +113,8 @@ def test_channels_whose_scale_would_be_no_normal_number_become_zero(tiny: float)
 
 
 def test_large_and_small_weights_keep_their_size() -> None:
-    values = np.array([[3.4e38, -1.7e38], [1.6e-36, 0.8e-36]], np.float32)
+    most = np.finfo(np.float32).max
+    values = np.array([[most, -1.7e38], [1.6e-36, 0.8e-36]], np.float32)
     wide = narrow("k", values, (0,), "int8").widened()
     np.testing.assert_allclose(wide, values, rtol=0.01)
 
@@ -236,10 +237,15 @@ def test_widening_is_exact_in_float32() -> None:
     )
 
 
-@pytest.mark.slow
-def test_mutants_of_a_file_are_widened_or_refused(tmp_path: Path) -> None:
-    """The container has more of them in its own tests."""
-    count = 300
+@pytest.mark.parametrize(
+    "count",
+    [
+        pytest.param(300, marks=pytest.mark.slow),
+        pytest.param(4_000, marks=pytest.mark.peers),
+        pytest.param(100_000, marks=pytest.mark.full),
+    ],
+)
+def test_mutants_of_a_file_are_widened_or_refused(tmp_path: Path, count: int) -> None:
     model, _ = exportable("int8")
     form, path = format_named("safetensors"), tmp_path / "mutant.safetensors"
     form.write(model, path)
