@@ -155,7 +155,7 @@ def read_keras_hdf5(
         document = parse_json(text.encode(), f"{who}: model_config", limits)
         network = _Network.of(document, who, version)
         found = network.reader(file, who, tell).by_group("model_weights")
-        state = legacy_optimizer_arrays(file)
+        state = legacy_optimizer_arrays(file, who)
         config = _json_attribute(about.get("training_config"), f"{who}: training_config", limits)
         facts = facts_of(_json_attribute(about.get(FACTS), f"{who}: {FACTS}", limits))
     return _imported(path, _form(form, version), network, found, facts, config, state)

@@ -120,11 +120,12 @@ class WeightReader:
         pairs: list[tuple[KerasVariable, str]] = []
         found = FoundWeights()
         groups = legacy_groups(self._model, self._variables)
-        names = listed_names(self._file, prefix, "layer_names")
+        names = listed_names(self._file, prefix, "layer_names", self._who)
         for name in names:
             place = _joined(prefix, name)
             held = [
-                _joined(place, each) for each in listed_names(self._file, place, "weight_names")
+                _joined(place, each)
+                for each in listed_names(self._file, place, "weight_names", self._who)
             ]
             members = groups.pop(name, None)
             if members is None and held:
@@ -213,10 +214,10 @@ class WeightReader:
         return to_stored(each.layer, each.parameter, values)
 
 
-def listed_names(file: Hdf5File, path: str, name: str) -> list[str]:
+def listed_names(file: Hdf5File, path: str, name: str, who: str) -> list[str]:
     """An attribute that is a list of names; Keras splits a long one into numbered parts.
 
-    FormatError where it is anything else.
+    FormatError with ``who`` where it is anything else.
     """
     held = file.attributes.get(path, {})
     parts = [name] if name in held else []
@@ -226,7 +227,8 @@ def listed_names(file: Hdf5File, path: str, name: str) -> list[str]:
     for part in parts:
         value = held[part]
         if not isinstance(value, list) or any(not isinstance(each, str) for each in value):
-            raise FormatError(f"{quoted(part)} of {quoted(path)} is no list of names")
+            place = quoted(path) if path else "the file"
+            raise FormatError(f"{quoted(part)} of {place} is no list of names", who=who)
         found += [str(each) for each in value]
     return found
 
@@ -243,19 +245,19 @@ def optimizer_arrays(file: Hdf5File) -> list[Array]:
     return found
 
 
-def legacy_optimizer_arrays(file: Hdf5File) -> list[Array] | None:
+def legacy_optimizer_arrays(file: Hdf5File, who: str) -> list[Array] | None:
     """The variables of the optimiser in the older form, in their order.
 
     None where they are in the order of Keras before 2.11, which had all means before all squares
     and no name that says so but the last word.
     """
     found: list[Array] = []
-    for name in listed_names(file, "optimizer_weights", "weight_names"):
+    for name in listed_names(file, "optimizer_weights", "weight_names", who):
         path = f"optimizer_weights/{name}"
         if name.rpartition("/")[2].removesuffix(":0") in _OLD_SLOTS:
             return None
         if path not in file.described:
-            raise FormatError(f"there is nothing for {quoted(name)}")
+            raise FormatError(f"there is nothing for {quoted(name)}", who=who)
         found.append(file.arrays[path])
     return found
 

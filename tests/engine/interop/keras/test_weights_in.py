@@ -151,5 +151,5 @@ def test_names_that_are_no_list_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "net.weights.h5", drawn())
     with h5py.File(path, "r+") as file:
         file.attrs["layer_names"] = 3
-    with pytest.raises(FormatError, match="'layer_names' of '' is no list of names"):
+    with pytest.raises(FormatError, match="'layer_names' of the file is no list of names"):
         load_weights(path, network())
