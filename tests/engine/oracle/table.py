@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tests.engine.oracle import draws, elementwise, losses, metrics, moves, updates, windows
+from tests.engine.oracle import (
+    draws,
+    elementwise,
+    indexing,
+    losses,
+    metrics,
+    moves,
+    updates,
+    windows,
+)
 
 Values = dict[str, Any]
 Array = npt.NDArray[np.float64]
@@ -25,6 +34,7 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     **elementwise.REFERENCES,
     **windows.REFERENCES,
     **moves.REFERENCES,
+    **indexing.REFERENCES,
     **losses.REFERENCES,
     **metrics.REFERENCES,
     **draws.REFERENCES,

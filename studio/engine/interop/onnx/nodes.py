@@ -17,6 +17,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.formats.onnx_wire import ELEMENT_TYPES, Attribute
+from studio.engine.interop.onnx import lookups
 from studio.engine.interop.onnx.formulas import takes_first, write_formula
 from studio.engine.interop.onnx.graph_writer import GraphWriter, Kernel
 from studio.engine.isa.instruction import Instruction
@@ -468,6 +469,11 @@ ENTRIES: Mapping[str, Entry] = {
     "ARGMIN": _place("ArgMin"),
     "ONE_HOT": _one_hot,
     "TAKE": _take,
+    "GATHER": lookups.gather,
+    "GATHER_ELEMENTS": lookups.gather,
+    "GATHER_ND": lookups.gather_nd,
+    "REVERSE": lookups.reverse,
+    "RANGE": lookups.counted,
     "AUGMENT_STANDARDIZE": _standardize,
     "RELU": _activation("Relu"),
     "SIGMOID": _activation("Sigmoid"),

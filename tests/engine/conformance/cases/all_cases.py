@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.engine.conformance.cases import (
     draws,
     elementwise,
+    indexing,
     losses,
     metrics,
     moves,
@@ -16,6 +17,7 @@ CASES = [
     *elementwise.CASES,
     *products.CASES,
     *moves.CASES,
+    *indexing.CASES,
     *losses.CASES,
     *metrics.CASES,
     *draws.CASES,

@@ -68,6 +68,22 @@ def _grads_concat(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return tuple(dispatches)
 
 
+def _reverse(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("reverse", "y", defines={"TURNED": _turned(op)}),)
+
+
+def _grads_reverse(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    if not op.wants("x"):
+        return ()
+    return (DispatchSpec("grads_reverse", "dx", defines={"TURNED": _turned(op)}),)
+
+
+def _turned(op: BoundInstruction) -> int:
+    """A bit for every dimension that is turned round."""
+    axes = op.ins.value("axes") or range(len(op.shape("y")))
+    return sum(1 << axis for axis in axes)
+
+
 def _whole_words(op: BoundInstruction) -> bool:
     """Whether single elements can be stored: packed types cannot be joined part by part."""
     return op.layout("y").per_word == 1
@@ -86,6 +102,9 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "GRADS_SLICE": value_kernel("grads_slice", "dx"),
     "PAD": value_kernel("pad"),
     "GRADS_PAD": value_kernel("grads_pad", "dx"),
+    "REVERSE": (Variant("simple", _reverse),),
+    "GRADS_REVERSE": (Variant("simple", _grads_reverse),),
+    "RANGE": value_kernel("range"),
     "ONE_HOT": value_kernel("one_hot"),
     "CONCAT": (Variant("simple", _concat, _whole_words),),
     "GRADS_CONCAT": (Variant("simple", _grads_concat),),

@@ -1,0 +1,133 @@
+"""Nodes of instructions that look up, move or rank elements: by indices, or in order along an axis.
+
+ONNX counts negative indices from the end as the program does, but fails at one that is outside.
+Such an index is replaced by one inside, and what was found there by NaN or 0, unless the indices
+are fixed and all inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.tensor import Ref
+from studio.engine.formats.onnx_wire import ELEMENT_TYPES
+from studio.engine.interop.onnx.graph_writer import GraphWriter
+from studio.engine.isa.instruction import Instruction
+
+_FAR = np.iinfo(np.int64).min
+
+
+def _size(writer: GraphWriter, x: Ref, axis: int) -> str:
+    """The length of a dimension, as a whole number of 32 bits."""
+    size = writer.shape(x)[axis]
+    if size >= 0:
+        return writer.scalar(size, "int32")
+    shape = writer.node("Shape", (writer.plain(x),))
+    found = writer.node("Gather", (shape, writer.scalar(axis, "int64")), {"axis": 0})
+    return writer.cast(found, "int32")
+
+
+def _outside(writer: GraphWriter, index: str, size: str) -> str:
+    """Which of some indices name nothing."""
+    below = writer.node("Less", (index, writer.node("Neg", (size,))))
+    above = writer.node("Not", (writer.node("Less", (index, size)),))
+    return writer.node("Or", (below, above))
+
+
+def _all_inside(writer: GraphWriter, i: Ref, sizes: Sequence[int]) -> bool:
+    """Whether indices are fixed and name something; those of a tuple have a size each."""
+    array = writer.array(i)
+    limits = np.array(sizes)
+    return array is not None and bool(((-limits <= array) & (array < limits)).all())
+
+
+def _found(writer: GraphWriter, y: Ref, value: str, outside: str) -> None:
+    """The result, with NaN or 0 where an index was outside."""
+    dtype = writer.tensor(y).dtype
+    nowhere = float("nan") if dtype in (DType.float32, DType.float16) else 0
+    writer.result(y, "Where", (outside, writer.scalar(nowhere, dtype.name), value))
+
+
+def gather(writer: GraphWriter, line: Instruction) -> None:
+    """Gather and GatherElements, each with the indices that name nothing set apart."""
+    x, i, y = (line.ref(name) for name in ("x", "i", "y"))
+    axis = line.value("axis") % writer.rank(x)
+    by_element = line.mnemonic == "GATHER_ELEMENTS"
+    op = "GatherElements" if by_element else "Gather"
+    index, size = writer.plain(i), writer.shape(x)[axis]
+    if size >= 0 and _all_inside(writer, i, (size,)):
+        writer.result(y, op, (writer.plain(x), index), {"axis": axis})
+        return
+    outside = _outside(writer, index, _size(writer, x, axis))
+    inside = writer.node("Where", (outside, writer.scalar(0, "int32"), index))
+    value = writer.node(op, (writer.plain(x), inside), {"axis": axis})
+    behind = 0 if by_element else writer.rank(x) - axis - 1
+    if behind:
+        outside = writer.node("Unsqueeze", (outside, writer.integers(tuple(range(-behind, 0)))))
+    _found(writer, y, value, outside)
+
+
+def _tuple_sizes(writer: GraphWriter, x: Ref, batch: int, wide: int) -> str:
+    """The lengths of the dimensions that tuples go through."""
+    sizes = writer.shape(x)[batch : batch + wide]
+    if all(size >= 0 for size in sizes):
+        listed = ",".join(map(str, sizes))
+        return writer.constant(f"int32/{listed}", np.array(sizes, np.int32))
+    one = writer.integers((0,))
+    parts = [
+        writer.node("Unsqueeze", (_size(writer, x, batch + k), one)) for k in range(len(sizes))
+    ]
+    return writer.node("Concat", parts, {"axis": 0})
+
+
+def _outside_tuples(writer: GraphWriter, index: str, sizes: str) -> str:
+    """Which tuples have an index that names nothing, as a dimension of length 1."""
+    each = writer.cast(_outside(writer, index, sizes), "int32")
+    return writer.cast(writer.node("ReduceMax", (each,), {"axes": (-1,), "keepdims": 1}), "bool")
+
+
+def gather_nd(writer: GraphWriter, line: Instruction) -> None:
+    """GatherND of indices of 64 bits."""
+    x, i, y = (line.ref(name) for name in ("x", "i", "y"))
+    batch, wide = line.value("batch"), writer.shape(i)[-1]
+    index, sizes = writer.plain(i), writer.shape(x)[batch : batch + wide]
+    if min(sizes) >= 0 and _all_inside(writer, i, sizes):
+        whole = writer.cast(index, "int64")
+        writer.result(y, "GatherND", (writer.plain(x), whole), {"batch_dims": batch})
+        return
+    outside = _outside_tuples(writer, index, _tuple_sizes(writer, x, batch, wide))
+    inside = writer.node("Where", (outside, writer.scalar(0, "int32"), index))
+    whole = writer.cast(inside, "int64")
+    value = writer.node("GatherND", (writer.plain(x), whole), {"batch_dims": batch})
+    behind = writer.rank(y) - writer.rank(i)
+    if behind < 0:
+        outside = writer.node("Squeeze", (outside, writer.integers((-1,))))
+    elif behind:
+        outside = writer.node("Unsqueeze", (outside, writer.integers(tuple(range(-behind, 0)))))
+    _found(writer, y, value, outside)
+
+
+def reverse(writer: GraphWriter, line: Instruction) -> None:
+    """Slice by steps of -1."""
+    x, y = line.ref("x"), line.ref("y")
+    axes = line.value("axes") or tuple(range(writer.rank(x)))
+    limits = [writer.integers((number,) * len(axes)) for number in (-1, _FAR)]
+    steps = writer.integers((-1,) * len(axes))
+    writer.result(y, "Slice", (writer.plain(x), *limits, writer.integers(axes), steps))
+
+
+def counted(writer: GraphWriter, line: Instruction) -> None:
+    """A range: the numbers from 0, times the step, plus the first."""
+    start, delta, y = (line.ref(name) for name in ("start", "delta", "y"))
+    dtype, (count,) = writer.tensor(y).dtype.name, writer.shape(y)
+    if count >= 0:
+        numbers = writer.constant(f"{dtype}/0 to {count - 1}", np.arange(count, dtype=dtype))
+    else:
+        rows = writer.node("Squeeze", (writer.batch(), writer.integers((0,))))
+        ends = writer.scalar(0, "int64"), rows, writer.scalar(1, "int64")
+        numbers = writer.node("Cast", (writer.node("Range", ends),), {"to": ELEMENT_TYPES[dtype]})
+    way = writer.node("Mul", (numbers, writer.plain(delta)))
+    writer.result(y, "Add", (way, writer.plain(start)))

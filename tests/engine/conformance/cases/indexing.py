@@ -1,0 +1,75 @@
+"""Cases of look-ups and changes by indices, and of what goes along a dimension in order."""
+
+from __future__ import annotations
+
+from studio.engine.core.dtypes import DType
+from tests.engine.conformance.case import HALO, Case, Given, exactly, floats, integers
+
+
+def _gathers() -> list[Case]:
+    halo = floats(2, 3, 5, 4, pad=HALO)
+    whole = Given((7, 3), lambda rng, shape: rng.integers(0, 256, shape), DType.uint8)
+    return [
+        Case("GATHER", "rows", {"x": floats(7, 3), "i": integers(3, 5, low=-7, high=7)}),
+        Case("GATHER", "middle", {"x": floats(3, 5, 4), "i": integers(6, high=5)}, {"axis": 1}),
+        Case("GATHER", "last", {"x": floats(3, 5), "i": integers(2, 3, high=5)}, {"axis": -1}),
+        Case("GATHER", "one", {"x": floats(5, 2), "i": integers(high=5)}),
+        Case(
+            "GATHER",
+            "outside",
+            {"x": floats(4, 3), "i": integers(17, low=-6, high=7)},
+            gradients=False,
+        ),
+        Case("GATHER", "halo", {"x": halo, "i": integers(4, high=3)}, {"axis": 1}, out_pad=HALO),
+        Case("GATHER", "bytes", {"x": whole, "i": integers(5, high=7)}, gradients=False),
+        Case(
+            "GATHER_ELEMENTS",
+            "first",
+            {"x": floats(5, 3), "i": integers(4, 3, low=-5, high=5)},
+        ),
+        Case(
+            "GATHER_ELEMENTS",
+            "part",
+            {"x": floats(3, 5, 4), "i": integers(2, 6, 3, high=5)},
+            {"axis": 1},
+        ),
+        Case(
+            "GATHER_ELEMENTS",
+            "outside",
+            {"x": floats(3, 4), "i": integers(3, 9, low=-6, high=6)},
+            {"axis": -1},
+            gradients=False,
+        ),
+        Case("GATHER_ND", "elements", {"x": floats(3, 5), "i": integers(6, 2, low=-3, high=3)}),
+        Case("GATHER_ND", "rows", {"x": floats(3, 2, 5), "i": integers(2, 4, 1, high=3)}),
+        Case(
+            "GATHER_ND",
+            "outside",
+            {"x": floats(3, 2, 5), "i": integers(9, 2, low=-4, high=4)},
+            gradients=False,
+        ),
+        Case(
+            "GATHER_ND",
+            "batch",
+            {"x": floats(3, 4, 5), "i": integers(3, 2, 1, low=-4, high=4)},
+            {"batch": 1},
+        ),
+    ]
+
+
+def _orders() -> list[Case]:
+    count = {
+        "start": Given((), exactly(-3), DType.int32),
+        "delta": Given((), exactly(2), DType.int32),
+    }
+    return [
+        Case("REVERSE", "all", {"x": floats(3, 5)}),
+        Case("REVERSE", "middle", {"x": floats(3, 5, 4)}, {"axes": (1,)}),
+        Case("REVERSE", "two", {"x": floats(2, 3, 5, 4, pad=HALO)}, {"axes": (0, 3)}, out_pad=HALO),
+        Case("RANGE", "floats", {"start": floats(), "delta": floats()}, {"count": 17}),
+        Case("RANGE", "whole", count, {"count": 5}),
+        Case("RANGE", "batch", count, {"count": -1}),
+    ]
+
+
+CASES = [*_gathers(), *_orders()]

@@ -1,0 +1,113 @@
+"""Indices at their limits: outside, given often, many; and gradients that repeat to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import BATCH, Role
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.instruction import by_mnemonic
+from studio.engine.runtime.backend import Backend
+from tests.engine.conformance.case import Case, Given, exactly, floats
+from tests.engine.conformance.harness import gradients, results
+from tests.engine.conformance.test_results import expected
+
+
+def indices(values: Any) -> Given:
+    array = np.asarray(values, np.int32)
+    return Given(array.shape, lambda rng, shape: array, DType.int32)
+
+
+def gradient_of(backend: Backend, case: Case, name: str, dy: np.ndarray) -> np.ndarray:
+    given = case.operands[name]
+    assert isinstance(given, Given)
+    before = {name: [np.ones(given.shape, np.float32)]}
+    return gradients(backend, case, dy.astype(np.float32), before, set_=(name,))[name][0]
+
+
+GATHERED: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any], int]] = {
+    "rows": ("GATHER", (50, 3), (40, 20), {}, 50),
+    "axis": ("GATHER", (3, 40, 2), (300,), {"axis": 1}, 40),
+    "elements": ("GATHER_ELEMENTS", (30, 4), (200, 4), {}, 30),
+    "tuples": ("GATHER_ND", (8, 9, 3), (500, 2), {}, 8),
+    "batch": ("GATHER_ND", (4, 11, 3), (4, 90, 1), {"batch": 1}, 11),
+    "many": ("GATHER", (5000, 2), (9000,), {}, 5000),
+    "many-elements": ("GATHER_ELEMENTS", (3000, 2), (4000, 2), {}, 3000),
+    "skewed": ("GATHER", (2000, 1), (9000,), {}, 2000),
+}
+
+
+def gathered(name: str) -> tuple[Case, np.ndarray, np.ndarray]:
+    """A look-up with indices given many times and some outside, a slope, and its gradient."""
+    mnemonic, shape, count, attrs, size = GATHERED[name]
+    rng = np.random.default_rng(len(name))
+    i = rng.integers(-size - 2, size + 2, count).astype(np.int32)
+    if name == "skewed":
+        i[rng.random(count) < 0.9] = 7
+    case = Case(mnemonic, name, {"x": floats(*shape), "i": indices(i)}, attrs)
+    # The reference of the value, asked which element is where, says where a slope goes.
+    number = Given(shape, lambda r, s: np.arange(np.prod(s)).reshape(s))
+    asked = Case(mnemonic, name, {"x": number, "i": indices(i)}, attrs)
+    places = expected(asked)["y"]
+    dy = rng.uniform(-1, 1, places.shape).astype(np.float32)
+    wanted = np.zeros(int(np.prod(shape)))
+    inside = ~np.isnan(places)
+    np.add.at(wanted, places[inside].astype(np.int64), dy[inside].astype(np.float64))
+    return case, dy, wanted.reshape(shape)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GATHERED)
+def test_slopes_of_indices_given_often_add_up(backend: Backend, name: str) -> None:
+    case, dy, wanted = gathered(name)
+    found = gradient_of(backend, case, "x", dy)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["rows", "many", "skewed"])
+def test_a_gradient_by_indices_has_the_same_bits_every_time(backend: Backend, name: str) -> None:
+    case, dy, _ = gathered(name)
+    first, second = (gradient_of(backend, case, "x", dy) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+def test_whole_numbers_looked_up_outside_are_zero(backend: Backend) -> None:
+    x = Given((3,), exactly(2**30 + 1, 5, -7), DType.int32)
+    case = Case("GATHER", "outside", {"x": x, "i": indices([0, 3, -1, -4])})
+    assert results(backend, case)["y"].tolist() == [2**30 + 1, 0, -7, 0]
+
+
+def emit(mnemonic: str, x: tuple[int, ...], i: tuple[int, ...], **fields: Any) -> None:
+    builder = ProgramBuilder("refused", "infer")
+    cls = by_mnemonic(mnemonic)
+    assert cls is not None
+    dtype = fields.pop("dtype", DType.int32)
+    refs = {
+        "x": builder.tensor("x", x, DType.float32, Role.INPUT),
+        "i": builder.tensor("i", i, dtype, Role.INPUT),
+    }
+    builder.emit("forward", cls, **refs, **fields)
+
+
+REFUSED: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any], str]] = {
+    "float": ("GATHER", (3,), (2,), {"dtype": DType.float32}, "indices are int32: got float32"),
+    "axis": ("GATHER", (3, 4), (2,), {"axis": 2}, "axis 2 is outside rank 2"),
+    "batch": ("GATHER", (3, 4), (BATCH,), {"axis": 1}, r"dimension 0 of the result: got \[3,N\]"),
+    "longer": ("GATHER_ELEMENTS", (3, 4), (2, 5), {}, r"got \[2,5\] for \[3,4\]"),
+    "rank": ("GATHER_ELEMENTS", (3, 4), (2,), {}, "the rank of x"),
+    "deep": ("GATHER_ND", (3, 4), (2, 3), {}, "1 to 2 dimensions of x"),
+    "apart": ("GATHER_ND", (3, 4), (2, 1), {"batch": 1}, "behind 1 in common"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_indices_that_do_not_fit_are_refused(name: str) -> None:
+    mnemonic, x, i, fields, said = REFUSED[name]
+    with pytest.raises(ShapeError, match=said):
+        emit(mnemonic, x, i, **fields)
