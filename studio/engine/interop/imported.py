@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -62,6 +62,10 @@ class ImportReport:
         said += [f"{each.name} ({each.kind}): {each.note}" for each in changed]
         said += [f"left out: {each}" for each in self.left_out]
         return [*said, *self.remarks]
+
+    def with_left_out(self, texts: Iterable[str]) -> ImportReport:
+        """The same, with more that is not in the model."""
+        return replace(self, left_out=(*self.left_out, *texts))
 
     def to_json(self) -> dict[str, Plain]:
         """Plain data for ``--json``."""

@@ -237,7 +237,7 @@ def step_bytes(before: DocumentState, after: DocumentState) -> int:
     held += sum(_NODE_BYTES + _text_bytes(node) for node in fresh)
     return held + sum(
         _section_bytes(getattr(after, name))
-        for name in ("data", "training", "notes", "annotations")
+        for name in ("data", "training", "notes", "annotations", "samples")
         if getattr(before, name) is not getattr(after, name)
     )
 

@@ -161,6 +161,7 @@ class DocumentState:
         notes: the user's own text.
         graph_name: the network's name, which listings show.
         annotations: names and comments given to the listing, as a project file holds them.
+        samples: what the file it was imported from says of samples, as a project file holds it.
     """
 
     name: str = UNTITLED
@@ -171,6 +172,7 @@ class DocumentState:
     notes: str = ""
     graph_name: str = "model"
     annotations: FrozenConfig = EMPTY
+    samples: FrozenConfig = EMPTY
 
     def node(self, node_id: str) -> CanvasNode:
         """What has that id; GraphError when there is nothing."""
@@ -261,7 +263,9 @@ class DocumentState:
 
 def _digest(state: DocumentState, nodes: list[str]) -> str:
     data: Plain = None if state.data is None else state.data.text
-    texts = state.training.text, state.annotations.text
+    texts: tuple[str, ...] = (state.training.text, state.annotations.text)
+    if state.samples:
+        texts += (state.samples.text,)
     head = repr((state.name, state.graph_name, _plain(state.outputs), data, *texts))
     digest = sha256(head.encode())
     digest.update(state.notes.encode())

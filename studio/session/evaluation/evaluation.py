@@ -16,7 +16,8 @@ from studio.engine.core.options import AnyOption
 from studio.engine.core.signal import Signal
 from studio.engine.train.devices import Opened, open_backend
 from studio.engine.train.network.trained import Trained
-from studio.engine.train.project.task import InputFacts, Task
+from studio.engine.train.project.sample_facts import InputFacts
+from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.compile.compilation_result import OpenData, open_data
 from studio.session.core.held_out import SHARED_NAME, is_shared_in

@@ -13,7 +13,8 @@ from studio.engine.core.errors import DataError
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.objective import fitting_loss
-from studio.engine.train.project.task import InputFacts, Task
+from studio.engine.train.project.sample_facts import InputFacts
+from studio.engine.train.project.task import Task
 from studio.engine.train.runs.weights_origin import WeightsOrigin
 from studio.session.core.held_out import is_shared_in
 from studio.session.evaluation.measures import (

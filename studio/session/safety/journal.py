@@ -26,6 +26,7 @@ from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.train.project.annotations import annotations_from_json
 from studio.engine.train.project.plugin_use import plugins_used, prepare_stand_ins
+from studio.engine.train.project.sample_facts import sample_facts_from_json
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.edits.sections import training_of
 from studio.session.document.files.drawing import node_to_json, nodes_from_json, ports_from_json
@@ -41,7 +42,7 @@ _LEVEL = 1
 _LIMITS = Limits(file_bytes=256 * MIB, json_bytes=64 * MIB, json_depth=32, json_values=2_000_000)
 
 _TEXTS = ("name", "graph_name", "notes")
-_SECTIONS = (*_TEXTS, "outputs", "data", "training", "annotations")
+_SECTIONS = (*_TEXTS, "outputs", "data", "training", "annotations", "samples")
 
 
 @dataclass(frozen=True)
@@ -277,8 +278,9 @@ class PlainState:
         prepare_stand_ins(fields.get("plugins", {}))
         self._nodes = _entries(fields.get("nodes"))
         self._sections = {name: fields.get(name) for name in _SECTIONS}
-        # Journals older than annotations hold none.
-        self._sections["annotations"] = fields.get("annotations", {})
+        # Journals older than these sections hold none.
+        for section in ("annotations", "samples"):
+            self._sections[section] = fields.get(section, {})
 
     def apply(self, difference: object) -> None:
         """Go on to the state that differs in this; FormatError where it does not fit."""
@@ -321,6 +323,8 @@ def _read(name: str, value: object) -> object:
         return ports_from_json(value, "outputs")
     if name == "annotations":
         return FrozenConfig(annotations_from_json(value).to_json())
+    if name == "samples":
+        return FrozenConfig(sample_facts_from_json(value).to_json())
     return FrozenConfig(_mapping(value))
 
 

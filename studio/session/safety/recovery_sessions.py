@@ -20,6 +20,7 @@ _MINUS = "\N{MINUS SIGN}"
 _SECTION_WORDS = {
     "name": "name", "graph_name": "name of the network", "outputs": "outputs", "data": "data",
     "training": "training settings", "notes": "notes", "annotations": "names and comments",
+    "samples": "what is known of samples",
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from studio.engine.core.errors import CheckpointError, DataError, StudioError, quoted
@@ -21,6 +21,7 @@ from studio.engine.layers.named_parameters import named_parameters
 from studio.engine.train.importing.report import save_report
 from studio.engine.train.project.blocks import blocks_of
 from studio.engine.train.project.project import MAX_NAME, MAX_NOTES, SUFFIX, Project
+from studio.engine.train.project.sample_facts import facts_of_file
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.settings import TrainingSettings
 
@@ -112,9 +113,8 @@ def import_project(
 def project_of(model: ImportedModel) -> tuple[Project, ImportReport]:
     """The project a model becomes, without its weights, and the report with what was left out."""
     training, problem = _settings(model)
-    report = model.report
-    if problem:
-        report = replace(report, left_out=(*report.left_out, problem))
+    samples, left_out = facts_of_file(model.facts, model.graph)
+    report = model.report.with_left_out([*filter(None, [problem]), *left_out])
     name = " ".join("".join(c if c.isprintable() else " " for c in model.name).split())
     project = Project(
         name[:MAX_NAME] or "model",
@@ -122,6 +122,7 @@ def project_of(model: ImportedModel) -> tuple[Project, ImportReport]:
         training=training,
         notes=_notes(model, report),
         blocks=blocks_of(model.graph),
+        samples=samples,
     )
     return project, report
 
@@ -176,7 +177,7 @@ def training_options(graph: LayerGraph, training: ImportedTraining) -> dict[str,
 
 
 def _notes(model: ImportedModel, report: ImportReport) -> str:
-    """Where it comes from, and what the file says that a project without data has no place for."""
+    """Where it comes from, and all that the file says of its data, for people."""
     lines = [f"Imported from {report.source} ({report.form})."]
     for name, text in sorted(model.facts.items()):
         lines.append(f"{name.replace('_', ' ')}: {text[:_MOST_FACT]}")

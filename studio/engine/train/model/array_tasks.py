@@ -38,7 +38,8 @@ from studio.engine.train.model.model_data import (
     target_sources,
     weight_arrays,
 )
-from studio.engine.train.project.task import Task, bound_to, open_graph_of, plain_sources
+from studio.engine.train.project.sample_facts import SampleFacts
+from studio.engine.train.project.task import Task, bound_to, open_graph_of
 from studio.engine.train.settings import TrainingSettings
 
 
@@ -189,8 +190,7 @@ def task_without_data(
     graph: LayerGraph,
     optimizer: Optimizer,
     objective: Objective | None,
-    sources: tuple[Source, ...],
-    facts: Mapping[str, str],
+    samples: SampleFacts,
     lengths: Mapping[str, object] | None,
 ) -> Task:
     """What a model is, for files that hold it: nothing is trained or measured with it.
@@ -200,22 +200,16 @@ def task_without_data(
         graph: the network.
         optimizer: how it is trained.
         objective: what its outputs are compared by; None where it was not compiled.
-        sources: form and normalisation of inputs where data has settled them, else empty.
-        facts: text that travels with the file.
+        samples: what is known of its samples.
         lengths: numbers for the unknown lengths of inputs, by their names.
 
     Raises:
         ShapeError: ``lengths`` does not fit the network.
     """
     bound = graph.bound(graph.lengths_named(lengths or {}))
-    task = Task(
-        name,
-        bound,
-        TrainingSettings(optimizer=optimizer),
-        DataSpec(sources or plain_sources(bound), meta=dict(facts)),
-        facts=facts,
-        open_graph=open_graph_of(graph),
-    )
+    settings = TrainingSettings(optimizer=optimizer)
+    task = Task.without_data(name, bound, settings, samples)
+    task = replace(task, open_graph=open_graph_of(graph))
     if objective is None:
         return task
     names = graph.output_names()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
 from studio.engine.interop.imported import ImportReport
 from studio.engine.train.importing.project import checkpoint_of, read_model, training_options
 from studio.engine.train.model.model import Model
+from studio.engine.train.project.sample_facts import facts_of_file
 
 
 class ImportedNetwork(Model):
@@ -27,7 +27,8 @@ def import_model(path: Path | str, *, backend: str = "auto", seed: int = 0) -> I
     """The model in a file of any format that holds one, such as ``.keras``, with its weights.
 
     It is compiled as the file says, with the state of its optimiser, so that ``fit`` goes on where
-    its training stopped. ``report`` says what each layer became and what was left out.
+    its training stopped. ``report`` says what each layer became and what was left out. Where the
+    file says how raw samples are normalised, the model takes raw samples.
 
     Args:
         path: the file, recognised by its content.
@@ -42,8 +43,9 @@ def import_model(path: Path | str, *, backend: str = "auto", seed: int = 0) -> I
     made = ImportedNetwork.__new__(ImportedNetwork)
     made._begin(found.graph, backend, seed)
     made.name = found.name
-    made.report, made.facts = found.report, dict(found.facts)
-    made._facts = dict(found.facts)
+    samples, left_out = facts_of_file(found.facts, found.graph)
+    made._know(samples)
+    made.report, made.facts = found.report.with_left_out(left_out), dict(found.facts)
     made._weights = dict(found.weights)
     if found.training is not None and found.training.loss:
         try:
@@ -55,7 +57,7 @@ def import_model(path: Path | str, *, backend: str = "auto", seed: int = 0) -> I
             )  # fmt: skip
         except StudioError as error:
             text = f"how the model was compiled: {error.message}"
-            made.report = replace(made.report, left_out=(*made.report.left_out, text))
+            made.report = made.report.with_left_out([text])
         else:
             if found.training.optimizer is not None:
                 made._state = checkpoint_of(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -53,6 +54,7 @@ from studio.engine.train.model.model_data import (
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.blocks import blocks_of, nested_of
 from studio.engine.train.project.project import Project
+from studio.engine.train.project.sample_facts import NOTHING_STATED, SampleFacts
 from studio.engine.train.project.task import Task, bound_to, open_graph_of
 from studio.engine.train.runs.run_folder import latest_run
 from studio.engine.train.settings import TrainingSettings
@@ -100,6 +102,7 @@ class Model(Closing):
         self._objective: Objective | None = None
         self._sources: tuple[Source, ...] = ()
         self._facts: Mapping[str, str] = {}
+        self._samples = NOTHING_STATED
         self._task: Task | None = None
         self._used: tuple[tuple[Source, ...], Trained] | None = None
 
@@ -123,21 +126,15 @@ class Model(Closing):
         made.project = project
         made.graph.nested = nested_of(project.blocks)
         task = Task.of_project(project)
-        training, names = project.training, project.graph.output_names()
-        made._optimizer = training.optimizer
+        made._optimizer = project.training.optimizer
+        made._know(project.samples if project.data is None else NOTHING_STATED)
         if task.has_objective:
             made._objective = task.objective()
             made._sources, made._facts, made._task = task.spec.inputs, task.facts, task
-        elif all(training.loss_of(n) or training.has_no_loss(n) for n in names):
-            metrics = {name: training.metrics_of(name) for name in names}
-            weighted = {name: training.weighted_metrics_of(name) for name in names}
-            made.compile(
-                training.optimizer, training.loss, training.loss_weights, metrics, weighted
-            )
-        beside = Path(path).with_suffix(WEIGHTS_SUFFIX)
-        run = None if beside.is_file() else latest_run(project)
-        found = beside if run is None else run.best_result()
-        if found is not None and found.is_file():
+        else:
+            _compile_as(made, project.training)
+        found = _saved_weights(Path(path), project)
+        if found is not None:
             made._weights = load_weights(found, project.graph)
         return made
 
@@ -147,6 +144,11 @@ class Model(Closing):
         return outputs[0] if len(outputs) == 1 else list(outputs)
 
     # -- structure ------------------------------------------------------------------------------
+
+    @property
+    def class_names(self) -> dict[str, tuple[str, ...]]:
+        """Names of the classes by output, from the data or the file it was read from."""
+        return _class_names(self._task, self._samples, self.graph)
 
     @property
     def layers(self) -> tuple[Layer, ...]:
@@ -329,10 +331,9 @@ class Model(Closing):
         if single is None:
             found: list[Array | list[Array]] = [*self._outputs(x, most)]
         else:
-            found = in_order(
-                (own, self._outputs([np.stack([each[i] for i in own]) for each in single], most))
-                for own in groups_of(single, self.graph).values()
-            )
+            groups = groups_of(single, self.graph).values()
+            parts = ((own, [np.stack([each[i] for i in own]) for each in single]) for own in groups)
+            found = in_order((own, self._outputs(rows, most)) for own, rows in parts)
         if is_told(verbose):
             EpochLines().write("predict", {"rows": len(found[0])})
         return found[0] if len(found) == 1 else found
@@ -343,8 +344,8 @@ class Model(Closing):
         sources = self._sources or sources_of(arrays)
         if self._used is None or not are_alike(self._used[0], sources, self.graph):
             self._drop_use()
-            spec = DataSpec(sources, meta=dict(self._facts))
-            graph = bound_to(self.graph, [source.shape for source in sources])
+            spec = DataSpec(_of_shapes(sources, sources_of(arrays)), meta=dict(self._facts))
+            graph = bound_to(self.graph, [source.shape for source in spec.inputs])
             if self._task is not None:
                 spec = self._task.spec
             task = Task(
@@ -366,9 +367,9 @@ class Model(Closing):
         if self._objective is not None and self._task is None:
             chosen = objective_settings(self.graph.output_names(), self._objective)
             training = training.replace(optimizer=self._optimizer, seed=self.seed, **chosen)
-        made = self.project or Project(self.name, self.graph, blocks=blocks_of(self.graph))
-        made.training = training
-        self.project = made
+        blocks = blocks_of(self.graph)
+        made = self.project or Project(self.name, self.graph, blocks=blocks, samples=self._samples)
+        self.project, made.training = made, training
         made.save(target)
         self.save_weights(target.with_suffix(WEIGHTS_SUFFIX))
         return target
@@ -397,8 +398,7 @@ class Model(Closing):
         """
         chosen = format_for(Path(path)).name if format is None else format
         task = self._task or task_without_data(
-            self.name, self.graph, self._optimizer, self._objective, self._sources, self._facts,
-            lengths,
+            self.name, self.graph, self._optimizer, self._objective, self._samples, lengths,
         )  # fmt: skip
         with Trained.of_weights(task, self._device(), self._stored()) as trained:
             trained.checkpoint = self._state
@@ -421,6 +421,11 @@ class Model(Closing):
             self._opened = None
 
     # -- inside ---------------------------------------------------------------------------------
+
+    def _know(self, samples: SampleFacts) -> None:
+        """Take what a file says of samples: it counts while there is no data."""
+        self._samples, self._facts = samples, samples.texts(self.graph)
+        self._sources = samples.scaled_sources(self.graph)
 
     def _stored(self) -> dict[str, Array]:
         if self._weights is None:
@@ -459,6 +464,40 @@ class Model(Closing):
                 hint="only a model loaded from a project with data has its own",
             )  # fmt: skip
         return self._task
+
+
+def _class_names(
+    task: Task | None, samples: SampleFacts, graph: LayerGraph
+) -> dict[str, tuple[str, ...]]:
+    """Names of classes by output: those of a project's data, else those that a file states."""
+    if task is not None:
+        return {each.name: each.class_names for each in task.all_outputs if each.class_names}
+    found = zip(graph.output_names(), samples.class_names(graph), strict=True)
+    return {name: classes for name, classes in found if classes}
+
+
+def _compile_as(model: Model, training: TrainingSettings) -> None:
+    """Compile a model as a project without data says, where each output's loss is settled."""
+    names = model.graph.output_names()
+    if not all(training.loss_of(name) or training.has_no_loss(name) for name in names):
+        return
+    metrics = {name: training.metrics_of(name) for name in names}
+    weighted = {name: training.weighted_metrics_of(name) for name in names}
+    model.compile(training.optimizer, training.loss, training.loss_weights, metrics, weighted)
+
+
+def _saved_weights(path: Path, project: Project) -> Path | None:
+    """The weights that `Model.save` wrote beside a project, else those of its last run."""
+    beside = path.with_suffix(WEIGHTS_SUFFIX)
+    run = None if beside.is_file() else latest_run(project)
+    found = beside if run is None else run.best_result()
+    return found if found is not None and found.is_file() else None
+
+
+def _of_shapes(sources: Sequence[Source], given: Sequence[Source]) -> tuple[Source, ...]:
+    """Sources with the shapes of the arrays that are given: a length may be another one."""
+    pairs = zip(sources, given, strict=True)
+    return tuple(replace(own, shape=each.shape) for own, each in pairs)
 
 
 def _listed(symbols: Symbol | Sequence[Symbol]) -> list[Symbol]:

@@ -30,6 +30,11 @@ from studio.engine.train.project.blocks import Block, blocks_from_json, blocks_t
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.plugin_use import Drawn, plugins_used, prepare_stand_ins
 from studio.engine.train.project.project_text import project_text
+from studio.engine.train.project.sample_facts import (
+    NOTHING_STATED,
+    SampleFacts,
+    sample_facts_from_json,
+)
 from studio.engine.train.settings import TrainingSettings
 
 FORMAT = "glassbox-project"
@@ -38,7 +43,7 @@ VERSION = 3
 SUFFIX = ".glassbox"
 FIELDS = (
     "format", "version", "name", "data", "graph", "training", "layout", "canvas", "notes",
-    "annotations", "blocks", "plugins",
+    "annotations", "blocks", "plugins", "samples",
 )  # fmt: skip
 LIMITS = Limits(file_bytes=16 * MIB, json_bytes=16 * MIB, json_depth=24, json_values=500_000)
 
@@ -68,6 +73,7 @@ class Project:
         path: the file it was read from or written to last, if any.
         annotations: names and comments the user gave the listing of its program.
         blocks: layers that are drawn as one, by path.
+        samples: what the file it was imported from says of samples; counts while there is no data.
     """
 
     name: str
@@ -80,6 +86,7 @@ class Project:
     canvas: Mapping[str, Plain] | None = None
     annotations: Annotations = NO_ANNOTATIONS
     blocks: Mapping[str, Block] = field(default_factory=dict)
+    samples: SampleFacts = NOTHING_STATED
 
     @classmethod
     def new(
@@ -132,9 +139,10 @@ class Project:
             who, "annotations", lambda: annotations_from_json(fields.get("annotations", {}))
         )
         blocks = _section(who, "blocks", lambda: blocks_from_json(fields.get("blocks", {}), graph))
+        known = _section(who, "samples", lambda: sample_facts_from_json(fields.get("samples", {})))
         return cls(
             name, graph, found, training, layout, notes,
-            canvas=canvas, annotations=said, blocks=blocks,
+            canvas=canvas, annotations=said, blocks=blocks, samples=known,
         )  # fmt: skip
 
     def to_json(self) -> dict[str, Plain]:
@@ -155,6 +163,8 @@ class Project:
             made["annotations"] = self.annotations.to_json()
         if self.blocks:
             made["blocks"] = blocks_to_json(self.blocks)
+        if self.samples.to_json():
+            made["samples"] = self.samples.to_json()
         uses = plugins_used(self.graph, self.training, _drawn(self.canvas))
         if uses:
             made["plugins"] = {use.plugin.name: use.to_json() for use in uses}
@@ -163,7 +173,8 @@ class Project:
     @property
     def version(self) -> int:
         """The lowest version of the format that can say this project."""
-        if self.graph.has_unknown_lengths or self.training.begin_with != "fresh":
+        is_imported = self.training.begin_with != "fresh" or bool(self.samples.to_json())
+        if self.graph.has_unknown_lengths or is_imported:
             return 3
         by_name = self.data is not None and self.data.is_by_name
         weighted = bool(self.training.weighted_metrics)

@@ -15,7 +15,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.tensor import Shape
-from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.layer import shape_text
 from studio.engine.layers.lengths import Lengths
 from studio.engine.optim.losses import Loss
@@ -30,41 +30,16 @@ from studio.engine.train.data.splitting import (
 from studio.engine.train.project.objective import TargetKind, class_tables, objective_fields
 from studio.engine.train.project.plugin_use import check_complete
 from studio.engine.train.project.project import Project
+from studio.engine.train.project.sample_facts import (
+    NO_FACTS,
+    NOTHING_STATED,
+    InputFacts,
+    OutputFacts,
+    SampleFacts,
+)
 from studio.engine.train.settings import TrainingSettings
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class InputFacts:
-    """What reading a user's files needs to know of the raw input.
-
-    Attributes:
-        kind: ``images``, ``table`` or ``points``; empty for arrays.
-        value_range: lowest and highest raw value, where the data states them.
-        feature_names: columns of a table, or empty.
-        name: the input of the network; empty where the data has only one, whatever its name.
-        array: name of its array in the data's file; empty where there is only one.
-    """
-
-    kind: str = ""
-    value_range: tuple[float, float] | None = None
-    feature_names: tuple[str, ...] = ()
-    name: str = ""
-    array: str = ""
-
-
-@dataclass(frozen=True)
-class OutputFacts:
-    """What is known of the targets of an output.
-
-    Attributes:
-        name: the output; empty where the data has only one, whatever its name.
-        class_names: names of the classes, empty for numbers.
-    """
-
-    name: str = ""
-    class_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +60,8 @@ class Task:
         test: samples held out, if any.
         class_names: names of the classes, empty for regression and for several outputs.
         data_hash: SHA-256 of the data set, empty without.
-        inputs: facts of the data of each input, in the network's order; empty without data.
-        outputs: facts of the targets of each output, in the network's order; empty without data.
+        inputs: facts of the data of each input, in the network's order.
+        outputs: facts of the targets of each output, in the network's order.
         open_graph: the network as it is given, where it has unknown lengths; None otherwise.
     """
 
@@ -102,7 +77,7 @@ class Task:
     test: Samples | None = None
     class_names: tuple[str, ...] = ()
     data_hash: str = ""
-    input_facts: InputFacts = InputFacts()
+    input_facts: InputFacts = NO_FACTS
     facts: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[InputFacts, ...] = ()
     outputs: tuple[OutputFacts, ...] = ()
@@ -124,8 +99,7 @@ class Task:
         check_complete(graph, settings)
         graph.check()
         if project.data is None:
-            spec = DataSpec(plain_sources(graph))
-            return cls(project.name, graph, settings, spec, open_graph=open_graph_of(graph))
+            return cls.without_data(project.name, graph, settings, project.samples)
         if dataset is None:
             dataset = project.data.open(project.folder)
         who, names = project.name, graph.output_names()
@@ -179,6 +153,30 @@ class Task:
             open_graph=open_graph,
         )
 
+    @classmethod
+    def without_data(
+        cls,
+        name: str,
+        graph: LayerGraph,
+        settings: TrainingSettings,
+        samples: SampleFacts = NOTHING_STATED,
+    ) -> Task:
+        """The task of a checked network without data, with what is known of its samples."""
+        facts, names = samples.texts(graph), samples.class_names(graph)
+        inputs = samples.input_facts(graph)
+        return cls(
+            name,
+            graph,
+            settings,
+            DataSpec(samples.sources(graph), meta=facts),
+            class_names=names[0] if len(names) == 1 else (),
+            input_facts=inputs[0] if inputs else NO_FACTS,
+            facts=facts,
+            inputs=inputs,
+            outputs=tuple(OutputFacts("", each) for each in names),
+            open_graph=open_graph_of(graph),
+        )
+
     def with_network(self, project: Project) -> Task:
         """The task of a project that has the same data, divided in the same way.
 
@@ -188,11 +186,7 @@ class Task:
         check_complete(graph, settings)
         graph.check()
         if self.training is None:
-            spec, open_graph = DataSpec(plain_sources(graph)), open_graph_of(graph)
-            return replace(
-                self, name=project.name, graph=graph, settings=settings, spec=spec,
-                open_graph=open_graph,
-            )  # fmt: skip
+            return Task.without_data(project.name, graph, settings, project.samples)
         given = [each.name for each in self.inputs] or [""]
         places = _places(_input_names(graph), given, "input", project.name)
         known = [index for index, source in enumerate(self.spec.targets) if source is not None]
@@ -407,13 +401,6 @@ def bound_to(graph: LayerGraph, shapes: Sequence[Shape]) -> LayerGraph:
 def _resized(shape: Shape, old: Shape, new: Shape) -> Shape:
     """The shape of targets or weights of an output whose own goes from ``old`` to ``new``."""
     return new[: len(shape)] if shape == old[: len(shape)] else shape
-
-
-def plain_sources(graph: LayerGraph) -> tuple[Source, ...]:
-    """What each input takes, where nothing else is known of the data."""
-    types = graph.types()
-    found = (types[Port(node.id)] for node in graph.inputs)
-    return tuple(Source(each.sample, each.dtype) for each in found)
 
 
 def _samples(dataset: Dataset, places: Sequence[int], ends: Sequence[int | None]) -> Samples:

@@ -10,6 +10,7 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_to_json
 from studio.engine.layers.layer import Layer
 from studio.engine.train.project.project import Project
+from studio.engine.train.project.sample_facts import sample_facts_from_json
 from studio.session.document.arrange.layered import layout_level, place_missing
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.annotations import annotations_of
@@ -64,6 +65,7 @@ def project_of_state(state: DocumentState) -> Project:
         {node.id: (tidy(node.x), tidy(node.y)) for node in state.layers()},
         state.notes,
         annotations=annotations_of(state),
+        samples=sample_facts_from_json(state.samples),
     )
     project.blocks = blocks_of(state, project.graph)
     known = with_blocks(_plain_state(project), project.blocks)
@@ -82,6 +84,7 @@ def _plain_state(project: Project) -> DocumentState:
         notes=project.notes,
         graph_name=project.graph.name,
         annotations=FrozenConfig(project.annotations.to_json()),
+        samples=FrozenConfig(project.samples.to_json()),
     )
     state = state.with_nodes(_canvas_nodes(project.graph, project))
     missing = [i for i in state.nodes if i not in project.layout]
