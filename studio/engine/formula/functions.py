@@ -95,12 +95,16 @@ def _rounded(function: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def _floor_div(a: float, b: float) -> float:
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b if b else 0
     if not b or math.isnan(a) or math.isnan(b) or math.isinf(a):
         return math.nan
     return a // b
 
 
 def _mod(a: float, b: float) -> float:
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b if b else 0
     if not b or not math.isfinite(a):
         return math.nan
     return a % b
@@ -139,8 +143,19 @@ FUNCTIONS: Mapping[str, Function] = {
     "max": Function("The larger; NaN if either is NaN.", 2, _max, whole=True),
     "min": Function("The smaller; NaN if either is NaN.", 2, _min, whole=True),
     "clip": Function("min(max(x, low), high); NaN stays NaN.", 3, _clip, whole=True),
-    "floor_div": Function("⌊a/b⌋, as Python's //; NaN for b = 0.", 2, _floor_div),
-    "mod": Function("a - b·⌊a/b⌋, of the sign of b, as Python's %; NaN for b = 0.", 2, _mod),
+    "floor_div": Function(
+        "⌊a/b⌋, as Python's //; NaN for b = 0 and infinite a; of whole numbers 0 for b = 0.",
+        2,
+        _floor_div,
+        whole=True,
+    ),
+    "mod": Function(
+        "a - b·⌊a/b⌋, of the sign of b, as Python's %; NaN for b = 0 and infinite a; of whole "
+        "numbers 0 for b = 0.",
+        2,
+        _mod,
+        whole=True,
+    ),
     "isnan": Function("Whether x is NaN.", 1, math.isnan),
     "isfinite": Function("Whether x is neither NaN nor infinite.", 1, math.isfinite),
     "float": Function("A whole number or truth value as a float.", 1, float),

@@ -38,10 +38,9 @@ def fitted(formula: Formula, kinds: Mapping[str, Kind], who: str = "formula") ->
         who: what an error names.
 
     Raises:
-        ParameterError: a number with a fraction, or a function of floats, meets a whole operand.
+        ParameterError: a number with a fraction, or a function of floats, meets a whole operand;
+            or kinds do not fit otherwise.
     """
-    if Kind.INT not in kinds.values():
-        return formula
     return _fitted(formula, tuple(kinds.items()), who)
 
 

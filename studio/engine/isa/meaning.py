@@ -127,7 +127,10 @@ def read_meaning(
 def check_dtypes(
     meaning: Meaning, values: Mapping[str, Any], dtypes: Mapping[str, DType], who: str
 ) -> None:
-    """Refuse whole operands where the value needs floats, or has numbers with a fraction.
+    """Refuse operands of kinds that the value does not take, or takes apart.
+
+    Such are whole operands where it needs floats or has numbers with a fraction, and anything but
+    truth values where it asks for these.
 
     Args:
         meaning: what the instruction computes.
@@ -139,13 +142,15 @@ def check_dtypes(
         ParameterError: no implicit conversion makes a float of a whole number.
     """
     kinds = {name: kind_of_dtype(dtype) for name, dtype in dtypes.items()}
-    if meaning.value is not None and Kind.INT in kinds.values():
-        scalars = {n: v for n, v in values.items() if isinstance(v, float | int | str)}
-        try:
-            fitted(with_values(meaning.value, scalars), kinds, who)
-        except ParameterError as error:
-            hint = "CAST whole numbers to float32 first"
-            raise ParameterError(error.message, who=who, hint=hint) from error
+    if meaning.value is None:
+        return
+    scalars = {n: v for n, v in values.items() if isinstance(v, float | int | str)}
+    try:
+        fitted(with_values(meaning.value, scalars), kinds, who)
+    except ParameterError as error:
+        whole = Kind.INT in kinds.values()
+        hint = "CAST whole numbers to float32 first" if whole else "CAST the operands to one type"
+        raise ParameterError(error.message, who=who, hint=hint) from error
 
 
 def kind_of_dtype(dtype: DType) -> Kind:

@@ -72,6 +72,16 @@ UNARY: dict[str, Callable[[Array, Values], Array]] = {
     "GELU_EXACT": lambda x, a: x / 2 * _erfc(-x / math.sqrt(2)),
     "MISH": lambda x, a: x * np.tanh(_softplus(x)),
     "COPY": lambda x, a: x,
+    "TAN": lambda x, a: np.tan(x),
+    "LOG1P": lambda x, a: np.log1p(x),
+    "EXPM1": lambda x, a: np.expm1(x),
+    "CEIL": lambda x, a: np.ceil(x),
+    "ROUND": lambda x, a: np.rint(x),
+    "NOT": lambda x, a: np.logical_not(x),
+    "IS_NAN": lambda x, a: np.isnan(x),
+    "IS_INF": lambda x, a: np.isinf(x),
+    "HARD_SWISH": lambda x, a: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
+    "CELU": lambda x, a: np.maximum(x, 0) + a["alpha"] * _below_zero(x / a["alpha"]),
 }
 
 BINARY: dict[str, Callable[[Array, Array], Array]] = {
@@ -82,6 +92,12 @@ BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "POW": np.power,
     "EQUAL": lambda a, b: a == b,
     "GREATER": lambda a, b: a > b,
+    "GREATER_EQUAL": lambda a, b: a >= b,
+    "FLOOR_DIV": np.floor_divide,
+    "MOD": np.mod,
+    "AND": np.logical_and,
+    "OR": np.logical_or,
+    "XOR": np.logical_xor,
 }
 
 
@@ -105,6 +121,7 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     **{name: _binary(f) for name, f in BINARY.items()},
     "ADD": lambda v, a: {"y": a["alpha"] * v["x1"] + a["beta"] * v["x2"]},
     "SELECT": lambda v, a: {"y": np.where(np.asarray(v["c"], bool), v["a"], v["b"])},
+    "PRELU": lambda v, a: {"y": np.where(v["x"] > 0, v["x"], np.multiply(v["alpha"], v["x"]))},
     "CAST": _cast,
     "DEQUANTIZE": lambda v, a: {"y": np.asarray(v["x"], np.float64) * v["scale"]},
     "NORMALIZE": lambda v, a: {"y": np.asarray(v["x"], np.float64) * v["scale"] + v["shift"]},

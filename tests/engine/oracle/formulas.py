@@ -112,6 +112,12 @@ def _nan_where(wrong: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.where(wrong, math.nan, values)
 
 
+def _divided(function: Callable[..., Any], a: Any, b: Any) -> Any:
+    if np.result_type(a, b).kind == "i":
+        return np.where(b == 0, 0, function(a, np.where(b == 0, 1, b)))
+    return _nan_where((b == 0) | np.isinf(a), function(a, b))
+
+
 def _power(a: Any, b: Any) -> Any:
     return np.power(np.asarray(a, np.float64), np.asarray(b, np.float64))
 
@@ -141,8 +147,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "max": np.maximum,
     "min": np.minimum,
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
-    "floor_div": lambda a, b: _nan_where((b == 0) | np.isinf(a), np.floor_divide(a, b)),
-    "mod": lambda a, b: _nan_where(b == 0, np.mod(a, b)),
+    "floor_div": lambda a, b: _divided(np.floor_divide, a, b),
+    "mod": lambda a, b: _divided(np.mod, a, b),
     "isnan": np.isnan,
     "isfinite": np.isfinite,
     "float": lambda x: np.asarray(x, np.float64),

@@ -270,7 +270,9 @@ class _Reader:
         return self.op("negative", self.op("expm1", self.op("multiply", n, self.op("log", b))))
 
     def floor_div(self, a: Node, b: Node) -> Node:
-        """NumPy's, but NaN for b = 0."""
+        """NumPy's, but of floats NaN for b = 0."""
+        if self._shared(a, b) is Kind.INT:
+            return self.op("floor_divide", a, b)
         zero = Operation("equal", (b, _node(0.0)), Kind.BOOL)
         return Operation(
             "select", (zero, _node(math.nan), self.op("floor_divide", a, b)), Kind.FLOAT

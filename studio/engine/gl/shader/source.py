@@ -25,6 +25,11 @@ layout(std140, binding = 0) uniform Launch { ivec4 launch; };
 #define GROUP int(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x)
 #define THREAD (GROUP * GROUP_SIZE + int(gl_LocalInvocationIndex))
 #define RUNTIME_ZERO float(BATCH >> 31)"""
+_DEFINED = re.compile(r"^\w+ (\w+)\(", re.MULTILINE)
+FUNCTION_FILES = ("quotients.glsl",)
+"""Library files of functions that formulas may call; a kernel has those that it calls from.
+
+They stand behind ``numerics.glsl``, of which alone they use functions."""
 BLOCK_LINES = 1000
 """Line numbers each file has for itself, so that a driver's message names the file by its line."""
 
@@ -165,6 +170,7 @@ def _assembled(of: _Pieces) -> KernelSource:
     parts = ["\n".join(top)]
     numerics, *others = libs
     parts.append(_from_file(files, numerics, libs[numerics]))
+    parts += [_from_file(files, lib, load("lib", lib)) for lib in _function_files(*pieces)]
     stored = sum(access.stored for access in of.accesses)
     middle = [
         of.constants,
@@ -181,6 +187,18 @@ def _assembled(of: _Pieces) -> KernelSource:
     if main:
         parts.append(_generated(len(parts) + 1, main))
     return KernelSource(of.name, "\n".join(parts) + "\n", of.local, tuple(files))
+
+
+def _function_files(*pieces: str) -> list[str]:
+    """The files of `FUNCTION_FILES` that pieces of a kernel call functions of."""
+    called = frozenset[str]().union(*map(calls_in, pieces))
+    return [name for name in FUNCTION_FILES if called & functions_of(name)]
+
+
+@cache
+def functions_of(name: str) -> frozenset[str]:
+    """The functions that a library file defines."""
+    return frozenset(_DEFINED.findall(load("lib", name)))
 
 
 @lru_cache(maxsize=1 << 8)

@@ -221,6 +221,8 @@ class _Nodes:
             return self._normal_cdf(values[0])
         if function == "clip" and all(isinstance(each, Number) for each in arguments[1:]):
             return _Step("Clip", values)
+        if kind is Kind.INT and function in ("floor_div", "mod"):
+            return self._whole_quotient(function, *values)
         if function in _OPERATORS:
             return _Step(_OPERATORS[function], values)
         parameters, _ = _WRITTEN_OUT[function]
@@ -233,6 +235,23 @@ class _Nodes:
         node, scalar = self._writer.node, self._writer.scalar
         error = node("Erf", [node("Mul", [x, scalar(math.sqrt(0.5))])])
         return _Step("Mul", [scalar(0.5), node("Add", [scalar(1.0), error])])
+
+    def _whole_quotient(self, function: str, a: str, b: str) -> _Step:
+        """By divisors that are neither 0 nor -1, at which runtimes stop the process."""
+        node, scalar = self._writer.node, self._writer.scalar
+        less = node("Equal", [b, scalar(-1, "int32")])
+        unsafe = node("Or", [less, node("Equal", [b, scalar(0, "int32")])])
+        divisor = node("Where", [unsafe, scalar(1, "int32"), b])
+        rest = node("Mod", [a, divisor])
+        if function == "mod":
+            return _Step("Where", [unsafe, scalar(0, "int32"), rest])
+        # Runtimes round quotients towards 0: too large where their rest is not that of the floor.
+        found = node("Div", [a, divisor])
+        towards_zero = node("Sub", [a, node("Mul", [found, divisor])])
+        over = node("Not", [node("Equal", [towards_zero, rest])])
+        floor = node("Sub", [found, self._writer.cast(over, "int32")])
+        other = node("Where", [less, node("Neg", [a]), scalar(0, "int32")])
+        return _Step("Where", [unsafe, other, floor])
 
     def _cast(self, argument: Expression, function: str) -> _Step:
         dtype, wanted = ("float32", Kind.FLOAT) if function == "float" else ("int32", Kind.INT)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from studio.engine.isa.families import Unary
-from studio.engine.isa.fields import number
+from studio.engine.core.tensor import TensorType
+from studio.engine.isa.families import Unary, broadcast_shapes, require_equal
+from studio.engine.isa.fields import number, reads, writes
+from studio.engine.isa.instruction import Instruction, TypeOf
 from studio.engine.isa.meaning import Activation
 
 _SCALE, _ALPHA = "1.0507009873554805", "1.6732632423543772"
@@ -101,6 +103,29 @@ class LeakyRelu(Unary, code=230, mnemonic="LEAKY_RELU", category="activation"):
     alpha = number("Slope of the negative side.", 0.2)
 
 
+class PRelu(Instruction, code=424, mnemonic="PRELU", category="activation", since=2):
+    """Rectified linear unit whose slope below 0 is learnt (He et al. 2015).
+
+    alpha is broadcast against x, such as one number per channel. The derivative at 0 is alpha.
+    """
+
+    synopsis = "{y} = prelu({x}, {alpha})"
+    formula = "x if x > 0 else alpha * x"
+    slopes = {"x": "dy if x > 0 else alpha * dy", "alpha": "0 if x > 0 else dy * x"}
+    elementwise = True
+
+    x = reads("Input, any shape.")
+    alpha = reads("Slope of the negative side, of a shape that broadcasts to that of x.")
+    y = writes("Result, shape and dtype of the input.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The type of x, which alpha must not widen."""
+        x, alpha = of(self.x), of(self.alpha)
+        shape = broadcast_shapes(self.mnemonic, x.shape, alpha.shape)
+        require_equal(self.mnemonic, "the shape that x and alpha broadcast to", shape, x.shape)
+        return (x,)
+
+
 class ThresholdedRelu(Unary, code=231, mnemonic="THRESHOLDED_RELU", category="activation"):
     """Rectified linear unit with every option Keras has."""
 
@@ -152,6 +177,30 @@ class HardSigmoid(Unary, code=235, mnemonic="HARD_SIGMOID", category="activation
     formula = "clip(x / 6 + 0.5, 0, 1)"
     slopes = {"x": "dy / 6 if abs(x) < 3 else 0"}
     functions = {"hard_sigmoid": Activation("x/6 + 1/2 kept within 0 and 1.", order=8)}
+
+
+class HardSwish(Unary, code=425, mnemonic="HARD_SWISH", category="activation", since=2):
+    """Piecewise quadratic swish (Howard et al. 2019).
+
+    x·min(max(x/6 + 1/2, 0), 1); -Inf gives NaN. The derivative is that of the middle piece strictly
+    between -3 and 3, 0 below and 1 above.
+    """
+
+    synopsis = "{y} = {x}·hard_sigmoid({x})"
+    formula = "x * clip(x / 6 + 0.5, 0, 1)"
+    slopes = {"x": "dy * (x / 3 + 0.5) if abs(x) < 3 else 0 if x < 0 else dy"}
+
+
+class Celu(Unary, code=426, mnemonic="CELU", category="activation", since=2):
+    """Exponential linear unit with a continuous derivative (Barron 2017).
+
+    The derivative at 0 is 1, whatever alpha is; alpha is not 0.
+    """
+
+    synopsis = "{y} = celu({x}, {alpha})"
+    formula = "x if x > 0 else alpha * expm1(x / alpha)"
+    slopes = {"x": "dy if x > 0 else dy * exp(x / alpha)"}
+    alpha = number("Scale of the negative side, in x and in y.", 1.0)
 
 
 class Gelu(Unary, code=236, mnemonic="GELU", category="activation"):

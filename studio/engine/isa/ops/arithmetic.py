@@ -104,6 +104,29 @@ class Pow(Binary, code=204, mnemonic="POW"):
     }
 
 
+class Mod(Binary, code=415, mnemonic="MOD", since=2):
+    """Remainder of the floored quotient, of the sign of b.
+
+    a - b·⌊a/b⌋, as Python's %. Shapes broadcast. NaN for b = 0 and for infinite a; of whole numbers
+    0 for b = 0. The gradient takes the quotient as constant.
+    """
+
+    synopsis = "{y} = {a} mod {b}"
+    formula = "mod(a, b)"
+    slopes = {"a": "dy", "b": "-dy * floor_div(a, b)"}
+
+
+class FloorDiv(Binary, code=416, mnemonic="FLOOR_DIV", since=2):
+    """Quotient rounded towards minus infinity.
+
+    ⌊a/b⌋, as Python's //. Shapes broadcast. NaN for b = 0 and for infinite a; of whole numbers 0
+    for b = 0, and -2³¹ // -1 wraps to itself. No gradient.
+    """
+
+    synopsis = "{y} = ⌊{a}/{b}⌋"
+    formula = "floor_div(a, b)"
+
+
 class AddScalar(Unary, code=205, mnemonic="ADD_SCALAR", category="arithmetic"):
     """Add a number to every element."""
 
@@ -135,6 +158,20 @@ class Greater(Binary, code=207, mnemonic="GREATER", category="comparison"):
 
     synopsis = "{y} = {a} > {b}"
     formula = "a > b"
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The broadcast shape, as bool."""
+        return (TensorType(super().infer(of)[0].shape, DType.bool),)
+
+
+class GreaterEqual(Binary, code=417, mnemonic="GREATER_EQUAL", category="comparison", since=2):
+    """Compare for order, equality included.
+
+    The result is bool; shapes broadcast. False where either is NaN. No gradient.
+    """
+
+    synopsis = "{y} = {a} >= {b}"
+    formula = "a >= b"
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The broadcast shape, as bool."""

@@ -107,6 +107,48 @@ class Floor(Unary, code=219, mnemonic="FLOOR"):
     formula = "floor(x)"
 
 
+class Ceil(Unary, code=413, mnemonic="CEIL", since=2):
+    """Round towards plus infinity.
+
+    No gradient.
+    """
+
+    synopsis = "{y} = ceil({x})"
+    formula = "ceil(x)"
+
+
+class Round(Unary, code=414, mnemonic="ROUND", since=2):
+    """Round to the nearest whole number.
+
+    Of two that are as near, the even one is taken. No gradient.
+    """
+
+    synopsis = "{y} = round({x})"
+    formula = "round(x)"
+
+
+class Log1p(Unary, code=411, mnemonic="LOG1P", since=2):
+    """Natural logarithm of 1 + x.
+
+    Exact near 0; -Inf at -1, NaN below.
+    """
+
+    synopsis = "{y} = ln(1 + {x})"
+    formula = "log1p(x)"
+    slopes = {"x": "dy / (1 + x)"}
+
+
+class Expm1(Unary, code=412, mnemonic="EXPM1", since=2):
+    """Exponential function minus 1.
+
+    Exact near 0.
+    """
+
+    synopsis = "{y} = exp({x}) - 1"
+    formula = "expm1(x)"
+    slopes = {"x": "dy * (y + 1)"}
+
+
 class Sin(Unary, code=220, mnemonic="SIN"):
     """Sine.
 
@@ -127,6 +169,17 @@ class Cos(Unary, code=221, mnemonic="COS"):
     synopsis = "{y} = cos({x})"
     formula = "cos(x)"
     slopes = {"x": "-dy * sin(x)"}
+
+
+class Tan(Unary, code=400, mnemonic="TAN", since=2):
+    """Tangent.
+
+    x is in radians; NaN at ±Inf.
+    """
+
+    synopsis = "{y} = tan({x})"
+    formula = "tan(x)"
+    slopes = {"x": "dy * (1 + y**2)"}
 
 
 class Clip(Unary, code=222, mnemonic="CLIP"):

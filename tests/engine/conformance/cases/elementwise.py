@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from studio.engine.core.dtypes import DType
 from tests.engine.conformance.case import HALO, Case, Given, away, floats, integers, uniform
 
@@ -42,6 +44,13 @@ UNARY: dict[str, tuple[float, float, tuple[float, ...], dict[str, object]]] = {
     "GELU_EXACT": (-5, 5, (), {}),
     "MISH": (-4, 4, (), {}),
     "COPY": (-2, 2, (), {}),
+    "TAN": (-1.4, 1.4, (), {}),
+    "LOG1P": (-0.9, 4, (), {}),
+    "EXPM1": (-3, 3, (), {}),
+    "CEIL": (-4, 4, (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0), {}),
+    "ROUND": (-3.4, 3.4, (-2.5, -1.5, -0.5, 0.5, 1.5, 2.5), {}),
+    "HARD_SWISH": (-5, 5, (-3.0, 3.0), {}),
+    "CELU": (-2, 2, (0.0,), {"alpha": 0.7}),
 }
 
 
@@ -86,6 +95,13 @@ def _binary() -> list[Case]:
         for mnemonic in ("MAXIMUM", "MINIMUM"):
             odd = {"a": floats(*left, make=_even), "b": floats(*right, make=_odd)}
             found.append(Case(mnemonic, name, odd))
+        small = {"x": floats(*left), "alpha": floats(*right, make=uniform(0.1, 0.5))}
+        if name not in ("outer", "left"):
+            found.append(Case("PRELU", name, {**small, "x": floats(*left, make=_odd)}))
+        odd = {"a": floats(*left, make=_odd), "b": floats(*right, make=uniform(0.51, 0.57))}
+        found.append(Case("FLOOR_DIV", name, odd))
+        truths = {n: Given(s, _coin, DType.bool) for n, s in (("a", left), ("b", right))}
+        found += [Case(mnemonic, name, truths) for mnemonic in ("AND", "OR", "XOR")]
     found += [
         Case("ADD", "plain", {"x1": floats(3, 5), "x2": floats(3, 5)}),
         Case("ADD", "twice", {"x1": floats(3, 5)}, {"alpha": 2.0}, same={"x2": "x1"}),
@@ -95,6 +111,11 @@ def _binary() -> list[Case]:
         Case("ADD", "rows", {"x1": floats(5, 20011), "x2": floats(20011)}, {"beta": 0.5}),
         Case("EQUAL", "few", {"a": floats(3, 5, make=_few), "b": floats(5, make=_few)}),
         Case("GREATER", "few", {"a": floats(3, 5, make=_few), "b": floats(5, make=_few)}),
+        Case("GREATER_EQUAL", "few", {"a": floats(3, 5, make=_few), "b": floats(5, make=_few)}),
+        Case("MOD", "few", {"a": floats(3, 5, make=_odd), "b": floats(5, make=uniform(0.7, 0.72))}),
+        Case("IS_NAN", "odd", {"x": floats(3, 5, make=_odd_numbers)}),
+        Case("IS_INF", "odd", {"x": floats(3, 5, make=_odd_numbers)}),
+        Case("NOT", "some", {"x": Given((3, 17), _coin, DType.bool)}),
         Case(
             "SELECT",
             "mixed",
@@ -106,6 +127,10 @@ def _binary() -> list[Case]:
 
 def _few(rng, shape):
     return rng.integers(-1, 2, shape)
+
+
+def _odd_numbers(rng, shape):
+    return rng.choice([np.nan, np.inf, -np.inf, 0.0, 3e38], shape)
 
 
 def _coin(rng, shape):

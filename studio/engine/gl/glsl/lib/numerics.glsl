@@ -102,25 +102,6 @@ float power(float a, float b) {
     return a < 0.0 && odd ? -size : size;
 }
 
-// a - b * q is exact for quotients below 2^24; it says whether the rounded one is off by one.
-float floored_quotient(float a, float b) {
-    if (b == 0.0 || is_bad(a) || is_nan(b)) return NOT_A_NUMBER;
-    if (is_bad(b)) return a == 0.0 || (a < 0.0) == (b < 0.0) ? 0.0 : -1.0;
-    float q = floor(a / b);
-    if (is_bad(q)) return q;
-    precise float rest = fma(-q, b, a);
-    if (rest != 0.0 && (rest < 0.0) != (b < 0.0)) return q - 1.0;
-    return abs(rest) >= abs(b) ? q + 1.0 : q;
-}
-
-float floored_rest(float a, float b) {
-    if (b == 0.0 || is_bad(a) || is_nan(b)) return NOT_A_NUMBER;
-    if (is_bad(b)) return a == 0.0 || (a < 0.0) == (b < 0.0) ? a : b;
-    precise float rest = fma(-floor(a / b), b, a);
-    if (rest != 0.0 && (rest < 0.0) != (b < 0.0)) return rest + b;
-    return abs(rest) >= abs(b) ? rest - b : rest;
-}
-
 // (1 + erf(x / sqrt 2)) / 2 by its lower tail e^(-x^2/2) (1 + u) (c0 + ... + c8 u^8): the form of
 // Abramowitz and Stegun 7.1.26 with coefficients of our own, relative error at most 5e-8 before
 // rounding (see normal_share in cpu/rows.py).
