@@ -1,0 +1,299 @@
+"""Tensors made of numbers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ParameterError, ShapeError
+from studio.engine.core.tensor import BATCH, Ref, shape_text
+from studio.engine.isa.ops import arithmetic, random, reduce
+from studio.engine.operations import types
+from studio.engine.operations.lines import (
+    Axis,
+    Ints,
+    Lines,
+    TypeName,
+    at_axis,
+    cast,
+    extent,
+    inverse_of,
+    order_to_end,
+    permuted,
+    rank_of,
+    reshaped,
+    scalar,
+    scaled,
+    shape_of,
+    shifted,
+    spread,
+    times,
+)
+from studio.engine.operations.table import operation
+
+
+def _checked(shape: Ints) -> Ints:
+    if any(size < 0 for size in shape):
+        raise ShapeError(f"lengths must not be below 0: got {shape}")
+    return shape
+
+
+def filled(lines: Lines, shape: Ints, value: float, dtype: DType) -> Ref:
+    """BROADCAST of one number."""
+    return spread(lines, scalar(lines, value, dtype), shape)
+
+
+@operation(symbol="0", numpy="zeros", keras="zeros", tfjs="zeros")
+def zeros(lines: Lines, *, shape: Ints = (), dtype: TypeName = "float32") -> Ref:
+    """Zeros of a shape."""
+    return filled(lines, _checked(shape), 0, DType.parse(dtype))
+
+
+@operation(symbol="1", numpy="ones", keras="ones", tfjs="ones")
+def ones(lines: Lines, *, shape: Ints = (), dtype: TypeName = "float32") -> Ref:
+    """Ones of a shape."""
+    return filled(lines, _checked(shape), 1, DType.parse(dtype))
+
+
+@operation(symbol="c", numpy="full", keras="full", onnx="ConstantOfShape", tfjs="fill")
+def full(lines: Lines, *, shape: Ints = (), value: float = 0.0, dtype: TypeName = "float32") -> Ref:
+    """One number everywhere.
+
+    Args:
+        value: The number.
+    """
+    return filled(lines, _checked(shape), value, DType.parse(dtype))
+
+
+@operation(symbol="0", numpy="zeros_like", keras="zeros_like", tfjs="zerosLike")
+def zeros_like(lines: Lines, x: Ref) -> Ref:
+    """Zeros in the shape and type of a tensor."""
+    shape, dtype = lines.type_of(x)
+    return filled(lines, shape, 0, dtype)
+
+
+@operation(symbol="1", numpy="ones_like", keras="ones_like", tfjs="onesLike")
+def ones_like(lines: Lines, x: Ref) -> Ref:
+    """Ones in the shape and type of a tensor."""
+    shape, dtype = lines.type_of(x)
+    return filled(lines, shape, 1, dtype)
+
+
+@operation(symbol="c", numpy="full_like", keras="full_like")
+def full_like(lines: Lines, x: Ref, *, value: float = 0.0) -> Ref:
+    """One number everywhere, in the shape and type of a tensor."""
+    shape, dtype = lines.type_of(x)
+    return filled(lines, shape, value, dtype)
+
+
+@operation(symbol="0…n", numpy="arange", keras="arange", onnx="Range", tfjs="range")
+def arange(
+    lines: Lines, *, start: float = 0.0, stop: float, step: float = 1.0,
+    dtype: Literal["float32", "int32"] = "float32",
+) -> Ref:  # fmt: skip
+    """Numbers from a first one on, at equal distance, below a last one.
+
+    Args:
+        start: The first number.
+        stop: Where they end; it is not reached.
+        step: Distance of two neighbours.
+    """
+    if step == 0:
+        raise ParameterError("step must not be 0")
+    return lines.constant(np.arange(start, stop, step).astype(dtype))
+
+
+@operation(symbol="a…b", numpy="linspace", keras="linspace", tfjs="linspace")
+def linspace(
+    lines: Lines, *, start: float = 0.0, stop: float = 1.0, count: int = 50, endpoint: bool = True
+) -> Ref:
+    """Numbers at equal distance from a first to a last one.
+
+    Args:
+        start: The first number.
+        stop: The last number.
+        count: How many.
+        endpoint: Whether the last number is among them.
+    """
+    if count < 0:
+        raise ParameterError(f"count must not be below 0: got {count}")
+    return lines.constant(np.linspace(start, stop, count, endpoint=endpoint).astype(np.float32))
+
+
+@operation(symbol="10ᵃ…10ᵇ", numpy="logspace", keras="logspace")
+def logspace(
+    lines: Lines, *, start: float = 0.0, stop: float = 1.0, count: int = 50, base: float = 10.0
+) -> Ref:
+    """Powers of a base with exponents at equal distance.
+
+    Args:
+        start: The first exponent.
+        stop: The last exponent.
+        count: How many.
+        base: What is raised.
+    """
+    if count < 0:
+        raise ParameterError(f"count must not be below 0: got {count}")
+    return lines.constant(np.logspace(start, stop, count, base=base).astype(np.float32))
+
+
+@operation(symbol="I", numpy="eye", keras="eye", onnx="EyeLike", tfjs="eye")
+def eye(lines: Lines, *, rows: int, columns: int | None = None, diagonal: int = 0) -> Ref:
+    """A matrix with ones on a diagonal.
+
+    Args:
+        rows: How many.
+        columns: How many; as many as rows where none are given.
+        diagonal: Which diagonal: above the main one where positive.
+    """
+    wide = rows if columns is None else columns
+    if min(rows, wide) < 0:
+        raise ParameterError(f"lengths must not be below 0: got {rows} and {wide}")
+    return lines.constant(np.eye(rows, wide, diagonal, dtype=np.float32))
+
+
+@operation(symbol="I", numpy="identity", keras="identity")
+def identity(lines: Lines, *, size: int) -> Ref:
+    """A square matrix with ones on its diagonal."""
+    return eye(lines, rows=size)
+
+
+@operation(symbol="◺", numpy="tri", keras="tri")
+def tri(lines: Lines, *, rows: int, columns: int | None = None, diagonal: int = 0) -> Ref:
+    """A matrix with ones on and below a diagonal.
+
+    Args:
+        rows: How many.
+        columns: How many; as many as rows where none are given.
+        diagonal: Which diagonal: above the main one where positive.
+    """
+    wide = rows if columns is None else columns
+    if min(rows, wide) < 0:
+        raise ParameterError(f"lengths must not be below 0: got {rows} and {wide}")
+    return lines.constant(np.tri(rows, wide, diagonal, dtype=np.float32))
+
+
+def _masked(lines: Lines, x: Ref, diagonal: int, upper: bool) -> Ref:
+    (x,) = types.numbers(lines, x)
+    shape = shape_of(lines, x)
+    if len(shape) < 2:
+        raise ShapeError(f"expected matrices, got {shape_text(shape)}")
+    extent(shape, [len(shape) - 2, len(shape) - 1])
+    mask = np.tri(shape[-2], shape[-1], diagonal - upper)
+    kept = 1 - mask if upper else mask
+    return times(lines, x, lines.constant(kept.astype(lines.type_of(x).dtype.np)))
+
+
+@operation(symbol="◺", numpy="tril", keras="tril", onnx="Trilu", tfjs="")
+def tril(lines: Lines, x: Ref, *, diagonal: int = 0) -> Ref:
+    """Matrices with zeros above a diagonal."""
+    return _masked(lines, x, diagonal, False)
+
+
+@operation(symbol="◹", numpy="triu", keras="triu", tfjs="")
+def triu(lines: Lines, x: Ref, *, diagonal: int = 0) -> Ref:
+    """Matrices with zeros below a diagonal."""
+    return _masked(lines, x, diagonal, True)
+
+
+@operation(symbol="⋱", numpy="diag", keras="diag", tfjs="diag")
+def diag(lines: Lines, x: Ref) -> Ref:
+    """A matrix with a vector on its diagonal."""
+    shape = shape_of(lines, x)
+    if len(shape) != 1 or shape == (BATCH,):
+        raise ShapeError(f"expected a vector, got {shape_text(shape)}")
+    (x,) = types.numbers(lines, x)
+    mask = np.eye(shape[0], dtype=lines.type_of(x).dtype.np)
+    return times(lines, lines.constant(mask), reshaped(lines, x, (shape[0], 1)))
+
+
+def _diagonal_of(lines: Lines, x: Ref) -> Ref:
+    shape = shape_of(lines, x)
+    if len(shape) < 2:
+        raise ShapeError(f"expected matrices, got {shape_text(shape)}")
+    extent(shape, [len(shape) - 2, len(shape) - 1])
+    (x,) = types.numbers(lines, x)
+    mask = np.eye(shape[-2], shape[-1], dtype=lines.type_of(x).dtype.np)
+    return times(lines, x, lines.constant(mask))
+
+
+@operation(symbol="⋱", numpy="diagonal", keras="diagonal")
+def diagonal(lines: Lines, x: Ref) -> Ref:
+    """The main diagonals of matrices in the last two dimensions."""
+    shape = shape_of(lines, x)
+    kept = _diagonal_of(lines, x)
+    # Over the longer side, so that what remains is as long as the diagonal.
+    axis = len(shape) - (2 if shape[-1] <= shape[-2] else 1)
+    return lines.emit(reduce.ReduceSum, x=kept, axes=(axis,))[0]
+
+
+@operation(symbol="tr", numpy="trace linalg.trace", keras="trace")
+def trace(lines: Lines, x: Ref) -> Ref:
+    """Sum of the main diagonals of matrices in the last two dimensions."""
+    kept = _diagonal_of(lines, x)
+    rank = rank_of(lines, kept)
+    return lines.emit(reduce.ReduceSum, x=kept, axes=(rank - 2, rank - 1))[0]
+
+
+@operation(symbol="1@i", keras="one_hot", onnx="OneHot", tfjs="oneHot")
+def one_hot(
+    lines: Lines, x: Ref, *, depth: int, on: float = 1.0, off: float = 0.0, axis: Axis = -1
+) -> Ref:
+    """Rows with one number at an index and another elsewhere.
+
+    An index outside gives a row of the other number.
+
+    Args:
+        x: indices, whole numbers.
+        depth: Length of a row.
+        on: Number at the index.
+        off: Number elsewhere.
+        axis: Where the dimension of rows stands in the result.
+    """
+    (x,) = types.whole(lines, x)
+    found = lines.emit(reduce.OneHot, x=x, depth=depth)[0]
+    found = shifted(lines, scaled(lines, found, on - off), off)
+    rank = rank_of(lines, found)
+    order = order_to_end(rank, [at_axis(axis, rank)])
+    return permuted(lines, found, inverse_of(order))
+
+
+@operation(symbol="rand", numpy="random.uniform", keras="random.uniform", onnx="RandomUniform",
+           tfjs="randomUniform")  # fmt: skip
+def random_uniform(lines: Lines, *, shape: Ints = (), low: float = 0.0, high: float = 1.0) -> Ref:
+    """Numbers drawn evenly from an interval.
+
+    Args:
+        low: Smallest number.
+        high: Bound that is not reached.
+    """
+    return lines.emit(
+        random.RandomUniform, step=lines.step, low=low, high=high, shape=_checked(shape),
+        stream=lines.stream("uniform"),
+    )[0]  # fmt: skip
+
+
+@operation(symbol="Bern", keras="random.binomial", onnx="Bernoulli")
+def bernoulli(lines: Lines, probabilities: Ref) -> Ref:
+    """Draws 1 with given probabilities, else 0."""
+    (p,) = types.floats(lines, probabilities)
+    drawn = random_uniform(lines, shape=shape_of(lines, p))
+    return cast(lines, lines.emit(arithmetic.Greater, a=p, b=drawn)[0], DType.float32)
+
+
+@operation(symbol="drop", keras="random.dropout", onnx="Dropout", tfjs="dropout")
+def dropout(lines: Lines, x: Ref, *, rate: float = 0.5) -> Ref:
+    """Sets a share of elements to 0 and scales the others up.
+
+    Args:
+        x: any tensor.
+        rate: The share.
+    """
+    (x,) = types.floats(lines, x)
+    if rate == 0:
+        return x
+    return lines.emit(
+        random.Dropout, x=x, rate=rate, stream=lines.stream("dropout"), step=lines.step
+    )[0]

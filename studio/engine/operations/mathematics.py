@@ -1,0 +1,123 @@
+"""Functions of one tensor, element by element."""
+
+from __future__ import annotations
+
+import math
+
+from studio.engine.core.tensor import Ref
+from studio.engine.isa.ops import function
+from studio.engine.operations import types
+from studio.engine.operations.lines import Lines, plus, scaled, shifted, times
+from studio.engine.operations.table import operation, plain
+
+absolute = plain(
+    function.Abs, family=__name__, name="absolute", takes="numbers", symbol="|x|",
+    numpy="absolute abs fabs", keras="absolute abs", onnx="Abs", tfjs="abs",
+)  # fmt: skip
+exp = plain(
+    function.Exp, family=__name__, symbol="eˣ", numpy="exp", keras="exp", onnx="Exp", tfjs="exp"
+)
+log = plain(
+    function.Log, family=__name__, symbol="ln", numpy="log", keras="log", onnx="Log", tfjs="log"
+)
+sqrt = plain(
+    function.Sqrt, family=__name__, symbol="√", numpy="sqrt", keras="sqrt", onnx="Sqrt", tfjs="sqrt"
+)
+rsqrt = plain(function.Rsqrt, family=__name__, symbol="1/√", keras="rsqrt", tfjs="rsqrt")
+square = plain(
+    function.Square, family=__name__, takes="numbers", symbol="x²",
+    numpy="square", keras="square", tfjs="square",
+)  # fmt: skip
+reciprocal = plain(
+    function.Reciprocal, family=__name__, symbol="1/x",
+    numpy="reciprocal", keras="reciprocal", onnx="Reciprocal", tfjs="reciprocal",
+)  # fmt: skip
+sign = plain(
+    function.Sign, family=__name__, takes="numbers", symbol="±",
+    numpy="sign", keras="sign", onnx="Sign", tfjs="sign",
+)  # fmt: skip
+floor = plain(
+    function.Floor, family=__name__, symbol="⌊x⌋",
+    numpy="floor", keras="floor", onnx="Floor", tfjs="floor",
+)  # fmt: skip
+sin = plain(
+    function.Sin, family=__name__, symbol="sin", numpy="sin", keras="sin", onnx="Sin", tfjs="sin"
+)
+cos = plain(
+    function.Cos, family=__name__, symbol="cos", numpy="cos", keras="cos", onnx="Cos", tfjs="cos"
+)
+
+
+@operation(symbol="clip", numpy="clip", keras="clip", onnx="Clip", tfjs="clipByValue")
+def clip(lines: Lines, x: Ref, *, low: float = 0.0, high: float = 1.0) -> Ref:
+    """Limits to an interval.
+
+    Args:
+        x: any tensor.
+        low: Smallest value of the result.
+        high: Largest value of the result.
+    """
+    (x,) = types.floats(lines, x)
+    return lines.emit(function.Clip, x=x, low=low, high=high)[0]
+
+
+@operation(symbol="log₂", numpy="log2", keras="log2")
+def log2(lines: Lines, x: Ref) -> Ref:
+    """Logarithm to the base 2."""
+    return scaled(lines, log(lines, x), 1 / math.log(2))
+
+
+@operation(symbol="log₁₀", numpy="log10", keras="log10")
+def log10(lines: Lines, x: Ref) -> Ref:
+    """Logarithm to the base 10."""
+    return scaled(lines, log(lines, x), 1 / math.log(10))
+
+
+@operation(symbol="2ˣ", numpy="exp2", keras="exp2")
+def exp2(lines: Lines, x: Ref) -> Ref:
+    """Powers of 2."""
+    (x,) = types.floats(lines, x)
+    return exp(lines, scaled(lines, x, math.log(2)))
+
+
+@operation(symbol="x³")
+def cube(lines: Lines, x: Ref) -> Ref:
+    """Third power."""
+    (x,) = types.floats(lines, x)
+    return times(lines, x, times(lines, x, x))
+
+
+@operation(symbol="°→rad", numpy="deg2rad radians", keras="deg2rad")
+def deg2rad(lines: Lines, x: Ref) -> Ref:
+    """Turns degrees into radians."""
+    (x,) = types.floats(lines, x)
+    return scaled(lines, x, math.pi / 180)
+
+
+@operation(symbol="rad→°", numpy="rad2deg degrees", keras="")
+def rad2deg(lines: Lines, x: Ref) -> Ref:
+    """Turns radians into degrees."""
+    (x,) = types.floats(lines, x)
+    return scaled(lines, x, 180 / math.pi)
+
+
+@operation(symbol="frac")
+def fraction(lines: Lines, x: Ref) -> Ref:
+    """What is above the next smaller whole number: x - floor(x)."""
+    (x,) = types.floats(lines, x)
+    return plus(lines, x, floor(lines, x), -1.0)
+
+
+@operation(symbol="logit", keras="")
+def logit(lines: Lines, x: Ref) -> Ref:
+    """The inverse of the logistic function: ln(x / (1 - x))."""
+    (x,) = types.floats(lines, x)
+    other = shifted(lines, scaled(lines, x, -1.0), 1.0)
+    return plus(lines, log(lines, x), log(lines, other), -1.0)
+
+
+@operation(symbol="1-x")
+def complement(lines: Lines, x: Ref) -> Ref:
+    """What is missing to 1: 1 - x."""
+    (x,) = types.floats(lines, x)
+    return shifted(lines, scaled(lines, x, -1.0), 1.0)

@@ -1,0 +1,85 @@
+"""The table of operations: names, aliases, options and refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ParameterError, ShapeError
+from studio.engine.operations import LIBRARIES, OPERATIONS, find, operation
+from studio.engine.operations.types import common_type, weak_type
+from tests.engine.operations.writing import ProgramLines
+
+
+@pytest.mark.parametrize("made", OPERATIONS.values(), ids=lambda made: made.name)
+def test_every_operation_is_documented(made):
+    assert made.tip.endswith((".", ":"))
+    assert all(option.doc.endswith(".") for option in made.options)
+    assert set(made.aliases) <= set(LIBRARIES)
+    for option in made.options:
+        if not option.required:
+            # The default is a value that may be given, also as a project file has it.
+            option.check(option.plain(option.default), made.name)
+
+
+def test_a_name_elsewhere_finds_an_operation():
+    assert find("var") is OPERATIONS["var"]
+    assert find("sub", "tfjs").name == find("Sub", "onnx").name == find("sub").name == "subtract"
+    assert OPERATIONS.by_alias["numpy", "true_divide"].name == "divide"
+    with pytest.raises(ParameterError, match="there is no operation 'matmull'") as caught:
+        find("matmull")
+    assert "matmul" in caught.value.hint
+    with pytest.raises(ParameterError, match="there is no operation"):
+        find("subtract", "tfjs")
+
+
+def test_errors_name_the_operation_and_the_types():
+    lines = ProgramLines()
+    a, b = (lines.operand(np.zeros(shape, np.float32)) for shape in ((3, 4), (2, 4)))
+    with pytest.raises(ShapeError) as caught:
+        OPERATIONS["add"].write(lines, a, b)
+    assert str(caught.value).startswith(
+        "[add] shapes must broadcast: got [3,4] and [2,4]; operands:"
+    )
+    with pytest.raises(ParameterError, match=r"\[add\] expected 2 operands, got 1"):
+        OPERATIONS["add"].write(lines, a)
+    with pytest.raises(ParameterError, match=r"\[concatenate\] expected at least 1 operand, got 0"):
+        OPERATIONS["concatenate"].write(lines)
+    with pytest.raises(ParameterError, match=r"\[var\] unknown option 'dof'"):
+        OPERATIONS["var"].write(lines, a, dof=1)
+    with pytest.raises(ParameterError, match=r"\[one_hot\] depth must be given"):
+        OPERATIONS["one_hot"].write(lines, a)
+    with pytest.raises(ParameterError, match=r"\[sum\] expected a dimension"):
+        OPERATIONS["sum"].write(lines, a, axis="first")
+    with pytest.raises(ShapeError, match=r"\[sum\] axis 2 is outside of 2 dimensions"):
+        OPERATIONS["sum"].write(lines, a, axis=2)
+
+
+def test_types_meet_in_the_larger_one():
+    assert common_type([DType.bool, DType.int32]) is DType.int32
+    assert common_type([DType.uint8, DType.float16]) is DType.float32
+    assert common_type([DType.bool], DType.int32) is DType.int32
+    assert weak_type(2, DType.float32) is weak_type(0.5, DType.int32) is DType.float32
+    assert weak_type(2, DType.int32) is weak_type(True, DType.int32) is DType.int32
+    assert (weak_type(True), weak_type(1), weak_type(1.0)) == (
+        DType.bool, DType.int32, DType.float32,
+    )  # fmt: skip
+
+
+def test_wrong_declarations_are_refused():
+    with pytest.raises(TypeError, match="two operations 'add'"):
+        operation(name="add")(lambda lines, x: x)
+    with pytest.raises(TypeError, match="no library 'torch'"):
+        operation(name="none", torch="add")(lambda lines, x: x)
+
+
+def test_options_come_from_text_of_a_form():
+    axis = next(o for o in OPERATIONS["sum"].options if o.name == "axis")
+    assert [axis.check(text, "sum") for text in ("", "1", "0, 1", "[2]")] == [None, 1, (0, 1), (2,)]
+    pads = next(o for o in OPERATIONS["pad"].options if o.name == "pads")
+    assert pads.check("[[0, 1], [2, 3]]", "pad") == ((0, 1), (2, 3))
+    assert pads.plain(((0, 1), (2, 3))) == [[0, 1], [2, 3]]
+    for wrong in ("1", [[1, 2, 3]], [[True, False]], None, [[1.5, 2]]):
+        with pytest.raises(ParameterError, match="expected two whole numbers"):
+            pads.check(wrong, "pad")
