@@ -370,10 +370,10 @@ def space_to_depth(lines: Lines, x: Ref, *, block: int = 2) -> Ref:
     """Lays squares of pixels out as channels.
 
     Args:
-        x: pictures [N, height, width, channels].
+        x: images [N, height, width, channels].
         block: Side of a square.
     """
-    n, height, width, channels = _pictures(lines, x)
+    n, height, width, channels = _images(lines, x)
     if block < 1 or height % block or width % block:
         raise ShapeError(f"height and width must be multiples of {block}")
     rows, columns = height // block, width // block
@@ -387,10 +387,10 @@ def depth_to_space(lines: Lines, x: Ref, *, block: int = 2) -> Ref:
     """Lays channels out as squares of pixels.
 
     Args:
-        x: pictures [N, height, width, channels].
+        x: images [N, height, width, channels].
         block: Side of a square.
     """
-    n, height, width, channels = _pictures(lines, x)
+    n, height, width, channels = _images(lines, x)
     if block < 1 or channels % (block * block):
         raise ShapeError(f"channels must be a multiple of {block * block}: got {channels}")
     depth = channels // (block * block)
@@ -399,10 +399,10 @@ def depth_to_space(lines: Lines, x: Ref, *, block: int = 2) -> Ref:
     return reshaped(lines, turned, (n, height * block, width * block, depth))
 
 
-def _pictures(lines: Lines, x: Ref) -> tuple[int, int, int, int]:
+def _images(lines: Lines, x: Ref) -> tuple[int, int, int, int]:
     shape = shape_of(lines, x)
     if len(shape) != 4:
-        raise ShapeError(f"expected pictures [N, height, width, channels], got {shape_text(shape)}")
+        raise ShapeError(f"expected images [N, height, width, channels], got {shape_text(shape)}")
     n, height, width, channels = shape
     return n, height, width, channels
 
