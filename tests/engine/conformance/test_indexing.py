@@ -17,6 +17,8 @@ from tests.engine.conformance.case import Case, Given, exactly, floats
 from tests.engine.conformance.harness import gradients, results
 from tests.engine.conformance.test_results import expected
 
+NAN, INF = np.nan, np.inf
+
 
 def indices(values: Any) -> Given:
     array = np.asarray(values, np.int32)
@@ -83,15 +85,37 @@ def test_whole_numbers_looked_up_outside_are_zero(backend: Backend) -> None:
     assert results(backend, case)["y"].tolist() == [2**30 + 1, 0, -7, 0]
 
 
+@pytest.mark.parametrize("order", ["largest", "smallest"])
+def test_nan_is_ranked_above_all_and_zeros_are_equal(backend: Backend, order: str) -> None:
+    x = Given((3, 4), exactly(1, NAN, -INF, NAN, 0.0, -0.0, -1.0, INF, -0.0, 0.0, NAN, 0.0))
+    case = Case("TOPK", "edge", {"x": x}, {"k": 4, "order": order})
+    wanted = {
+        "largest": [[1, 3, 0, 2], [3, 0, 1, 2], [2, 0, 1, 3]],
+        "smallest": [[2, 0, 1, 3], [2, 0, 1, 3], [0, 1, 3, 2]],
+    }
+    assert results(backend, case)["i"].tolist() == wanted[order]
+
+
+def test_running_results_keep_nan_and_wrap_whole_numbers(backend: Backend) -> None:
+    x = Given((4,), exactly(1, NAN, 2, -INF))
+    for op in ("sum", "prod", "max", "min"):
+        y = results(backend, Case("CUMULATE", "nan", {"x": x}, {"op": op}))["y"]
+        assert np.isnan(y).tolist() == [False, True, True, True]
+    whole = Given((3,), exactly(2**31 - 1, 1, 5), DType.int32)
+    found = results(backend, Case("CUMULATE", "wraps", {"x": whole}))["y"]
+    assert found.tolist() == [2**31 - 1, -(2**31), -(2**31) + 5]
+    lowest = Case("CUMULATE", "first", {"x": whole}, {"op": "max", "exclusive": True})
+    assert results(backend, lowest)["y"].tolist() == [-(2**31), 2**31 - 1, 2**31 - 1]
+
+
 def emit(mnemonic: str, x: tuple[int, ...], i: tuple[int, ...], **fields: Any) -> None:
     builder = ProgramBuilder("refused", "infer")
     cls = by_mnemonic(mnemonic)
     assert cls is not None
     dtype = fields.pop("dtype", DType.int32)
-    refs = {
-        "x": builder.tensor("x", x, DType.float32, Role.INPUT),
-        "i": builder.tensor("i", i, dtype, Role.INPUT),
-    }
+    refs = {"x": builder.tensor("x", x, DType.float32, Role.INPUT)}
+    if i:
+        refs["i"] = builder.tensor("i", i, dtype, Role.INPUT)
     builder.emit("forward", cls, **refs, **fields)
 
 
@@ -102,6 +126,10 @@ REFUSED: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any], 
     "longer": ("GATHER_ELEMENTS", (3, 4), (2, 5), {}, r"got \[2,5\] for \[3,4\]"),
     "rank": ("GATHER_ELEMENTS", (3, 4), (2,), {}, "the rank of x"),
     "deep": ("GATHER_ND", (3, 4), (2, 3), {}, "1 to 2 dimensions of x"),
+    "many": ("TOPK", (3, 4), (), {"k": 5}, "k may be 1 to 4, the length of axis 1: got 5"),
+    "whole": ("TOPK", (BATCH, 4), (), {"axis": 0}, "the batch dimension cannot be ranked"),
+    "running": ("CUMULATE", (BATCH,), (), {}, "the batch dimension cannot be accumulated"),
+    "turned": ("REVERSE", (3, 4), (), {"axes": (1, 0)}, "axes must be ascending"),
     "apart": ("GATHER_ND", (3, 4), (2, 1), {"batch": 1}, "behind 1 in common"),
 }
 

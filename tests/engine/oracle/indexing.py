@@ -44,10 +44,54 @@ def _gather_nd(v: Values, a: Values) -> Values:
     return {"y": y}
 
 
+def _topk(v: Values, a: Values) -> Values:
+    """A stable sort; NaN is above all, so first among the largest."""
+    axis = a["axis"]
+    x = np.asarray(v["x"], np.float64)
+    ranked = np.where(np.isnan(x), np.inf, x)
+    if a["order"] == "largest":
+        order = np.lexsort((-ranked, ~np.isnan(x)), axis=axis)
+    else:
+        order = np.lexsort((ranked, np.isnan(x)), axis=axis)
+    first = np.take(order, np.arange(a["k"]), axis=axis)
+    return {"y": np.take_along_axis(x, first, axis), "i": first}
+
+
+def _cumulate(v: Values, a: Values) -> Values:
+    """Element by element along the axis."""
+    join = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[a["op"]]
+    first = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}[a["op"]]
+    x = np.moveaxis(v["x"], a["axis"], 0)
+    y = np.empty_like(x)
+    run = np.full(x.shape[1:], first)
+    places = range(len(x) - 1, -1, -1) if a["reverse"] else range(len(x))
+    for k in places:
+        more = join(run, x[k])
+        y[k] = run if a["exclusive"] else more
+        run = more
+    return {"y": np.moveaxis(y, 0, a["axis"])}
+
+
+def extreme_gradient(v: Values, a: Values, dy: np.ndarray) -> dict[str, np.ndarray]:
+    """Every result's slope goes to the first element that is the extreme of those it has."""
+    x, slope = (np.moveaxis(array, a["axis"], 0) for array in (v["x"], dy))
+    if a["reverse"]:
+        x, slope = x[::-1], slope[::-1]
+    dx = np.zeros_like(x)
+    for k in range(int(a["exclusive"]), len(x)):
+        seen = x[: k + (not a["exclusive"])]
+        best = seen.argmax(axis=0) if a["op"] == "max" else seen.argmin(axis=0)
+        for place in np.ndindex(*x.shape[1:]):
+            dx[(best[place], *place)] += slope[(k, *place)]
+    return {"x": np.moveaxis(dx[::-1] if a["reverse"] else dx, 0, a["axis"])}
+
+
 REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "GATHER": _gather,
     "GATHER_ELEMENTS": _gather_elements,
     "GATHER_ND": _gather_nd,
+    "TOPK": _topk,
+    "CUMULATE": _cumulate,
     "REVERSE": lambda v, a: {"y": np.flip(v["x"], a["axes"] or None)},
     "RANGE": lambda v, a: {
         "y": v["start"] + v["delta"] * np.arange(v["rows"] if a["count"] < 0 else a["count"])

@@ -52,6 +52,8 @@ def stated_gradient(mnemonic: str, v: Values, a: Values, dy: Array) -> dict[str,
     """The gradient where the manual states one that is not the derivative of the value."""
     if mnemonic == "SOFTMAX_CE":
         return {"x": dy}
+    if mnemonic == "CUMULATE" and a["op"] in ("max", "min"):
+        return indexing.extreme_gradient(v, a, dy)
     if mnemonic in ("LOSS_CE", "LOSS_SPARSE_CE") and a["source"] == "softmax":
         return {"p": losses.logits_gradient(v, a, float(dy))}
     return None

@@ -322,7 +322,16 @@ class GraphWriter:
         """A node for a value between others; the name of that value."""
         own = self._node_name(self._layer(), op)
         made = self._free(name or f"{own}/output")
-        self._append(op, inputs, made, attributes or {}, own)
+        self._append(op, inputs, (made,), attributes or {}, own)
+        return made
+
+    def pair(
+        self, op: str, inputs: Sequence[str], attributes: Mapping[str, Attribute]
+    ) -> tuple[str, str]:
+        """A node that makes two values between others; their names."""
+        own = self._node_name(self._layer(), op)
+        made = self._free(f"{own}/output"), self._free(f"{own}/output")
+        self._append(op, inputs, made, attributes, own)
         return made
 
     def cast(self, value: str, dtype: str) -> str:
@@ -365,7 +374,7 @@ class GraphWriter:
             value = self.plain(tensor.ref)
             if value != name:
                 own = self._node_name(self._layer(tensor), "Identity")
-                self._append("Identity", (value,), name, {}, own)
+                self._append("Identity", (value,), (name,), {}, own)
             outputs.append(_port(name, tensor))
         inputs = [
             _port(name, self.program.tensors[tensor_id])
@@ -399,7 +408,7 @@ class GraphWriter:
         else:
             name = self._wanted.get(ref.id) or self._free(tensor.name)
         own = self._node_name(self._layer(tensor), op)
-        self._append(op, inputs, name, attributes, own)
+        self._append(op, inputs, (name,), attributes, own)
         self._values[ref.id, first] = name
         return name
 
@@ -407,11 +416,11 @@ class GraphWriter:
         self,
         op: str,
         inputs: Sequence[str],
-        output: str,
+        outputs: tuple[str, ...],
         attributes: Mapping[str, Attribute],
         name: str,
     ) -> None:
-        self._nodes.append(Node(op, tuple(inputs), (output,), name, attributes, self._note))
+        self._nodes.append(Node(op, tuple(inputs), outputs, name, attributes, self._note))
 
     def _layer(self, tensor: Tensor | None = None) -> str:
         """The layer nodes are named after: that of the line, else of the tensor."""

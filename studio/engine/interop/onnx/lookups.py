@@ -12,12 +12,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import Ref
-from studio.engine.formats.onnx_wire import ELEMENT_TYPES
+from studio.engine.formats.onnx_wire import ELEMENT_TYPES, Attribute
 from studio.engine.interop.onnx.graph_writer import GraphWriter
 from studio.engine.isa.instruction import Instruction
 
+_LONGEST = 1024
+"""A running product or extreme is written as a table of its line by its line."""
 _FAR = np.iinfo(np.int64).min
+
+
+def reduction(
+    writer: GraphWriter, op: str, value: str, axes: Sequence[int], *, keep: bool
+) -> tuple[list[str], dict[str, Attribute]]:
+    """Operands and attributes of a reduction; operator set 18 made the axes an operand."""
+    if op == "ReduceSum" or writer.opset >= 18:
+        return [value, writer.integers(axes)], {"keepdims": int(keep)}
+    return [value], {"axes": tuple(axes), "keepdims": int(keep)}
 
 
 def _size(writer: GraphWriter, x: Ref, axis: int) -> str:
@@ -86,7 +98,8 @@ def _tuple_sizes(writer: GraphWriter, x: Ref, batch: int, wide: int) -> str:
 def _outside_tuples(writer: GraphWriter, index: str, sizes: str) -> str:
     """Which tuples have an index that names nothing, as a dimension of length 1."""
     each = writer.cast(_outside(writer, index, sizes), "int32")
-    return writer.cast(writer.node("ReduceMax", (each,), {"axes": (-1,), "keepdims": 1}), "bool")
+    some = writer.node("ReduceMax", *reduction(writer, "ReduceMax", each, (-1,), keep=True))
+    return writer.cast(some, "bool")
 
 
 def gather_nd(writer: GraphWriter, line: Instruction) -> None:
@@ -131,3 +144,58 @@ def counted(writer: GraphWriter, line: Instruction) -> None:
         numbers = writer.node("Cast", (writer.node("Range", ends),), {"to": ELEMENT_TYPES[dtype]})
     way = writer.node("Mul", (numbers, writer.plain(delta)))
     writer.result(y, "Add", (way, writer.plain(start)))
+
+
+def top_k(writer: GraphWriter, line: Instruction) -> None:
+    """TopK, whose places have 64 bits."""
+    x, y, i = (line.ref(name) for name in ("x", "y", "i"))
+    attributes = {
+        "axis": line.value("axis"),
+        "largest": int(line.value("order") == "largest"),
+        "sorted": 1,
+    }
+    count = writer.integers((line.value("k"),))
+    values, places = writer.pair("TopK", (writer.plain(x), count), attributes)
+    writer.result(y, "Identity", (values,))
+    writer.result(i, "Cast", (places,), {"to": ELEMENT_TYPES["int32"]})
+
+
+def running(writer: GraphWriter, line: Instruction) -> None:
+    """CumSum; other running results as reductions of a table that holds for each what it has.
+
+    Raises:
+        FormatError: the table of a running product or extreme would be too large.
+    """
+    x, y, op = line.ref("x"), line.ref("y"), line.value("op")
+    axis = line.value("axis") % writer.rank(x)
+    backward, exclusive = line.value("reverse"), line.value("exclusive")
+    if op == "sum":
+        attributes = {"exclusive": int(exclusive), "reverse": int(backward)}
+        along = writer.scalar(axis, "int32")
+        writer.result(y, "CumSum", (writer.plain(x), along), attributes)
+        return
+    length = writer.shape(x)[axis]
+    if length > _LONGEST:
+        raise FormatError(
+            f"ONNX has no running {op}, which is written as a table of up to {_LONGEST} by "
+            f"{_LONGEST} numbers: the axis is {length} long",
+            who=line.mnemonic,
+        )
+    dtype = writer.tensor(x).dtype
+    has = np.triu(np.ones((length, length), np.bool_), int(exclusive))
+    has = (has.T if backward else has).reshape(length, length, *(1,) * (writer.rank(x) - axis - 1))
+    table = writer.node("Unsqueeze", (writer.plain(x), writer.integers((axis + 1,))))
+    neutral = writer.scalar(_neutral(op, dtype), dtype.name)
+    table = writer.node("Where", (writer.constant(f"bool/{length}", has), table, neutral))
+    name = {"prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin"}[op]
+    writer.result(y, name, *reduction(writer, name, table, (axis,), keep=False))
+
+
+def _neutral(op: str, dtype: DType) -> float | int:
+    """What changes nothing."""
+    if op == "prod":
+        return 1
+    if dtype is DType.float32:
+        return float("-inf") if op == "max" else float("inf")
+    limits = np.iinfo(np.int32)
+    return int(limits.min if op == "max" else limits.max)

@@ -354,7 +354,7 @@ def _reduce(op: str) -> Entry:
         if short:
             value = writer.cast(value, "int32")
         axes = line.value("axes") or tuple(range(writer.rank(x)))
-        inputs, attributes = _reduction(writer, op, value, axes, keep=line.value("keepdims"))
+        inputs, attributes = lookups.reduction(writer, op, value, axes, keep=line.value("keepdims"))
         if short:
             value = writer.node(op, inputs, attributes)
             writer.result(y, "Cast", (value,), {"to": ELEMENT_TYPES[dtype.name]})
@@ -362,15 +362,6 @@ def _reduce(op: str) -> Entry:
             writer.result(y, op, inputs, attributes)
 
     return write
-
-
-def _reduction(
-    writer: GraphWriter, op: str, value: str, axes: Sequence[int], *, keep: bool
-) -> tuple[list[str], dict[str, Attribute]]:
-    """Operands and attributes of a reduction; operator set 18 made the axes an operand."""
-    if op == _SUM or writer.opset >= 18:
-        return [value, writer.integers(axes)], {"keepdims": int(keep)}
-    return [value], {"axes": tuple(axes), "keepdims": int(keep)}
 
 
 def _place(op: str) -> Entry:
@@ -418,7 +409,7 @@ def _standardize(writer: GraphWriter, line: Instruction) -> None:
     low, high = writer.scalar(line.value("low")), writer.scalar(line.value("high"))
 
     def reduced(op: str, value: str) -> str:
-        return writer.node(op, *_reduction(writer, op, value, (1, 2, 3), keep=True))
+        return writer.node(op, *lookups.reduction(writer, op, value, (1, 2, 3), keep=True))
 
     least, most = reduced("ReduceMin", x), reduced("ReduceMax", x)
     if line.value("moments"):
@@ -474,6 +465,8 @@ ENTRIES: Mapping[str, Entry] = {
     "GATHER_ND": lookups.gather_nd,
     "REVERSE": lookups.reverse,
     "RANGE": lookups.counted,
+    "TOPK": lookups.top_k,
+    "CUMULATE": lookups.running,
     "AUGMENT_STANDARDIZE": _standardize,
     "RELU": _activation("Relu"),
     "SIGMOID": _activation("Sigmoid"),

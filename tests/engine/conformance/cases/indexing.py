@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from studio.engine.core.dtypes import DType
-from tests.engine.conformance.case import HALO, Case, Given, exactly, floats, integers
+from tests.engine.conformance.case import HALO, Case, Given, apart, exactly, floats, integers
 
 
 def _gathers() -> list[Case]:
@@ -72,4 +72,35 @@ def _orders() -> list[Case]:
     ]
 
 
-CASES = [*_gathers(), *_orders()]
+def _rankings() -> list[Case]:
+    ties = Given((4, 9), lambda rng, shape: rng.integers(0, 3, shape))
+    return [
+        Case("TOPK", "last", {"x": floats(3, 17, make=apart)}, {"k": 4}),
+        Case("TOPK", "middle", {"x": floats(3, 7, 5, make=apart)}, {"k": 2, "axis": 1}),
+        Case("TOPK", "all", {"x": floats(3, 9, make=apart)}, {"k": 9, "order": "smallest"}),
+        Case("TOPK", "ties", {"x": ties}, {"k": 6}, gradients=False),
+        Case("TOPK", "whole", {"x": integers(3, 8, low=-9, high=9)}, {"k": 5}, gradients=False),
+    ]
+
+
+def _running() -> list[Case]:
+    zeros = floats(3, 6, make=lambda rng, shape: rng.choice([0.0, 0.5, -2.0, 1.5], shape))
+    found = [
+        Case("CUMULATE", "whole", {"x": integers(3, 9, low=-5)}, {"axis": 0}, gradients=False),
+        Case("CUMULATE", "zeros", {"x": zeros}, {"op": "prod"}),
+        Case("CUMULATE", "zeros-left-out", {"x": zeros}, {"op": "prod", "exclusive": True}),
+        Case("CUMULATE", "halo", {"x": floats(2, 3, 5, 4, pad=HALO)}, {"axis": 2}, out_pad=HALO),
+    ]
+    for op in ("sum", "prod", "max", "min"):
+        x = floats(3, 7, 4, make=apart if op in ("max", "min") else None)
+        forms = {"plain": {}, "left-out": {"exclusive": True}, "back": {"reverse": True},
+                 "both": {"exclusive": True, "reverse": True}}  # fmt: skip
+        found += [
+            Case("CUMULATE", f"{op}-{name}", {"x": x}, {"op": op, "axis": 1, **attrs},
+                 grad_atol=1e-3, reason="products of many")
+            for name, attrs in forms.items()
+        ]  # fmt: skip
+    return found
+
+
+CASES = [*_gathers(), *_orders(), *_rankings(), *_running()]

@@ -98,11 +98,18 @@ def as_program(case: Case) -> tuple[Program, dict[str, np.ndarray], list[np.ndar
 @pytest.mark.parametrize("case", [case for case in LINES if written(case)], ids=str)
 def test_an_instruction_answers_as_the_reference(case: Case) -> None:
     program, weights, rows = as_program(case)
-    (found,) = on_runtime(content_of(program, weights), rows)
-    wanted = expected(case)["y"]
-    np.testing.assert_allclose(
-        found.astype(float), wanted, rtol=max(case.rtol, 1e-5), atol=max(case.atol, 1e-5)
-    )
+    answers = on_runtime(content_of(program, weights), rows)
+    wanted = expected(case)
+    made = build(case).ins.named_operands()
+    names = [s.name for s, ref in made if s.access is Access.WRITE and ref.present]
+    for found, name in zip(answers, names, strict=True):
+        np.testing.assert_allclose(
+            found.astype(float),
+            wanted[name],
+            rtol=max(case.rtol, 1e-5),
+            atol=max(case.atol, 1e-5),
+            err_msg=name,
+        )
 
 
 @pytest.mark.parametrize("name", LAYERS)
