@@ -12,16 +12,19 @@ Values = dict[str, Any]
 
 
 def _slice(v: Values, a: Values) -> Values:
-    cut = tuple(
-        slice(b, n if s == -1 else b + s)
-        for b, s, n in zip(a["begin"], a["size"], v["x"].shape, strict=True)
-    )
-    return {"y": v["x"][cut]}
+    y = v["x"]
+    for axis, (begin, size) in enumerate(zip(a["begin"], a["size"], strict=True)):
+        step = a["steps"][axis] if a["steps"] else 1
+        count = y.shape[axis] if size == -1 else size
+        y = y.take([begin + i * step for i in range(count)], axis)
+    return {"y": y}
 
 
 def _pad(v: Values, a: Values) -> Values:
     pairs = list(zip(a["pads"][::2], a["pads"][1::2], strict=True))
-    return {"y": np.pad(v["x"], pairs, constant_values=a["fill"])}
+    if a["mode"] == "constant":
+        return {"y": np.pad(v["x"], pairs, constant_values=a["fill"])}
+    return {"y": np.pad(v["x"], pairs, mode=a["mode"])}
 
 
 def _shape(v: Values, a: Values) -> tuple[int, ...]:

@@ -9,11 +9,18 @@ from studio.engine.cpu.products.dense import nothing
 from studio.engine.isa.instruction import GradInstruction, Instruction
 
 
+def _cut(begin: int, size: int, step: int, whole: int) -> slice:
+    if size == -1:
+        return slice(0, whole)
+    end = begin + size * step
+    return slice(begin, end if end >= 0 else None, step)
+
+
 def _box(ins: Instruction, array: Anything) -> Anything:
-    cuts = zip(ins.value("begin"), ins.value("size"), array.shape, strict=True)
-    return array[
-        tuple(slice(begin, whole if size == -1 else begin + size) for begin, size, whole in cuts)
-    ]
+    begins, sizes = ins.value("begin"), ins.value("size")
+    steps = ins.value("steps") or (1,) * len(begins)
+    cuts = zip(begins, sizes, steps, array.shape, strict=True)
+    return array[tuple(_cut(*one) for one in cuts)]
 
 
 def build(ins: Instruction, views: Views) -> Run:

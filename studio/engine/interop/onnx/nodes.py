@@ -22,6 +22,7 @@ from studio.engine.interop.onnx.formulas import takes_first, write_formula
 from studio.engine.interop.onnx.graph_writer import GraphWriter, Kernel
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.conv import geometry_ends
+from studio.engine.isa.ops.move import Pad
 from studio.engine.isa.ops.softmax import TRAILING
 
 Entry: TypeAlias = Callable[[GraphWriter, Instruction], None]
@@ -289,20 +290,30 @@ def _slice(writer: GraphWriter, line: Instruction) -> None:
     begins: list[int] = []
     ends: list[int] = []
     axes: list[int] = []
-    for axis, (begin, size) in enumerate(zip(line.value("begin"), line.value("size"), strict=True)):
+    strides: list[int] = []
+    begun, sizes = line.value("begin"), line.value("size")
+    steps = line.value("steps") or (1,) * len(sizes)
+    for axis, (begin, size, step) in enumerate(zip(begun, sizes, steps, strict=True)):
         if size != -1:
+            end = begin + size * step
             begins.append(begin)
-            ends.append(begin + size)
+            # A negative end would count from the end of the dimension.
+            ends.append(end if end >= 0 else -(2**31))
             axes.append(_dim(writer, x, axis) if first else axis)
+            strides.append(step)
     value = writer.beside(x, writer.rank(x), first)
     if axes:
-        limits = [writer.integers(numbers) for numbers in (begins, ends, axes)]
+        lists = (begins, ends, axes, *([strides] if line.value("steps") else []))
+        limits = [writer.integers(numbers) for numbers in lists]
         writer.result(y, "Slice", (value, *limits), first=first)
     else:
         writer.result(y, "Identity", (value,), first=first)
 
 
 def _pad(writer: GraphWriter, line: Instruction) -> None:
+    if isinstance(line, Pad) and line.mode != "constant":
+        _pad_with_copies(writer, line)
+        return
     x, y, pads = line.ref("x"), line.ref("y"), line.value("pads")
     rank = writer.rank(x)
     first = takes_first(writer, [x], rank)
@@ -314,6 +325,19 @@ def _pad(writer: GraphWriter, line: Instruction) -> None:
         writer.scalar(line.value("fill"), dtype),
     )  # fmt: skip
     writer.result(y, "Pad", inputs, {"mode": "constant"}, first=first)
+
+
+def _pad_with_copies(writer: GraphWriter, line: Pad) -> None:
+    """Looked up along every dimension that grows: the operator Pad lacks some of the modes."""
+    x, pads = line.ref("x"), line.value("pads")
+    shape = writer.shape(x)
+    value = writer.plain(x)
+    places = line.sources(tuple(max(size, 1) for size in shape))
+    for axis, chosen in enumerate(places):
+        if pads[2 * axis] or pads[2 * axis + 1]:
+            index = writer.constant("int64/places", np.array(chosen, np.int64))
+            value = writer.node("Gather", (value, index), {"axis": axis})
+    writer.result(line.ref("y"), "Identity", (value,))
 
 
 def _broadcast(writer: GraphWriter, line: Instruction) -> None:

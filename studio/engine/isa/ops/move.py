@@ -139,7 +139,9 @@ class Transpose(Move, code=252, mnemonic="TRANSPOSE", saves=()):
 class Slice(Move, code=253, mnemonic="SLICE", saves=()):
     """Cut a box out of a tensor.
 
-    y = x[begin : begin + size] in every dimension; a size of -1 keeps a whole dimension.
+    y[i, …] = x[begin + i·step, …] for i < size in every dimension, with steps of 1 unless stated;
+    a negative step counts down. A size of -1 keeps a whole dimension, whose begin is 0 and whose
+    step is 1.
     """
 
     synopsis = "{y} = {x}[{begin}:+{size}]"
@@ -147,29 +149,45 @@ class Slice(Move, code=253, mnemonic="SLICE", saves=()):
     y = writes("Output.")
     begin = integers("First index of every dimension.")
     size = integers("Length of every dimension, -1 for all of it.")
+    steps = integers("Step of every dimension; none means 1 in all.", since=2)
+
+    def all_steps(self) -> tuple[int, ...]:
+        """The step of every dimension."""
+        return self.steps or (1,) * len(self.begin)
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The size of the box."""
-        x = of(self.x)
-        if not len(self.begin) == len(self.size) == len(x.shape):
-            raise ShapeError(f"begin and size need one number for each of {x}", who=self.mnemonic)
+        x, steps = of(self.x), self.all_steps()
+        if not len(self.begin) == len(self.size) == len(steps) == len(x.shape):
+            raise ShapeError(
+                f"begin, size and steps need one number for each of {x}", who=self.mnemonic
+            )
+        if 0 in steps:
+            raise ShapeError(f"a step must not be 0: got {self.steps}", who=self.mnemonic)
         out = []
-        for dim, begin, size in zip(x.shape, self.begin, self.size, strict=True):
-            if size == -1 and begin == 0:
+        for dim, begin, size, step in zip(x.shape, self.begin, self.size, steps, strict=True):
+            if size == -1 and begin == 0 and step == 1:
                 out.append(dim)
-            elif dim < 0 or begin < 0 or size < 0 or begin + size > dim:
+                continue
+            last = begin + (size - 1) * step
+            inside = 0 <= begin <= dim if size == 0 else 0 <= begin < dim and 0 <= last < dim
+            if dim < 0 or size < 0 or not inside:
+                by = f" by steps of {self.steps}" if self.steps else ""
                 raise ShapeError(
-                    f"the box {self.begin} + {self.size} must lie inside {x}", who=self.mnemonic
+                    f"the box {self.begin} + {self.size}{by} must lie inside {x}",
+                    who=self.mnemonic,
                 )
-            else:
-                out.append(size)
+            out.append(size)
         return (TensorType(tuple(out), x.dtype),)
 
 
 class Pad(Move, code=254, mnemonic="PAD", saves=()):
-    """Surround a tensor with a constant.
+    """Surround a tensor with a constant, or with what lies inside.
 
-    ``pads`` holds (before, after) for every dimension in turn.
+    ``pads`` holds (before, after) for every dimension in turn. New cells are ``fill``, or by
+    ``mode``, along each dimension of length n: reflect mirrors about the centre of the last cell,
+    symmetric about its edge, edge repeats it, wrap begins again at the other end. They go on for as
+    long as cells are needed. The gradient of a cell sums that of all its copies.
     """
 
     synopsis = "{y} = pad({x}, {pads})"
@@ -177,16 +195,60 @@ class Pad(Move, code=254, mnemonic="PAD", saves=()):
     y = writes("Output.")
     pads = integers("Cells before and after, dimension by dimension.")
     fill = number("Value of the new cells.", 0.0, tail=True)
+    mode = choice(
+        "What new cells hold.", "constant", "reflect", "symmetric", "edge", "wrap", since=2
+    )
+
+    def sources(self, shape: Shape) -> tuple[tuple[int, ...], ...]:
+        """For every dimension of x, the index in x that each index of y shows; no constant mode.
+
+        Args:
+            shape: of x, symbols bound.
+        """
+        pairs = zip(self.pads[::2], self.pads[1::2], shape, strict=True)
+        return tuple(
+            tuple(source_index(self.mode, i, size) for i in range(-before, size + after))
+            for before, after, size in pairs
+        )
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The grown shape."""
         x = of(self.x)
+        if self.mode != "constant":
+            if self.fill != 0:
+                raise ShapeError(f"the mode {self.mode} has no fill", who=self.mnemonic)
+            if any(
+                size == 0 and (before or after)
+                for size, before, after in zip(
+                    x.shape, self.pads[::2], self.pads[1::2], strict=False
+                )
+            ):
+                raise ShapeError(f"{x} has nothing to {self.mode}", who=self.mnemonic)
         if len(self.pads) != 2 * len(x.shape) or any(p < 0 for p in self.pads):
             raise ShapeError(f"pads needs two counts for each of {x}", who=self.mnemonic)
         grow = [a + b for a, b in zip(self.pads[::2], self.pads[1::2], strict=True)]
         if x.shape and x.shape[0] < 0 and grow[0]:
             raise ShapeError("the batch dimension cannot be padded", who=self.mnemonic)
         return (TensorType(tuple(d + g for d, g in zip(x.shape, grow, strict=True)), x.dtype),)
+
+
+def source_index(mode: str, index: int, size: int) -> int:
+    """The cell of a dimension of ``size`` that a place inside or outside shows, by a mode of PAD.
+
+    Args:
+        mode: ``reflect``, ``symmetric``, ``edge`` or ``wrap``.
+        index: the place, counted from the first cell.
+        size: length of the dimension, at least 1.
+    """
+    if mode == "edge" or size == 1:
+        return min(max(index, 0), size - 1)
+    if mode == "wrap":
+        return index % size
+    if mode == "reflect":
+        place = index % (2 * size - 2)
+        return min(place, 2 * size - 2 - place)
+    place = index % (2 * size)
+    return min(place, 2 * size - 1 - place)
 
 
 class Broadcast(Move, code=255, mnemonic="BROADCAST"):

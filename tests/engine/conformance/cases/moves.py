@@ -34,6 +34,8 @@ def _moves() -> list[Case]:
         Case("SLICE", "all", {"x": floats(3, 5)}, {"begin": (0, 0), "size": (-1, -1)}),
         Case("PAD", "sides", {"x": floats(2, 3, 5)}, {"pads": (0, 0, 1, 2, 0, 3)}),
         Case("PAD", "filled", {"x": floats(2, 3)}, {"pads": (0, 0, 2, 1), "fill": -1.5}),
+        *_strided(),
+        *_mirrored(),
         Case("BROADCAST", "rows", {"x": floats(1, 5)}, {"shape": (3, 5)}),
         Case("BROADCAST", "lead", {"x": floats(5, 1)}, {"shape": (2, 5, 7)}),
         Case("BROADCAST", "scalar", {"x": floats()}, {"shape": (3, 17)}),
@@ -57,6 +59,41 @@ def _moves() -> list[Case]:
         Case("FILL", "halo", {}, {"number": 2.5}, out=floats(2, 3, 5, 4), out_pad=HALO),
         Case("ZERO", "odd", {}, out=floats(3, 17)),
     ]
+
+
+def _strided() -> list[Case]:
+    cuts: dict[str, tuple[Given, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {
+        "every-second": (floats(3, 5, 7), (0, 0, 1), (-1, 3, 3), (1, 2, 2)),
+        "backwards": (floats(3, 5, 7), (0, 4, 6), (-1, 5, 7), (1, -1, -1)),
+        "back-by-three": (floats(3, 11), (0, 10), (-1, 4), (1, -3)),
+        "one": (floats(4, 5), (3, 2), (1, 1), (-7, 9)),
+        "halo": (floats(2, 5, 6, 4, pad=HALO), (1, 4, 5, 3), (2, 2, 3, 2), (-1, -3, -2, -2)),
+        "whole": (integers(3, 7, high=100), (0, 6), (-1, 7), (1, -1)),
+    }
+    return [
+        Case("SLICE", name, {"x": x}, {"begin": begin, "size": size, "steps": steps},
+             gradients=x.dtype is DType.float32)
+        for name, (x, begin, size, steps) in cuts.items()
+    ]  # fmt: skip
+
+
+def _mirrored() -> list[Case]:
+    found = []
+    for mode in ("reflect", "symmetric", "edge", "wrap"):
+        pads: dict[str, tuple[Given, tuple[int, ...]]] = {
+            "picture": (floats(2, 4, 5, 3), (0, 0, 2, 1, 3, 2, 0, 0)),
+            "halo": (floats(2, 3, 5, 4, pad=HALO), (0, 0, 1, 2, 0, 3, 0, 0)),
+            "far": (floats(2, 3), (0, 0, 7, 8)),
+            "single": (floats(3, 1), (0, 0, 2, 1)),
+            "none": (floats(3, 2), (0, 0, 0, 0)),
+            "whole": (integers(5, 3, high=100), (2, 3, 0, 1)),
+        }
+        found += [
+            Case("PAD", f"{mode}-{name}", {"x": x}, {"pads": pad, "mode": mode},
+                 gradients=x.dtype is DType.float32)
+            for name, (x, pad) in pads.items()
+        ]  # fmt: skip
+    return found
 
 
 def _reductions() -> list[Case]:

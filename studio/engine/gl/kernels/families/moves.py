@@ -84,6 +84,20 @@ def _turned(op: BoundInstruction) -> int:
     return sum(1 << axis for axis in axes)
 
 
+def _copies(op: BoundInstruction) -> bool:
+    """Whether padding copies what lies inside."""
+    return op.ins.value("mode") != "constant" and any(op.ins.value("pads"))
+
+
+def _pad(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("pad_shown" if _copies(op) else "pad", "y"),)
+
+
+def _grads_pad(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    kernel = "grads_pad_shown" if _copies(op) else "grads_pad"
+    return (DispatchSpec(kernel, "dx"),) if op.wants("x") else ()
+
+
 def _whole_words(op: BoundInstruction) -> bool:
     """Whether single elements can be stored: packed types cannot be joined part by part."""
     return op.layout("y").per_word == 1
@@ -100,11 +114,11 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "GRADS_TRANSPOSE": value_kernel("grads_transpose", "dx"),
     "SLICE": value_kernel("slice"),
     "GRADS_SLICE": value_kernel("grads_slice", "dx"),
-    "PAD": value_kernel("pad"),
-    "GRADS_PAD": value_kernel("grads_pad", "dx"),
     "REVERSE": (Variant("simple", _reverse),),
     "GRADS_REVERSE": (Variant("simple", _grads_reverse),),
     "RANGE": value_kernel("range"),
+    "PAD": (Variant("simple", _pad),),
+    "GRADS_PAD": (Variant("simple", _grads_pad),),
     "ONE_HOT": value_kernel("one_hot"),
     "CONCAT": (Variant("simple", _concat, _whole_words),),
     "GRADS_CONCAT": (Variant("simple", _grads_concat),),
