@@ -266,6 +266,29 @@ def _made(cls: type[C], config: Config) -> C:
     return cls(**given)
 
 
+def _chosen(
+    value: JsonValue, what: str, classes: Mapping[str, type[C]], wrapper: str = ""
+) -> tuple[type[C], Config]:
+    """The class that an object names, and its options.
+
+    Args:
+        value: the object.
+        what: it is expected to be, with its article.
+        classes: those there are here, by Keras' names.
+        wrapper: class of Keras' whose option ``fn`` is the object that counts.
+
+    Raises:
+        ParameterError: it is of no such class.
+    """
+    class_name, config = _parts(value, what)
+    if class_name == wrapper:
+        class_name, _ = _parts(config.pop("fn", None), what)
+    found = classes.get(class_name)
+    if found is None:
+        raise ParameterError(f"{quoted(class_name)[1:-1]} is not here")
+    return found, config
+
+
 def _optimizer(value: JsonValue) -> Optimizer:
     class_name, config = _parts(value, "an optimiser")
     found = _OPTIMIZERS.get(class_name.removeprefix("Custom>").lower())
@@ -282,30 +305,15 @@ def _optimizer(value: JsonValue) -> Optimizer:
 
 
 def _schedule(value: JsonValue) -> Schedule:
-    class_name, config = _parts(value, "a schedule")
-    found = _SCHEDULES.get(class_name)
-    if found is None:
-        raise ParameterError(f"the schedule {quoted(class_name)[1:-1]} is not here")
-    return _made(found, config)
+    return _made(*_chosen(value, "a schedule", _SCHEDULES))
 
 
 def _loss(value: JsonValue) -> Loss:
-    class_name, config = _parts(value, "a loss")
-    if class_name == "LossFunctionWrapper":
-        class_name, _ = _parts(config.pop("fn", None), "a loss")
-    found = _LOSSES.get(class_name)
-    if found is None:
-        raise ParameterError(f"{quoted(class_name)[1:-1]} is not here")
-    return _made(found, config)
+    return _made(*_chosen(value, "a loss", _LOSSES, "LossFunctionWrapper"))
 
 
 def _metric(value: JsonValue) -> Metric:
-    class_name, config = _parts(value, "a metric")
-    if class_name == "MeanMetricWrapper":
-        class_name, _ = _parts(config.pop("fn", None), "a metric")
-    found = _METRICS.get(class_name)
-    if found is None:
-        raise ParameterError(f"{quoted(class_name)[1:-1]} is not here")
+    found, config = _chosen(value, "a metric", _METRICS, "MeanMetricWrapper")
     if found is MeanIoU:
         # Keras takes classes for predictions unless told; here it is what the output gives.
         config.pop("sparse_y_true", None)
