@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
@@ -13,6 +13,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 
 from studio.cli import console
+from studio.engine.core.progress import Progress as Heard
+from studio.engine.core.progress import unheard
 from studio.engine.train.loop.progress import Progress as TrainingProgress
 from studio.engine.train.loop.trainer import Trainer
 
@@ -23,13 +25,13 @@ _PATIENCE = 1.0
 
 
 @contextmanager
-def share_bar(*, quiet: bool = False) -> Iterator[Callable[[float | None, str], None]]:
+def share_bar(*, quiet: bool = False) -> Iterator[Heard]:
     """A bar for work that says how far it is; in a pipe, or ``quiet``, nothing is shown.
 
     Yields what hears the share, from 0 to 1 or None, and what is done.
     """
     if quiet or not console.err.is_terminal:
-        yield lambda _share, _text: None
+        yield unheard
         return
     bar = Progress(
         TextColumn("{task.description}"),

@@ -13,18 +13,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import studio
 from studio.engine.core.errors import FormatError
+from studio.engine.core.progress import Progress, unheard
 from studio.engine.formats.limits import MIB
-
-Progress: TypeAlias = Callable[["float | None", str], None]
-"""Hears how far something is, from 0 to 1 or None, and what is done; may raise to stop it."""
 
 MODULE = "studio.engine.formats.hdf5_process"
 _KEPT = ("SYSTEMROOT", "WINDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME")
@@ -259,7 +256,7 @@ def ask_child(
         FormatError: the process died, took too long, too much memory or answered at too great
             length, or it cannot be started.
     """
-    tell = progress or _silent
+    tell = progress or unheard
     while True:
         child = CHILDREN.take()
         try:
@@ -268,10 +265,6 @@ def ask_child(
             continue
         finally:
             CHILDREN.give_back(child)
-
-
-def _silent(_fraction: float | None, _what: str) -> None:
-    """Hear nothing."""
 
 
 def resident_bytes(process: subprocess.Popen[bytes]) -> int:

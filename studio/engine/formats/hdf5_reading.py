@@ -24,6 +24,7 @@ from typing import BinaryIO, NamedTuple, Self, TypeAlias
 import numpy as np
 
 from studio.engine.core.errors import FormatError, quoted
+from studio.engine.core.progress import Progress
 from studio.engine.formats.atomic import write_error
 from studio.engine.formats.byte_source import (
     Array,
@@ -35,7 +36,6 @@ from studio.engine.formats.byte_source import (
 from studio.engine.formats.hdf5_child import (
     DEFAULT_CHILD_LIMITS,
     ChildLimits,
-    Progress,
     ask_child,
 )
 from studio.engine.formats.hdf5_chunks import FILTERS, ChunkReader, Chunks

@@ -28,6 +28,7 @@ from studio.engine.core.errors import (
     quoted,
 )
 from studio.engine.core.near_names import did_you_mean
+from studio.engine.core.progress import Progress
 from studio.engine.formats.atomic import StagedFile, StagedFolder
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.interop.imported import ImportedModel
@@ -45,12 +46,11 @@ from studio.engine.optim.optimizers import Optimizer
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Holds: TypeAlias = Literal["program", "weights", "checkpoint", "model"]
-Progress: TypeAlias = Callable[["float | None", str], None]
-"""Hears how far something is, from 0 to 1 or None, and what is done; may raise to stop it."""
-
 HEAD = 4096
 """Bytes of a file's beginning by which `FileFormat.sniff` tells what it is."""
 _LOG = logging.getLogger(__name__)
+_COMMON = ("Checkpoint", "Instruction", "Model", "Weights")
+"""First words of titles that are no names."""
 _NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
@@ -204,6 +204,12 @@ class FileFormat:
                             f"and {cls.__module__}")  # fmt: skip
         FileFormat.members[cls.name] = cls()
         added(lambda: FileFormat.members.pop(cls.name, None))
+
+    @property
+    def in_a_sentence(self) -> str:
+        """What it is called behind other words: a common word begins with a small letter."""
+        first = self.title.partition(" ")[0]
+        return self.title[0].lower() + self.title[1:] if first in _COMMON else self.title
 
     @property
     def can_import(self) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
-from studio.engine.interop.file_format import Exportable, FileFormat, Progress
+from studio.engine.core.progress import Progress
+from studio.engine.interop.file_format import Exportable, FileFormat
 from studio.engine.interop.imported import ImportedModel
 from studio.engine.interop.keras.files_in import CONFIG, METADATA, WEIGHTS, read_keras_archive
 from studio.engine.interop.keras.files_out import why_not_keras, write_keras

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
+from studio.engine.core.progress import Progress
 from studio.engine.formats.hdf5_reading import SIGNATURE
-from studio.engine.interop.file_format import Exportable, FileFormat, Progress
+from studio.engine.interop.file_format import Exportable, FileFormat
 from studio.engine.interop.imported import ImportedModel
 from studio.engine.interop.keras.files_in import read_keras_hdf5
 from studio.engine.interop.keras.files_out import why_not_hdf5, write_keras_hdf5

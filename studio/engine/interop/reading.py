@@ -68,7 +68,7 @@ def model_format(path: Path | str) -> FileFormat:
             wanted = each.files[0] if each.files else each.ending
             if each.can_open and place.name.lower().endswith(wanted):
                 return each
-    what = "a file of another kind" if found is None else f"{found.title.lower()} ({found.ending})"
+    what = "a file of another kind" if found is None else f"{found.in_a_sentence} ({found.ending})"
     hint = ""
     if found is not None and found.can_import:
         hint = "open the project it is for and import the weights into it"
@@ -115,7 +115,7 @@ def load_weights(path: Path | str, graph: LayerGraph) -> dict[str, Array]:
     if found is None or not found.can_import:
         what = "a file of another kind"
         if found is not None:
-            what = f"{found.title.lower()} ({found.ending})"
+            what = f"{found.in_a_sentence} ({found.ending})"
         raise FormatError(
             f"expected weights as {' or '.join(import_endings())}, got {what}", who=str(path)
         )

@@ -11,11 +11,12 @@ import numpy as np
 
 from studio import __version__
 from studio.engine.core.errors import FormatError, StudioError, quoted
+from studio.engine.core.progress import Progress, unheard
 from studio.engine.formats import tfjs
 from studio.engine.formats.atomic import write_new
 from studio.engine.formats.safe_json import JsonValue, parse_json
 from studio.engine.formats.tfjs import MODEL_FILE, Json, LayersModel, Quantized
-from studio.engine.interop.file_format import Array, Exportable, FileFormat, Progress
+from studio.engine.interop.file_format import Array, Exportable, FileFormat
 from studio.engine.interop.imported import ImportedModel, ImportReport
 from studio.engine.interop.keras.dialects import model_from_json
 from studio.engine.interop.keras.files_in import facts_of
@@ -128,7 +129,7 @@ class TensorFlowJs(FileFormat):
         write_new(path / PAGE, [_page(model.name)])
 
     def read_model(self, path: Path, progress: Progress | None = None) -> ImportedModel:
-        tell = progress or (lambda _share, _text: None)
+        tell = progress or unheard
         tell(0.0, "reading the weights")
         place = path / MODEL_FILE if path.is_dir() else path
         found, who = tfjs.load(place), str(place)

@@ -6,11 +6,12 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from studio.engine.core.errors import DataError, StudioError, quoted
+from studio.engine.core.progress import Progress
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.train.data.csv.numbers import NumberColumns, check_width
 from studio.engine.train.data.csv.rows import (
@@ -29,8 +30,6 @@ MOST = 500
 _TABLES = ("csv", "columns")
 _PLACE = re.compile(r"row (\d+)(?:, column (\d+) \((.*?)\))?:? ?(.*)", re.DOTALL)
 _EVERY = 256
-
-Progress = Callable[[float | None, str], None]
 
 
 @dataclass(frozen=True)

@@ -311,7 +311,7 @@ class ExportModel:
             know()
             failed(error)
 
-        return self._tasks.start(f"Preview {form.title.lower()}", work, shown, give_up, quiet=True)
+        return self._tasks.start(f"Preview {form.in_a_sentence}", work, shown, give_up, quiet=True)
 
     def preview_written(
         self,

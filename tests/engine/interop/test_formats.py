@@ -179,3 +179,11 @@ def test_the_docs_list_the_formats(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         DOCS.write_text(wanted, encoding="utf-8")
     assert DOCS.read_text(encoding="utf-8") == wanted, "pytest --update-golden writes it"
+
+
+def test_in_sentences_names_keep_their_capital_letters() -> None:
+    said = {form.name: form.in_a_sentence for form in file_formats()}
+    assert said["onnx"] == "ONNX model"
+    assert said["keras"] == "Keras model"
+    assert said["npz"] == "weights (NumPy)"
+    assert said["gbi"] == "instruction file"

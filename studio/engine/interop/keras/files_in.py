@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import FormatError, StudioError, quoted
+from studio.engine.core.progress import unheard
 from studio.engine.formats.byte_source import open_source
 from studio.engine.formats.hdf5_reading import Hdf5File, read_hdf5, read_hdf5_member
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
@@ -40,9 +41,10 @@ from studio.engine.interop.keras.weights_in import (
 )
 
 if TYPE_CHECKING:
+    from studio.engine.core.progress import Progress
     from studio.engine.formats.byte_source import ByteSource
     from studio.engine.formats.safe_json import JsonValue
-    from studio.engine.interop.file_format import Array, Progress
+    from studio.engine.interop.file_format import Array
     from studio.engine.layers.graph import LayerGraph
 
 CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
@@ -104,7 +106,7 @@ def read_keras_archive(
         CheckpointError: weights are missing or do not fit.
         StudioError: something in it is not known here; it is named.
     """
-    tell = progress or _silent
+    tell = progress or unheard
     who = str(path)
     with open_source(path, limits, "Keras") as opened:
         members = {member.name: member for member in list_members(opened, limits)}
@@ -138,7 +140,7 @@ def read_keras_hdf5(
     path: Path, form: str, progress: Progress | None = None, limits: Limits = DEFAULT_LIMITS
 ) -> ImportedModel:
     """The model of an HDF5 file that holds a whole one; arguments and errors as above."""
-    tell = progress or _silent
+    tell = progress or unheard
     who = str(path)
     with read_hdf5(path, limits=limits, progress=_between(tell)) as file:
         about = file.attributes.get("", {})
@@ -242,10 +244,6 @@ def _json_attribute(value: object, who: str, limits: Limits) -> JsonValue:
 
 def _form(form: str, version: str) -> str:
     return f"{form}, written by Keras {version[:20]}" if version else form
-
-
-def _silent(share: float | None, text: str) -> None:
-    del share, text
 
 
 def _between(tell: Progress) -> Callable[[float | None, str], None]:

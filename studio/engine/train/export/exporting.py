@@ -7,7 +7,7 @@ stands for itself: what is wrong with one keeps none of the others back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from studio.engine.compiler.pipeline import Folding
 from studio.engine.compiler.target import CPU
 from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
+from studio.engine.core.progress import Progress, unheard
 from studio.engine.core.tensor import Role
 from studio.engine.formats.atomic import StagedFile, StagedFolder, write_error
 from studio.engine.interop.file_format import (
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Staged: TypeAlias = StagedFile | StagedFolder
-Progress: TypeAlias = Callable[["float | None", str], None]
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def export(
     if lengths:
         with trained.for_lengths(lengths) as bound:
             return export(bound, files, None, progress, None, weights)
-    tell = progress or (lambda _share, _text: None)
+    tell = progress or unheard
     if weights == "float32":
         return _export(trained, files, project, tell)
     made: dict[int, Export] = {}

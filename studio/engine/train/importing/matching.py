@@ -100,7 +100,7 @@ def weight_arrays(source: Path | str) -> Mapping[str, Array]:
     """
     found = format_of(source)
     if found is None or not found.can_import:
-        what = "a file of another kind" if found is None else found.title.lower()
+        what = "a file of another kind" if found is None else found.in_a_sentence
         raise FormatError(
             f"expected weights as {' or '.join(import_endings())}, got {what}", who=str(source)
         )

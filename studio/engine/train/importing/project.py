@@ -11,9 +11,9 @@ from pathlib import Path
 
 from studio.engine.core.errors import CheckpointError, DataError, StudioError, quoted
 from studio.engine.core.options import Plain
+from studio.engine.core.progress import Progress, unheard
 from studio.engine.formats.atomic import write_error
 from studio.engine.formats.checkpoint import Checkpoint, Position
-from studio.engine.interop.file_format import Progress
 from studio.engine.interop.imported import Array, ImportedModel, ImportedTraining, ImportReport
 from studio.engine.interop.reading import is_main_file, model_format
 from studio.engine.layers.graph import LayerGraph
@@ -93,7 +93,7 @@ def import_project(
     """
     target = Path(output)
     _require_new(target)
-    tell = progress or (lambda _share, _text: None)
+    tell = progress or unheard
 
     def reading(share: float | None, text: str) -> None:
         tell(None if share is None else share * _READ, text)

@@ -12,7 +12,8 @@ import numpy as np
 
 from studio.engine.core.discovery import all_or_none
 from studio.engine.core.errors import FormatError
-from studio.engine.interop.file_format import FileFormat, Progress
+from studio.engine.core.progress import Progress
+from studio.engine.interop.file_format import FileFormat
 from studio.engine.interop.imported import (
     ImportedLayer,
     ImportedModel,

@@ -193,7 +193,7 @@ def test_weights_that_do_not_fit_are_refused(
     [
         ("net.seeded", WORD + b"{", "the network cannot be read"),
         ("net.txt", b"some words", "expected a model as .*got a file of another kind"),
-        ("weights.npz", b"PK\x05\x06" + bytes(18), r"got weights \(numpy\) \(.npz\)"),
+        ("weights.npz", b"PK\x05\x06" + bytes(18), r"got weights \(NumPy\) \(.npz\)"),
         ("net.seeded", b"", "the network cannot be read"),
     ],
 )

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 import studio
 from studio.engine.core.errors import FormatError
+from studio.engine.core.progress import Progress, unheard
 from studio.engine.core.tensor import bind_shape
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.gbi import save_gbi
@@ -53,7 +54,6 @@ _PREPROCESSING = {
 """Facts that say what is done to a raw sample, and how a difference in each is said."""
 
 Array: TypeAlias = npt.NDArray[np.generic]
-Progress: TypeAlias = Callable[["float | None", str], None]
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def check_files(
     """
     try:
         with _folder() as folder, _Child(folder) as child:
-            check = _Check(trained, files, model, project, progress or _unheard, folder)
+            check = _Check(trained, files, model, project, progress or unheard, folder)
             return check.run(child)
     except FormatError as error:
         return [error for _ in files]
@@ -395,10 +395,6 @@ def _hash_of(rows: Sequence[Array]) -> str:
     for values in rows:
         made.update(np.ascontiguousarray(values).tobytes())
     return made.hexdigest()
-
-
-def _unheard(share: float | None, text: str) -> None:
-    """Ignore the progress."""
 
 
 @contextmanager

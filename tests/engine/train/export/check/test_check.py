@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.errors import FormatError
+from studio.engine.core.progress import Progress
 from studio.engine.formats import safetensors
 from studio.engine.formats.gbasm import load_gbasm, save_gbasm
 from studio.engine.formats.gbi import load_gbi, save_gbi
@@ -30,7 +31,7 @@ from studio.engine.layers.shaping import Flatten
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check import check as checking
 from studio.engine.train.export.check.answers import Difference, compare
-from studio.engine.train.export.check.check import ExportCheck, Progress, Written, check_files
+from studio.engine.train.export.check.check import ExportCheck, Written, check_files
 from studio.engine.train.export.check.process import file_hash
 from studio.engine.train.export.exporting import exportable
 from studio.engine.train.network.trained import Trained
