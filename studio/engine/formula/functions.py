@@ -64,6 +64,21 @@ def _bounded(function: Callable[[float], float]) -> Callable[[float], float]:
     return lambda x: math.nan if math.isinf(x) else function(x)
 
 
+def _within(low: float, high: float, function: Callable[[float], float]) -> Callable[..., float]:
+    return lambda x: function(x) if low <= x <= high else math.nan
+
+
+def _unbounded(function: Callable[[float], float], below: float) -> Callable[[float], float]:
+    """A function that grows beyond float64 on both sides, to ``below`` on the left one."""
+    return lambda x: (
+        function(x) if abs(x) < 710.0 or math.isnan(x) else below if x < 0 else math.inf
+    )
+
+
+def _atanh(x: float) -> float:
+    return math.copysign(math.inf, x) if abs(x) == 1 else _within(-1.0, 1.0, math.atanh)(x)
+
+
 def _sigmoid(x: float) -> float:
     e = math.exp(-abs(x))
     return 1.0 / (1.0 + e) if x >= 0 or math.isnan(x) else e / (1.0 + e)
@@ -126,7 +141,21 @@ FUNCTIONS: Mapping[str, Function] = {
     "sin": Function("sin x, x in radians; NaN at ±∞.", 1, _bounded(math.sin)),
     "cos": Function("cos x, x in radians; NaN at ±∞.", 1, _bounded(math.cos)),
     "tan": Function("tan x, x in radians; NaN at ±∞.", 1, _bounded(math.tan)),
+    "asin": Function("arcsin x; NaN beyond ±1.", 1, _within(-1.0, 1.0, math.asin)),
+    "acos": Function("arccos x, from 0 to π; NaN beyond ±1.", 1, _within(-1.0, 1.0, math.acos)),
+    "atan": Function("arctan x; ±π/2 at ±∞.", 1, math.atan),
+    "atan2": Function(
+        "The angle of the point (b, a), from -π to π; of ±0 the sign says from which side.",
+        2,
+        math.atan2,
+    ),
+    "sinh": Function("sinh x.", 1, _unbounded(math.sinh, -math.inf)),
+    "cosh": Function("cosh x.", 1, _unbounded(math.cosh, math.inf)),
     "tanh": Function("tanh x.", 1, math.tanh),
+    "asinh": Function("arsinh x.", 1, math.asinh),
+    "acosh": Function("arcosh x; NaN below 1.", 1, _within(1.0, math.inf, math.acosh)),
+    "atanh": Function("artanh x; ±∞ at ±1, NaN beyond.", 1, _atanh),
+    "erf": Function("The error function, 2/√π·∫e^-t² dt from 0 to x.", 1, math.erf),
     "sigmoid": Function("1/(1 + e^-x) without overflow.", 1, _sigmoid),
     "softplus": Function("ln(1 + e^x) without overflow.", 1, _softplus),
     "normal_cdf": Function(

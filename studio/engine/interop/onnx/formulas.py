@@ -47,7 +47,8 @@ _OPERATORS: Mapping[str, str] = {
     "abs": "Abs", "sign": "Sign", "floor": "Floor", "ceil": "Ceil", "round": "Round", "exp": "Exp",
     "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "tanh": "Tanh",
     "sigmoid": "Sigmoid", "softplus": "Softplus", "pow": "Pow", "max": "Max", "min": "Min",
-    "isnan": "IsNaN",
+    "isnan": "IsNaN", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh",
+    "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf",
 }  # fmt: skip
 """Functions that are one operator."""
 
@@ -59,6 +60,20 @@ _WRITTEN_OUT: Mapping[str, tuple[tuple[str, ...], str]] = {
         ("a",), "t = tanh(0.5 * a)\n2.0 * t / (1.0 - t) if abs(a) < 1.0 else exp(a) - 1.0"
     ),
     "log1p": (("a",), "u = 1.0 + a\na if u == 1.0 else log(u) * a / (u - 1.0)"),
+    # The angle of the half plane, by a quotient of at most 1; of zeros the sign counts.
+    "atan2": (
+        ("a", "b"),
+        """
+        h = abs(a)
+        w = abs(b)
+        far = max(h, w)
+        q = 0.0 if far == 0.0 else 1.0 if min(h, w) == inf else min(h, w) / far
+        t = 0.5 * pi - atan(q) if h > w else atan(q)
+        left = b < 0.0 or 1.0 / b < 0.0
+        u = nan if isnan(a) or isnan(b) else pi - t if left else t
+        -u if a < 0.0 or 1.0 / a < 0.0 else u
+        """,
+    ),
     "one_minus_pow": (("a", "b"), "1.0 - pow(a, b)"),
     "floor_div": (("a", "b"), "floor(a / b) if abs(b) > 0.0 else nan"),
     "mod": (("a", "b"), "a - b * floor(a / b)"),
