@@ -85,6 +85,29 @@ def test_whole_numbers_looked_up_outside_are_zero(backend: Backend) -> None:
     assert results(backend, case)["y"].tolist() == [2**30 + 1, 0, -7, 0]
 
 
+def test_equal_extremes_give_their_slope_to_x_and_then_to_the_first(backend: Backend) -> None:
+    operands = {
+        "x": Given((3,), exactly(2, 5, NAN)),
+        "i": indices([0, 0, 1, 1, 2]),
+        "u": Given((5,), exactly(7, 7, 5, 4, NAN)),
+    }
+    case = Case("SCATTER", "ties", operands, {"reduction": "max"})
+    dy = np.array([1, 2, 3])
+    assert gradient_of(backend, case, "x", dy).tolist() == [0, 2, 3]
+    assert gradient_of(backend, case, "u", dy).tolist() == [1, 0, 0, 0, 0]
+
+
+def test_what_is_scattered_outside_is_left_out_and_gets_no_slope(backend: Backend) -> None:
+    operands = {
+        "x": Given((3,), exactly(1, 2, 3)),
+        "i": indices([3, -4, -1, 1, 1]),
+        "u": Given((5,), exactly(10, 20, 30, 40, 50)),
+    }
+    case = Case("SCATTER", "outside", operands)
+    assert results(backend, case)["y"].tolist() == [1, 50, 30]
+    assert gradient_of(backend, case, "u", np.array([1, 2, 3])).tolist() == [0, 0, 3, 0, 2]
+
+
 @pytest.mark.parametrize("order", ["largest", "smallest"])
 def test_nan_is_ranked_above_all_and_zeros_are_equal(backend: Backend, order: str) -> None:
     x = Given((3, 4), exactly(1, NAN, -INF, NAN, 0.0, -0.0, -1.0, INF, -0.0, 0.0, NAN, 0.0))
@@ -116,6 +139,8 @@ def emit(mnemonic: str, x: tuple[int, ...], i: tuple[int, ...], **fields: Any) -
     refs = {"x": builder.tensor("x", x, DType.float32, Role.INPUT)}
     if i:
         refs["i"] = builder.tensor("i", i, dtype, Role.INPUT)
+    if "u" in fields:
+        refs["u"] = builder.tensor("u", fields.pop("u"), DType.float32, Role.INPUT)
     builder.emit("forward", cls, **refs, **fields)
 
 
@@ -126,6 +151,8 @@ REFUSED: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], dict[str, Any], 
     "longer": ("GATHER_ELEMENTS", (3, 4), (2, 5), {}, r"got \[2,5\] for \[3,4\]"),
     "rank": ("GATHER_ELEMENTS", (3, 4), (2,), {}, "the rank of x"),
     "deep": ("GATHER_ND", (3, 4), (2, 3), {}, "1 to 2 dimensions of x"),
+    "updates": ("SCATTER", (3, 4), (2, 4), {"u": (2, 3)}, r"expected updates of float32\[2,4\]"),
+    "entries": ("SCATTER_ND", (3, 4), (2, 1), {"u": (2, 3)}, r"expected updates of float32\[2,4\]"),
     "many": ("TOPK", (3, 4), (), {"k": 5}, "k may be 1 to 4, the length of axis 1: got 5"),
     "whole": ("TOPK", (BATCH, 4), (), {"axis": 0}, "the batch dimension cannot be ranked"),
     "running": ("CUMULATE", (BATCH,), (), {}, "the batch dimension cannot be accumulated"),

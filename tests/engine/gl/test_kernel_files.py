@@ -28,6 +28,10 @@ def _stated(cls: type[Instruction]) -> bool:
     return cls.meaning is not None
 
 
+ATOMIC = {"count_bad", "count_apart", "last_group", "scatter_marks"}
+"""Files whose whole numbers come out alike in whatever order invocations change them."""
+
+
 @pytest.mark.parametrize("cls", all_instructions(), ids=lambda cls: cls.mnemonic)
 def test_every_instruction_has_a_formula_or_else_a_variant(cls: type[Instruction]) -> None:
     if cls.mnemonic not in MARKERS:
@@ -44,7 +48,7 @@ def test_kernel_file_keeps_the_rules(path: Path) -> None:
     lines = text.splitlines()
     assert lines[0].startswith("// ")
     assert len(lines) <= 150
-    assert "atomic" not in text or path.stem in ("count_bad", "count_apart", "last_group")
+    assert "atomic" not in text or path.stem in ATOMIC
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -72,6 +72,35 @@ def _cumulate(v: Values, a: Values) -> Values:
     return {"y": np.moveaxis(y, 0, a["axis"])}
 
 
+_MEET: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "none": lambda there, brought: brought,
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
+
+def _scatter(v: Values, a: Values) -> Values:
+    """Element by element, in row-major order."""
+    y, i, axis = v["x"].astype(np.float64), _whole(v["i"]), a["axis"] % v["x"].ndim
+    for place in np.ndindex(*i.shape):
+        if -y.shape[axis] <= i[place] < y.shape[axis]:
+            at = (*place[:axis], i[place], *place[axis + 1 :])
+            y[at] = _MEET[a["reduction"]](y[at], v["u"][place])
+    return {"y": y}
+
+
+def _scatter_nd(v: Values, a: Values) -> Values:
+    """Tuple by tuple, in row-major order."""
+    y, i = v["x"].astype(np.float64), _whole(v["i"])
+    for place in np.ndindex(*i.shape[:-1]):
+        one = tuple(i[place])
+        if all(-n <= k < n for k, n in zip(one, y.shape, strict=False)):
+            y[one] = _MEET[a["reduction"]](y[one], v["u"][place])
+    return {"y": y}
+
+
 def extreme_gradient(v: Values, a: Values, dy: np.ndarray) -> dict[str, np.ndarray]:
     """Every result's slope goes to the first element that is the extreme of those it has."""
     x, slope = (np.moveaxis(array, a["axis"], 0) for array in (v["x"], dy))
@@ -90,6 +119,8 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "GATHER": _gather,
     "GATHER_ELEMENTS": _gather_elements,
     "GATHER_ND": _gather_nd,
+    "SCATTER": _scatter,
+    "SCATTER_ND": _scatter_nd,
     "TOPK": _topk,
     "CUMULATE": _cumulate,
     "REVERSE": lambda v, a: {"y": np.flip(v["x"], a["axes"] or None)},

@@ -29,6 +29,7 @@ from studio.engine.isa.instruction import GradInstruction
 
 _TERM = re.compile(r"^float term\(int \w+\)", re.MULTILINE)
 _SCRATCH = re.compile(r"\bscratch\[")
+_SCRATCH_ATOMIC = re.compile(r"\batomic\w+\(scratch\[")
 _SCRATCH_STORE = re.compile(r"\bscratch\[[^\]]*\]\s*=(?!=)")
 
 
@@ -88,6 +89,7 @@ def plan_dispatch(
         scratch=bool(one.scratch),
         tickets=bool(one.tickets),
         scratch_vec4=one.scratch_vec4,
+        scratch_ints=one.scratch_ints,
     )
     groups = one.groups
     if one.result:
@@ -114,6 +116,8 @@ def scratch_use(text: str) -> Use:
     code = re.sub(r"//.*", "", text)
     if _TERM.search(code):
         return Use.WRITE
+    if _SCRATCH_ATOMIC.search(code):
+        return Use.BOTH
     uses = len(_SCRATCH.findall(code))
     stores = len(_SCRATCH_STORE.findall(code))
     return Use.READ if not stores else Use.WRITE if stores == uses else Use.BOTH

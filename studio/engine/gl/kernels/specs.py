@@ -79,6 +79,7 @@ class DispatchSpec:
         tickets: atomic counters by which a work group finds out that it is the last; the dispatch
             then reads no scratch storage but its own, as vec4.
         scratch_vec4: scratch storage is read as vec4.
+        scratch_ints: scratch storage holds whole numbers.
         saves_dispatch: does the work of another dispatch too, and may therefore use as many
             storage buffers as the device offers.
         sum_grid: the grid in which it can also sum the columns of what it stores.
@@ -104,6 +105,7 @@ class DispatchSpec:
     fills_scratch: bool = False
     tickets: int = 0
     scratch_vec4: bool = False
+    scratch_ints: bool = False
     saves_dispatch: bool = False
     sum_grid: PartGrid | None = None
     sums: StorageBinding | None = None

@@ -68,7 +68,9 @@ def included(text: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def scratch_block(binding: int, tickets: bool = False, scratch_vec4: bool = False) -> str:
+def scratch_block(
+    binding: int, tickets: bool = False, scratch_vec4: bool = False, scratch_ints: bool = False
+) -> str:
     """The declaration of the scratch storage, and of counters of arriving work groups."""
     if tickets:
         return (
@@ -77,7 +79,7 @@ def scratch_block(binding: int, tickets: bool = False, scratch_vec4: bool = Fals
             f"layout(std430, binding = {binding + 1}) coherent buffer arrivals_block "
             "{ uint arrivals[]; };"
         )
-    kind = "vec4" if scratch_vec4 else "float"
+    kind = "int" if scratch_ints else "vec4" if scratch_vec4 else "float"
     return f"layout(std430, binding = {binding}) buffer scratch_block {{ {kind} scratch[]; }};"
 
 
@@ -94,6 +96,7 @@ def assemble(
     scratch: bool = False,
     tickets: bool = False,
     scratch_vec4: bool = False,
+    scratch_ints: bool = False,
     from_file: bool = True,
 ) -> KernelSource:
     """The final text of a kernel.
@@ -110,6 +113,7 @@ def assemble(
         scratch: declare the scratch storage behind the operands.
         tickets: declare counters behind it; it is then read by other work groups and in fours.
         scratch_vec4: scratch storage is read in fours.
+        scratch_ints: it holds whole numbers.
         from_file: whether ``body`` is the text of a kernel file (its lines are then its own).
     """
     return _assembled(
@@ -125,6 +129,7 @@ def assemble(
             scratch,
             tickets,
             scratch_vec4,
+            scratch_ints,
             from_file,
         )
     )
@@ -144,6 +149,7 @@ class _Pieces(NamedTuple):
     scratch: bool
     tickets: bool
     scratch_vec4: bool
+    scratch_ints: bool
     from_file: bool
 
 
@@ -175,7 +181,7 @@ def _assembled(of: _Pieces) -> KernelSource:
     middle = [
         of.constants,
         heads,
-        scratch_block(stored, of.tickets, of.scratch_vec4) if of.scratch else "",
+        scratch_block(stored, of.tickets, of.scratch_vec4, of.scratch_ints) if of.scratch else "",
         functions,
         of.epilogue,
     ]

@@ -123,6 +123,55 @@ def gather_nd(writer: GraphWriter, line: Instruction) -> None:
     _found(writer, y, value, outside)
 
 
+_SINCE = {"none": 13, "add": 16, "mul": 16, "max": 18, "min": 18}
+"""The first operator set that has a reduction of what is scattered."""
+
+
+def scatter(writer: GraphWriter, line: Instruction) -> None:
+    """ScatterElements and ScatterND; where an index may be outside, with a row more to leave it in.
+
+    Raises:
+        FormatError: the operator set does not have the reduction.
+    """
+    reduction = line.value("reduction")
+    if writer.opset < _SINCE[reduction]:
+        raise FormatError(
+            f"operator set {writer.opset} has no {reduction} of what is scattered; "
+            f"{_SINCE[reduction]} has",
+            who=line.mnemonic,
+        )
+    x, i, u, y = (line.ref(name) for name in ("x", "i", "u", "y"))
+    by_tuple = line.mnemonic == "SCATTER_ND"
+    axis = 0 if by_tuple else line.value("axis") % writer.rank(x)
+    wide = writer.shape(i)[-1] if by_tuple else 1
+    attributes: dict[str, Attribute] = {} if by_tuple else {"axis": axis}
+    if reduction != "none":
+        attributes["reduction"] = reduction
+    op = "ScatterND" if by_tuple else "ScatterElements"
+    sizes = writer.shape(x)[axis : axis + wide]
+    given, index = writer.plain(x), writer.plain(i)
+    if min(sizes) >= 0 and _all_inside(writer, i, sizes):
+        inputs = (given, writer.cast(index, "int64"), writer.plain(u))
+        writer.result(y, op, inputs, attributes)
+        return
+    size = _tuple_sizes(writer, x, 0, wide) if by_tuple else _size(writer, x, axis)
+    negative = writer.node("Less", (index, writer.scalar(0, "int32")))
+    inside = writer.node("Where", (negative, writer.node("Add", (index, size)), index))
+    if by_tuple:
+        outside = _outside_tuples(writer, index, size)
+        first = np.eye(1, wide, dtype=np.int32)[0]
+        size = writer.node("Mul", (size, writer.constant(f"int32/first of {wide}", first)))
+    else:
+        outside = _outside(writer, index, size)
+    kept = writer.cast(writer.node("Where", (outside, size, inside)), "int64")
+    ends = [0] * (2 * writer.rank(x))
+    ends[writer.rank(x) + axis] = 1
+    longer = writer.node("Pad", (given, writer.integers(ends)))
+    made = writer.node(op, (longer, kept, writer.plain(u)), attributes)
+    limits = [writer.integers((number,)) for number in (0, -1, axis)]
+    writer.result(y, "Slice", (made, *limits))
+
+
 def reverse(writer: GraphWriter, line: Instruction) -> None:
     """Slice by steps of -1."""
     x, y = line.ref("x"), line.ref("y")

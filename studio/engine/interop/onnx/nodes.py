@@ -487,6 +487,8 @@ ENTRIES: Mapping[str, Entry] = {
     "GATHER": lookups.gather,
     "GATHER_ELEMENTS": lookups.gather,
     "GATHER_ND": lookups.gather_nd,
+    "SCATTER": lookups.scatter,
+    "SCATTER_ND": lookups.scatter,
     "REVERSE": lookups.reverse,
     "RANGE": lookups.counted,
     "TOPK": lookups.top_k,

@@ -10,9 +10,12 @@ from __future__ import annotations
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, Shape, TensorType, shape_text
-from studio.engine.isa.fields import integer, reads, writes
+from studio.engine.isa.fields import choice, integer, reads, writes
 from studio.engine.isa.instruction import GradInstruction, TypeOf
 from studio.engine.isa.ops.move import Move
+
+ARITHMETIC = (DType.float32, DType.int32)
+"""Element types in which what is scattered can be added, multiplied and compared."""
 
 
 class Indexed(Move):
@@ -147,3 +150,72 @@ class GatherNd(Indexed, code=452, mnemonic="GATHER_ND", saves=("i",), since=2):
     def moved(self, ref: Ref, of: TypeOf) -> int:
         """Of x the entries looked up."""
         return of(self.y).numel if ref == self.x else super().moved(ref, of)
+
+
+class Scattering(Indexed):
+    """Operands of both instructions that write where indices say."""
+
+    x = reads("What is changed, of any shape.")
+    i = reads("Indices, int32.", differentiable=False)
+    u = reads("What is brought there, of the element type of x.")
+    y = writes("x with the changes.")
+    reduction = choice(
+        "How what is brought meets what is there.", "none", "add", "mul", "max", "min"
+    )
+
+    def check_updates(self, of: TypeOf, wanted: Shape) -> tuple[TensorType, ...]:
+        """The type of x, where the updates have the shape wanted and its element type."""
+        x, u = of(self.x), of(self.u)
+        if u.shape != wanted or u.dtype is not x.dtype:
+            raise ShapeError(
+                f"expected updates of {x.dtype.name}{shape_text(wanted)}: got {u}",
+                who=self.mnemonic,
+            )
+        if self.reduction != "none" and x.dtype not in ARITHMETIC:
+            raise ShapeError(
+                f"{self.reduction} takes float32 or int32: got {x.dtype.name}",
+                who=self.mnemonic,
+                hint="CAST it first",
+            )
+        return (x,)
+
+    def flops(self, of: TypeOf) -> int:
+        """One operation for each update, unless it only takes a place."""
+        return 0 if self.reduction == "none" else of(self.u).numel
+
+
+class Scatter(Scattering, code=453, mnemonic="SCATTER", saves=("x", "i", "u", "y"), since=2):
+    """Write single elements along a dimension.
+
+    y = x, then y[a, …, i[a, b, …], …] = u[a, b, …]: the index takes the place of the position along
+    the axis. ``reduction`` adds, multiplies or compares instead. Without one the last of equal
+    indices wins. A negative index counts from the end; one outside is left out. At ties of max and
+    min the gradient goes to x, then to the first of u.
+    """
+
+    synopsis = "{y} = {x} with {u} at {i} along {axis}"
+    axis = integer("Dimension the indices go through.", 0, low=-6, high=5)
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of x."""
+        x, i = of(self.x).shape, self.indices(of)
+        self.check_elements(x, i, self.place_of_axis(self.axis, len(x)))
+        return self.check_updates(of, i)
+
+
+class ScatterNd(Scattering, code=454, mnemonic="SCATTER_ND", saves=("x", "i", "u", "y"), since=2):
+    """Write entries at tuples of indices.
+
+    y = x, then y[i[…, 0], i[…, 1], …] = u[…]: the last dimension of i holds a tuple. ``reduction``
+    adds, multiplies or compares instead. Without one the last of equal tuples wins. A negative
+    index counts from the end; a tuple with an index outside is left out. At ties of max and min the
+    gradient goes to x, then to the first of u.
+    """
+
+    synopsis = "{y} = {x} with {u} at tuples {i}"
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of x."""
+        x, i = of(self.x).shape, self.indices(of)
+        depth = self.check_tuples(x, i, 0)
+        return self.check_updates(of, (*i[:-1], *x[depth:]))

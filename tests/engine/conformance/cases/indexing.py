@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from studio.engine.core.dtypes import DType
+from studio.engine.core.tensor import Shape
 from tests.engine.conformance.case import HALO, Case, Given, apart, exactly, floats, integers
 
 
@@ -57,6 +60,53 @@ def _gathers() -> list[Case]:
     ]
 
 
+def _scatters() -> list[Case]:
+    found = []
+    for reduction in ("none", "add", "mul", "max", "min"):
+        by_element = {
+            "x": floats(5, 3, make=apart),
+            "i": integers(7, 3, low=-5, high=5),
+            "u": floats(7, 3, make=between),
+        }
+        by_tuple = {
+            "x": floats(4, 3, 2, make=apart),
+            "i": integers(9, 2, low=-5, high=5),
+            "u": floats(9, 2, make=between),
+        }
+        attrs = {"reduction": reduction}
+        found += [
+            Case("SCATTER", reduction, by_element, attrs),
+            Case("SCATTER_ND", reduction, by_tuple, attrs),
+        ]
+    whole = {"x": integers(4, 5), "i": integers(4, 3, high=7), "u": integers(4, 3, low=-9)}
+    zeros = {
+        "x": floats(4, make=lambda rng, shape: rng.choice([0.0, 1.5], shape)),
+        "i": integers(9, high=4),
+        "u": floats(9, make=lambda rng, shape: rng.choice([0.0, -2.0, 0.5], shape)),
+    }
+    halo = {
+        "x": floats(2, 3, 5, 4, pad=HALO),
+        "i": integers(2, 2, 5, 4, high=3),
+        "u": floats(2, 2, 5, 4),
+    }
+    picture = {"x": floats(2, 3, 5, 4, pad=HALO), "i": integers(3, 1, high=2),
+               "u": floats(3, 3, 5, 4)}  # fmt: skip
+    added = {"reduction": "add"}
+    return [
+        *found,
+        Case("SCATTER", "whole", whole, {"axis": -1, **added}, gradients=False),
+        Case("SCATTER", "zeros", zeros, {"reduction": "mul"}),
+        Case("SCATTER", "halo", halo, {"axis": 1, **added}, out_pad=HALO),
+        Case("SCATTER", "taken", halo, {"axis": 1}, out_pad=HALO),
+        Case("SCATTER_ND", "halo", picture, added, out_pad=HALO),
+    ]
+
+
+def between(rng: np.random.Generator, shape: Shape) -> np.ndarray:
+    """Numbers that differ from all of `apart` and from each other."""
+    return apart(rng, shape) + 0.0234
+
+
 def _orders() -> list[Case]:
     count = {
         "start": Given((), exactly(-3), DType.int32),
@@ -103,4 +153,4 @@ def _running() -> list[Case]:
     return found
 
 
-CASES = [*_gathers(), *_orders(), *_rankings(), *_running()]
+CASES = [*_gathers(), *_scatters(), *_orders(), *_rankings(), *_running()]

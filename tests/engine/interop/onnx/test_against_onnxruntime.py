@@ -98,7 +98,8 @@ def as_program(case: Case) -> tuple[Program, dict[str, np.ndarray], list[np.ndar
 @pytest.mark.parametrize("case", [case for case in LINES if written(case)], ids=str)
 def test_an_instruction_answers_as_the_reference(case: Case) -> None:
     program, weights, rows = as_program(case)
-    answers = on_runtime(content_of(program, weights), rows)
+    newer = case.attrs.get("reduction") in ("max", "min")
+    answers = on_runtime(content_of(program, weights, opset=18 if newer else 17), rows)
     wanted = expected(case)
     made = build(case).ins.named_operands()
     names = [s.name for s, ref in made if s.access is Access.WRITE and ref.present]

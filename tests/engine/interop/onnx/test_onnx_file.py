@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import Role
 from studio.engine.formats.onnx_wire import Model, load_model, model_bytes
@@ -20,6 +21,8 @@ from studio.engine.interop.small_weights import WeightForm
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.families import Unary
 from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
+from studio.engine.isa.ops.index import Scatter
+from studio.engine.isa.ops.order import Cumulate
 from studio.engine.isa.ops.random import Dropout
 from studio.engine.isa.program import Program
 from studio.engine.layers.graph_json import graph_from_json
@@ -257,3 +260,22 @@ def test_a_preview_says_what_is_in_the_file(tmp_path: Path) -> None:
     assert "  Conv: 2" in lines
     assert 'class_names: ["a"]' in lines
     assert form.why_not(model) is None
+
+
+LACKING = {
+    "no max of what is scattered; 18 has": (Scatter, {"reduction": "max"}, (4, 3)),
+    "no running prod, .* the axis is 2000 long": (Cumulate, {"op": "prod"}, (2, 2000)),
+}
+
+
+@pytest.mark.parametrize("said", LACKING)
+def test_what_an_operator_set_does_not_have_is_refused(said: str) -> None:
+    cls, attrs, shape = LACKING[said]
+    builder = ProgramBuilder("lacking", "infer")
+    refs = [builder.tensor("x", shape, role=Role.INPUT)]
+    if cls is Scatter:
+        refs.append(builder.tensor("i", shape, DType.int32, Role.INPUT))
+        refs.append(builder.tensor("u", shape, role=Role.INPUT))
+    made = builder.emit("forward", cls, **dict(zip("xiu", refs, strict=False)), **attrs)
+    with pytest.raises(FormatError, match=said):
+        onnx_model(builder.finish(tuple(refs), made), {})

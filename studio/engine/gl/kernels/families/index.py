@@ -7,6 +7,9 @@ from math import prod
 
 from studio.engine.core.tensor import Shape
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
+from studio.engine.gl.shader.dispatch import groups_for
+
+_LOCAL = 64
 
 
 @dataclass(frozen=True)
@@ -84,9 +87,64 @@ def _grads_gather(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return (DispatchSpec("grads_gather", "dx", defines=form.defines, launch=form.launch),)
 
 
+def _marks(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    """Two dispatches that find for each element of x which one of u takes part, if one does."""
+    form, room = form_of(op), op.numel("x")
+    nobody = -1 if op.ins.value("reduction") == "none" else 2**31 - 1
+    return (
+        DispatchSpec(
+            "scatter_clear",
+            groups=(groups_for(room, _LOCAL), 1, 1),
+            defines={"NOBODY": nobody},
+            launch=(room, 0),
+            scratch=room,
+            scratch_ints=True,
+        ),
+        DispatchSpec(
+            "scatter_marks",
+            groups=(groups_for(form.count * form.inner, _LOCAL), 1, 1),
+            defines=form.defines,
+            launch=form.launch,
+            scratch=room,
+            scratch_ints=True,
+        ),
+    )
+
+
+def _scatter(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    form = form_of(op)
+    if op.ins.value("reduction") != "none":
+        return (DispatchSpec("scatter", "y", defines=form.defines, launch=form.launch),)
+    last = DispatchSpec("scatter_last", "y", scratch=op.numel("x"), scratch_ints=True)
+    return (*_marks(op), last)
+
+
+def _grads_scatter(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    form, reduction = form_of(op), op.ins.value("reduction")
+    marked = reduction in ("none", "max", "min") and (op.wants("u") or reduction == "none")
+    found = list(_marks(op)) if marked else []
+    for name, by_mark in (("x", reduction == "none"), ("u", marked)):
+        if op.wants(name):
+            found.append(
+                DispatchSpec(
+                    f"grads_scatter_d{name}",
+                    f"d{name}",
+                    defines=form.defines,
+                    launch=form.launch,
+                    scratch=op.numel("x") if by_mark else 0,
+                    scratch_ints=by_mark,
+                )
+            )
+    return tuple(found)
+
+
 _GATHERS = ("GATHER", "GATHER_ELEMENTS", "GATHER_ND")
+
+_SCATTERS = ("SCATTER", "SCATTER_ND")
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
     **{name: (Variant("simple", _gather),) for name in _GATHERS},
     **{f"GRADS_{name}": (Variant("simple", _grads_gather),) for name in _GATHERS},
+    **{name: (Variant("simple", _scatter),) for name in _SCATTERS},
+    **{f"GRADS_{name}": (Variant("simple", _grads_scatter),) for name in _SCATTERS},
 }
