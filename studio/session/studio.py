@@ -43,8 +43,9 @@ from studio.session.evaluation.evaluation import EvaluationModel
 from studio.session.export.exporting import ExportModel
 from studio.session.importing.importing import ImportModel
 from studio.session.live.culprit import Culprit, FailedStep
+from studio.session.live.imported import ImportedFiles
 from studio.session.live.scheduler import budget
-from studio.session.live.sources import NetworkAtRest, initial
+from studio.session.live.sources import NetworkAtRest
 from studio.session.live.tensors import LiveTensors
 from studio.session.notices.logbook import Logbook, LogEvents
 from studio.session.notices.notices import Notice, NoticeAction, Notices, Severity
@@ -201,6 +202,7 @@ class Studio:
             self._name_of,
         )  # fmt: skip
         self.live = LiveTensors(scheduler, tasks, budget)
+        self._imported = ImportedFiles(self._document)
         self.linked_cursor = LinkedCursor()
         self.previews = NodePreviews(scheduler, tasks, self.compilation, self.live)
         memory = self.dirs.state / "exports.json"
@@ -229,6 +231,7 @@ class Studio:
         self.culprit.changed.connect(self._culprit_changed)
         self.problems.tensor_wanted.connect(self._open_tensor_view)
         self.preferences.changed.connect(self._preference_changed)
+        self.importing.recorded.connect(lambda _run, _title: self._rest())
 
     # -- telling the user -----------------------------------------------------------------------
 
@@ -382,7 +385,7 @@ class Studio:
         if step is not None:
             self.live.rest_on(step)
         elif task is not None and not self.training.has_weights:
-            self.live.rest_on(initial(task))
+            self.live.rest_on(self._imported.beginning(task))
 
     def _culprit_changed(self) -> None:
         self._rest()
@@ -507,8 +510,7 @@ class Studio:
         self.live.ended()
         self.compilation.use_executables(())
         self.culprit.keep(None)
-        task = self._task()
-        self.live.rest_on(None if task is None else initial(task))
+        self.live.rest_on(self._imported.beginning(self._task()))
 
     def _target(self) -> Target:
         """The kind of device programs are shown for: the one trained on last, or the wish."""

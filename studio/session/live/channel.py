@@ -260,7 +260,7 @@ class Channel(Request):
         if resting is None or array is None:
             self._say(self._absent())
             return None
-        self._text = resting.label
+        self._text = resting.label_of(self.name)
         return ArraySnapshot(
             self.name, np.asarray(array, order="C"), self.grad, Moment(resting.step, -1)
         )

@@ -28,12 +28,16 @@ class Resting(ABC):
         label: whose they are, as the corner of a picture says it.
         step: steps they were trained for.
         replaced: gives names of layers that are others now than those these belong to.
+
+    Attributes:
+        partly: whose they are where some of them are fresh.
     """
 
     def __init__(
         self, label: str, step: int = 0, replaced: Callable[[], frozenset[str]] = frozenset
     ) -> None:
         self.label = label
+        self.partly = "initial weights"
         self.step = step
         self._replaced = replaced
 
@@ -41,6 +45,19 @@ class Resting(ABC):
     def replaced(self) -> frozenset[str]:
         """Names of layers that are others now than those these weights belong to."""
         return self._replaced()
+
+    def label_of(self, name: str) -> str:
+        """Whose numbers those of a tensor are; known once it was read."""
+        return self.label
+
+    @property
+    def key(self) -> str:
+        """Tells these weights from others; empty for those a network begins with by itself."""
+        return f"{self.label} {self.step}" if self.step else ""
+
+    def taken(self, name: str) -> Array | None:
+        """A tensor that belongs to these weights; None for one that is only filled in."""
+        return self.read(name)
 
     @abstractmethod
     def read(self, name: str, *, grad: bool = False) -> Array | None:

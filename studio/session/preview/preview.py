@@ -70,12 +70,14 @@ class Origin:
     Attributes:
         key: previews of origins with equal keys are interchangeable.
         label: whose they are; empty for initial ones.
+        partly: whose they are where some parameters have initial ones.
         moves: a running training changes them.
         read: gives them, in the background; None for initial ones.
     """
 
     key: str
     label: str = ""
+    partly: str = "initial weights"
     moves: bool = False
     read: Weights | None = None
 
@@ -297,7 +299,7 @@ class NodePreviews:
                 order.part, order.samples, order.seed, order.wanted, order.origin.read
             )
             handle.check()
-            label = order.origin.label if all_given and order.origin.label else "initial weights"
+            label = (all_given and order.origin.label) or order.origin.partly
             made = {}
             for port, array in arrays.items():
                 picture = thumbnail(array, image=port.node in images)
@@ -359,10 +361,10 @@ def origin_of(live: LiveTensors) -> Origin:
     """Whose weights are current."""
     trainer, resting = live.trainer, live.resting
     if trainer is not None:
-        return Origin(f"training {id(trainer)}", "training", True, _of_trainer(trainer))
-    if resting is not None and resting.step > 0:
-        key = " ".join((resting.label, str(resting.step), *sorted(resting.replaced)))
-        return Origin(key, resting.label, False, _of_rest(resting))
+        return Origin(f"training {id(trainer)}", "training", moves=True, read=_of_trainer(trainer))
+    if resting is not None and resting.key:
+        key = " ".join((resting.key, *sorted(resting.replaced)))
+        return Origin(key, resting.label, resting.partly, read=_of_rest(resting))
     return INITIAL
 
 
@@ -384,7 +386,7 @@ def _of_rest(resting: Resting) -> Weights:
             if is_replaced(resting, name):
                 continue
             try:
-                array = resting.read(name)
+                array = resting.taken(name)
             except StudioError:
                 continue
             if array is not None:

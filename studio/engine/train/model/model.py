@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from studio.engine.train.callbacks.epoch_lines import EpochLines
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.devices import Opened, open_backend
 from studio.engine.train.export.exporting import Export, export_file
+from studio.engine.train.loop.starting import beginning_of, is_imported
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.model.array_tasks import ArrayTasks, task_without_data
 from studio.engine.train.model.keras_arguments import (
@@ -119,7 +121,8 @@ class Model(Closing):
         """The model of a project, compiled as the project says, with its data.
 
         Weights come from the file `save` wrote beside it, else from its last run, else they are
-        fresh. Raises what `Project.load` and the data's loaders raise.
+        fresh. Of imported ones it takes what fits the network as it is now. Raises what
+        `Project.load` and the data's loaders raise.
         """
         project = Project.load(path)
         made = cls.of_graph(project.graph, backend=backend, seed=project.training.seed)
@@ -133,9 +136,7 @@ class Model(Closing):
             made._sources, made._facts, made._task = task.spec.inputs, task.facts, task
         else:
             _compile_as(made, project.training)
-        found = _saved_weights(Path(path), project)
-        if found is not None:
-            made._weights = load_weights(found, project.graph)
+        made._weights = _saved_weights(Path(path), project)
         return made
 
     def __call__(self, inputs: Symbol | Sequence[Symbol]) -> Symbol | list[Symbol]:
@@ -486,12 +487,24 @@ def _compile_as(model: Model, training: TrainingSettings) -> None:
     model.compile(training.optimizer, training.loss, training.loss_weights, metrics, weighted)
 
 
-def _saved_weights(path: Path, project: Project) -> Path | None:
-    """The weights that `Model.save` wrote beside a project, else those of its last run."""
+def _saved_weights(path: Path, project: Project) -> dict[str, Array] | None:
+    """The weights that `Model.save` wrote beside a project, else those of its last run.
+
+    Of imported ones, which a training begins with, a network that was changed since takes what
+    fits; a warning says what is fresh.
+    """
     beside = path.with_suffix(WEIGHTS_SUFFIX)
     run = None if beside.is_file() else latest_run(project)
     found = beside if run is None else run.best_result()
-    return found if found is not None and found.is_file() else None
+    if found is None or not found.is_file():
+        return None
+    if run is None or project.training.begin_with != "imported" or not is_imported(run):
+        return load_weights(found, project.graph)
+    tensors = Checkpoint.load(found).tensors
+    begun = beginning_of(project.graph, project.training.seed, run, tensors)
+    if begun.fresh:
+        warnings.warn(f"{project.name}: {begun.sentence}", stacklevel=3)
+    return dict(begun.weights)
 
 
 def _of_shapes(sources: Sequence[Source], given: Sequence[Source]) -> tuple[Source, ...]:

@@ -15,6 +15,7 @@ from studio.engine.interop.reading import holds_model, model_format, model_names
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
+from studio.engine.layers.named_parameters import public_weights
 from studio.engine.layers.symbol import graph_of, input_symbol
 from studio.engine.optim.losses import SparseCategoricalCrossentropy
 from studio.engine.optim.optimizers import Adam
@@ -24,6 +25,7 @@ from studio.engine.train.importing.project import default_project, import_projec
 from studio.engine.train.importing.report import FILE, saved_report
 from studio.engine.train.loop.starting import begin_as_set
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.model.model import Model
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
@@ -403,3 +405,24 @@ def test_a_saved_import_opens_as_a_project(source: Path, tmp_path: Path) -> None
         saved = Project.load(model.save(tmp_path / "kept"))
     assert isinstance(saved.training.loss, SparseCategoricalCrossentropy)
     assert RunFolder(tmp_path / "kept.runs").path.exists() is False
+
+
+def test_a_network_changed_since_its_import_is_loaded_with_what_fits(
+    source: Path, tmp_path: Path
+) -> None:
+    made = import_project(source, tmp_path / "made.glassbox")
+    with Model.load(tmp_path / "made.glassbox", backend="cpu") as model:
+        kept = public_weights(mlp(), initial_weights(mlp(), 5))
+        for mine, theirs in zip(model.get_weights(), kept.values(), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    made.project.graph = mlp(outputs=3)
+    made.project.training = made.project.training.replace(loss=None, metrics=None)
+    made.project.save()
+    with (
+        pytest.warns(UserWarning, match="2 parameters fresh: dense_1/kernel, dense_1/bias"),
+        Model.load(tmp_path / "made.glassbox", backend="cpu") as model,
+    ):
+        found = model.get_weights()
+    np.testing.assert_array_equal(found[0], kept["dense/kernel"])
+    fresh = public_weights(mlp(outputs=3), initial_weights(mlp(outputs=3), 0))
+    np.testing.assert_array_equal(found[2], fresh["dense_1/kernel"])
