@@ -72,6 +72,23 @@ def test_slopes_of_indices_given_often_add_up(backend: Backend, name: str) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("reduction", ["add", "mul", "max", "min", "none"])
+@pytest.mark.parametrize("mnemonic", ["SCATTER", "SCATTER_ND"])
+def test_many_are_scattered_in_any_order(backend: Backend, mnemonic: str, reduction: str) -> None:
+    rng = np.random.default_rng(7)
+    i = rng.integers(-1010, 1010, (10000, 2 if mnemonic == "SCATTER" else 1))
+    i[1000:3000] = 5
+    operands = {
+        "x": floats(1000, 2),
+        "i": indices(i),
+        "u": floats(10000, 2, make=lambda rng, shape: rng.uniform(0.99, 1.01, shape)),
+    }
+    case = Case(mnemonic, reduction, operands, {"reduction": reduction})
+    found = results(backend, case)["y"]
+    np.testing.assert_allclose(found, expected(case)["y"], rtol=3e-5, atol=1e-6)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows", "many", "skewed"])
 def test_a_gradient_by_indices_has_the_same_bits_every_time(backend: Backend, name: str) -> None:
     case, dy, _ = gathered(name)

@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
-from studio.engine.core.tensor import Shape
+from studio.engine.core.tensor import Ref, Shape
+from studio.engine.gl.kernels.sorting import (
+    LINE,
+    Macros,
+    joins,
+    passes_for,
+    sort_room,
+    sorted_list,
+    sorted_places,
+)
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 
-_LOCAL = 64
+_SIMPLE_WORK = {True: 1 << 23, False: 1 << 27}
+"""Comparisons of an index with a key, up to which each element goes through all indices."""
+_SIMPLE_COUNT = {True: 1 << 20, False: 1 << 11}
+_CHUNK = {True: 128, False: 1024}
+"""Indices in a chunk, for few and for many indices."""
+_FEW = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -28,7 +43,7 @@ class IndexForm:
     count: int
     outer: int
     inner: int
-    defines: dict[str, int | str]
+    defines: Macros
 
     @property
     def launch(self) -> tuple[int, int]:
@@ -48,7 +63,7 @@ def form_of(op: BoundInstruction) -> IndexForm:
     axis = op.ins.value("axis") % len(x)
     if name.endswith("GATHER"):
         return _tuples((x[axis],), prod(i), prod(x[:axis]), prod(x[axis + 1 :]), 0, 0)
-    defines: dict[str, int | str] = {"ELEMENTS": 1, "AXIS": axis}
+    defines: Macros = {"ELEMENTS": 1, "AXIS": axis}
     return IndexForm(prod(x), prod(i), 1, 1, {**defines, **_sizes(x), "INNER": 1})
 
 
@@ -56,7 +71,7 @@ def _tuples(
     sizes: Shape, count: int, outer: int, inner: int, shared: int, between: int
 ) -> IndexForm:
     """Tuples through dimensions of these sizes, the first ``shared`` without an index."""
-    defines: dict[str, int | str] = {
+    defines: Macros = {
         "ELEMENTS": 0,
         "SHARED": shared,
         "BETWEEN": max(between, 1) if shared else "COUNT",
@@ -65,7 +80,7 @@ def _tuples(
     return IndexForm(prod(sizes), count, outer, inner, {**defines, **_sizes(sizes)})
 
 
-def _sizes(sizes: Shape) -> dict[str, int | str]:
+def _sizes(sizes: Shape) -> Macros:
     """The sizes the keys go through; the first may be the batch, so it follows from the keys."""
     rest = max(prod(sizes[1:]), 1)
     listed = ", ".join([f"KEYS / {rest}", *map(str, sizes[1:])])
@@ -87,6 +102,71 @@ def _grads_gather(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return (DispatchSpec("grads_gather", "dx", defines=form.defines, launch=form.launch),)
 
 
+def _is_long(op: BoundInstruction) -> bool:
+    """Whether a sort of the indices costs less than going through all of them everywhere."""
+    form, software = form_of(op), op.caps.is_software
+    work = form.count * form.keys * form.inner * form.outer
+    return form.count > _SIMPLE_COUNT[software] or work > _SIMPLE_WORK[software]
+
+
+def _runs(
+    op: BoundInstruction, entries: Ref, join: Macros, kernel: str, result: str
+) -> tuple[DispatchSpec, ...]:
+    """Sort the indices by key, then join each run of them.
+
+    Args:
+        op: the instruction.
+        entries: what the indices bring, which kernels call ``e``.
+        join: how they are joined.
+        kernel: the value kernel that goes through the keys.
+        result: what it stores.
+    """
+    form = form_of(op)
+    chunk = _CHUNK[form.count <= _FEW]
+    passes = passes_for(form.keys)
+    chunks = groups_for(form.count, chunk) * form.outer * form.inner
+    room = sort_room(form.count) + form.keys + chunks
+    scratch: dict[str, Any] = {"launch": form.launch, "scratch": room, "scratch_ints": True}
+    runs: Macros = {"SORTED": sorted_list(passes), "CHUNK": chunk}
+    joined = {**runs, **join, "INNER": form.defines["INNER"]}
+
+    def lines(count: int) -> tuple[int, int, int]:
+        return (groups_for(count, LINE), 1, 1)
+
+    return (
+        DispatchSpec(
+            "index_keys",
+            groups=lines(max(form.count, form.keys)),
+            defines=form.defines,
+            **scratch,
+        ),
+        *sorted_places(form.count, range(passes), room),
+        DispatchSpec("index_firsts", groups=lines(form.count), defines=runs, **scratch),
+        DispatchSpec(
+            "index_chunks", groups=lines(chunks), bind={"e": entries}, defines=joined, **scratch
+        ),
+        DispatchSpec(kernel, result, bind={"e": entries}, defines=joined, **scratch),
+    )
+
+
+def _grads_gather_sorted(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    if not op.wants("x"):
+        return ()
+    return _runs(op, op.ref("dy"), joins("sum", "float"), "grads_gather_runs", "dx")
+
+
+_JOINED = {"add": "sum", "mul": "prod", "max": "max", "min": "min"}
+
+
+def _is_long_join(op: BoundInstruction) -> bool:
+    return op.ins.value("reduction") in _JOINED and _is_long(op)
+
+
+def _scatter_sorted(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    join = joins(_JOINED[op.ins.value("reduction")], op.layout("y").value_type)
+    return _runs(op, op.ref("u"), join, "scatter_runs", "y")
+
+
 def _marks(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     """Two dispatches that find for each element of x which one of u takes part, if one does."""
     form, room = form_of(op), op.numel("x")
@@ -94,7 +174,7 @@ def _marks(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return (
         DispatchSpec(
             "scatter_clear",
-            groups=(groups_for(room, _LOCAL), 1, 1),
+            groups=(groups_for(room, LINE), 1, 1),
             defines={"NOBODY": nobody},
             launch=(room, 0),
             scratch=room,
@@ -102,7 +182,7 @@ def _marks(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
         ),
         DispatchSpec(
             "scatter_marks",
-            groups=(groups_for(form.count * form.inner, _LOCAL), 1, 1),
+            groups=(groups_for(form.count * form.inner, LINE), 1, 1),
             defines=form.defines,
             launch=form.launch,
             scratch=room,
@@ -144,7 +224,19 @@ _SCATTERS = ("SCATTER", "SCATTER_ND")
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
     **{name: (Variant("simple", _gather),) for name in _GATHERS},
-    **{f"GRADS_{name}": (Variant("simple", _grads_gather),) for name in _GATHERS},
-    **{name: (Variant("simple", _scatter),) for name in _SCATTERS},
+    **{
+        f"GRADS_{name}": (
+            Variant("simple", _grads_gather),
+            Variant("sorted", _grads_gather_sorted, _is_long, software=1, hardware=1),
+        )
+        for name in _GATHERS
+    },
+    **{
+        name: (
+            Variant("simple", _scatter),
+            Variant("sorted", _scatter_sorted, _is_long_join, software=1, hardware=1),
+        )
+        for name in _SCATTERS
+    },
     **{f"GRADS_{name}": (Variant("simple", _grads_scatter),) for name in _SCATTERS},
 }

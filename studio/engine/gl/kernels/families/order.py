@@ -5,25 +5,10 @@ from __future__ import annotations
 from math import prod
 
 from studio.engine.core.tensor import Ref
+from studio.engine.gl.kernels.sorting import LINE, joins
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
 from studio.engine.isa.instruction import GradInstruction
-
-_LOCAL = 64
-
-_JOINS: dict[str, dict[str, str]] = {
-    "sum": {"BEGIN": "0", "JOIN(a, b)": "((a) + (b))"},
-    "prod": {"BEGIN": "1", "JOIN(a, b)": "((a) * (b))"},
-    "max": {"BEGIN": "(-INFINITE)", "JOIN(a, b)": "larger(a, b)"},
-    "min": {"BEGIN": "INFINITE", "JOIN(a, b)": "smaller(a, b)"},
-}
-_WHOLE_BEGIN = {"max": "(-2147483647 - 1)", "min": "2147483647"}
-_LONG_SUM = {
-    "RUN": "LongSum",
-    "BEGIN": "LongSum(0.0, 0.0)",
-    "JOIN(a, b)": "plus(a, b)",
-    "VALUE(a)": "whole(a)",
-}
 
 
 def _line(op: BoundInstruction) -> dict[str, int | str]:
@@ -35,25 +20,14 @@ def _line(op: BoundInstruction) -> dict[str, int | str]:
 
 def _lines(op: BoundInstruction) -> int:
     """Groups in which each line has an invocation."""
-    return groups_for(op.numel("x") // int(_line(op)["LENGTH"]), _LOCAL)
-
-
-def _join(name: str, kind: str) -> dict[str, int | str]:
-    """The macros by which results run on, in floats or whole numbers."""
-    if name == "sum" and kind == "float":
-        return dict(_LONG_SUM)
-    begin = _JOINS[name]["BEGIN"] if kind == "float" else _WHOLE_BEGIN.get(name)
-    begin = begin or _JOINS[name]["BEGIN"]
-    if kind == "float" and begin.isdigit():
-        begin = f"{begin}.0"
-    return {**_JOINS[name], "RUN": kind, "BEGIN": begin, "VALUE(a)": "(a)"}
+    return groups_for(op.numel("x") // int(_line(op)["LENGTH"]), LINE)
 
 
 def _cumulate(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     ins = op.ins
     defines = {
         **_line(op),
-        **_join(ins.value("op"), op.layout("x").value_type),
+        **joins(ins.value("op"), op.layout("x").value_type),
         "TURNED": int(ins.value("reverse")),
         "LEAVES_OUT": int(ins.value("exclusive")),
     }
@@ -70,7 +44,7 @@ def _grads_cumulate(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
         bind: dict[str, Ref] = {"x": op.ref("dy"), "y": op.ref("dx")}
         defines = {
             **_line(op),
-            **_LONG_SUM,
+            **joins("sum", "float"),
             "TURNED": int(not ins.value("reverse")),
             "LEAVES_OUT": int(ins.value("exclusive")),
         }
@@ -85,7 +59,7 @@ def _grads_cumulate(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
 
 def _topk(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     defines = {**_line(op), "TOP": op.ins.value("k")}
-    groups = (groups_for(op.numel("x"), _LOCAL), 1, 1)
+    groups = (groups_for(op.numel("x"), LINE), 1, 1)
     return (DispatchSpec("topk", groups=groups, defines=defines),)
 
 

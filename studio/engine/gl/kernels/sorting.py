@@ -1,0 +1,107 @@
+"""A stable sort by whole numbers, and how values are joined one after another.
+
+The sort goes by four bits of the keys at a time, the lowest first (a radix sort): digits are
+counted by blocks, counts become places, and each element goes to its place behind those before it.
+No step depends on the order in which work groups run, so that neither do the sums of runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from studio.engine.gl.kernels.specs import DispatchSpec
+from studio.engine.gl.shader.dispatch import groups_for
+
+LINE = 64
+"""Invocations of a work group where each has a line or an element of its own."""
+DIGIT_BITS = 4
+KEY_PASSES = 8
+"""Passes of a key of 32 bits."""
+_DIGITS = 1 << DIGIT_BITS
+_LOCAL = 256
+_BLOCK = 16 * _LOCAL
+"""Elements of a block, as ``sorted_places.glsl`` has it."""
+
+Macros: TypeAlias = dict[str, int | str]
+
+
+def sort_room(count: int) -> int:
+    """Words of scratch storage that a sort needs: keys, two lists of places, and counts."""
+    return 3 * count + _DIGITS * groups_for(count, _BLOCK)
+
+
+def passes_for(most: int) -> int:
+    """Passes after which keys up to ``most`` are in order."""
+    return max(1, groups_for(most.bit_length(), DIGIT_BITS))
+
+
+def sorted_list(passes: int) -> int:
+    """Which of the two lists the places are in after so many passes."""
+    return 1 + passes % 2
+
+
+def sorted_places(
+    count: int, passes: range, room: int, *, length: int = 0
+) -> tuple[DispatchSpec, ...]:
+    """The passes of a sort; keys and places stand in scratch storage.
+
+    Args:
+        count: places sorted.
+        passes: which digits, the lowest first.
+        room: words of scratch storage, for all that use it.
+        length: of a line; digits from ``KEY_PASSES`` on are those of the line a place is in.
+    """
+    blocks = (groups_for(count, _BLOCK), 1, 1)
+    found = []
+    for number in passes:
+        for kernel, groups in (
+            ("sort_count", blocks), ("sort_scan", (1, 1, 1)), ("sort_place", blocks),
+        ):  # fmt: skip
+            found.append(
+                DispatchSpec(
+                    kernel,
+                    groups=groups,
+                    local=(_LOCAL, 1, 1),
+                    defines={} if kernel == "sort_scan" else {"SORT_LENGTH": length},
+                    launch=(count, number),
+                    scratch=room,
+                    scratch_ints=True,
+                )
+            )
+    return tuple(found)
+
+
+_JOINS: Mapping[str, tuple[str, str]] = {
+    "sum": ("0", "((a) + (b))"),
+    "prod": ("1", "((a) * (b))"),
+    "max": ("(-INFINITE)", "larger(a, b)"),
+    "min": ("INFINITE", "smaller(a, b)"),
+}
+_WHOLE_BEGINS = {"max": "(-2147483647 - 1)", "min": "2147483647"}
+_LONG_SUM: Mapping[str, int | str] = {
+    "RUN": "LongSum",
+    "BEGIN": "LongSum(0.0, 0.0)",
+    "JOIN(a, b)": "plus(a, b)",
+    "VALUE(a)": "whole(a)",
+}
+
+
+def joins(name: str, kind: str) -> Macros:
+    """The macros by which one value after another joins what ran before.
+
+    ``RUN`` is the type of what runs, ``BEGIN`` what it is before the first, ``JOIN`` takes one more
+    and ``VALUE`` reads it. Sums of floats keep their digits (``long_sum.glsl``).
+
+    Args:
+        name: sum, prod, max or min.
+        kind: float or int.
+    """
+    if name == "sum" and kind == "float":
+        return dict(_LONG_SUM)
+    begin, join = _JOINS[name]
+    if kind == "int":
+        begin = _WHOLE_BEGINS.get(name, begin)
+    elif begin.isdigit():
+        begin += ".0"
+    return {"RUN": kind, "BEGIN": begin, "JOIN(a, b)": join, "VALUE(a)": "(a)"}
