@@ -1,7 +1,7 @@
 """One image file to pixels: bounded before decoding, first frame, transparency on white."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -24,6 +24,12 @@ IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif")
 
 RESIZE = "bilinear"
 """How pictures of another size are resampled: each new pixel from all it covers, to both sides."""
+
+RESIZES: Mapping[str, Image.Resampling] = {
+    RESIZE: Image.Resampling.BILINEAR,
+    "nearest": Image.Resampling.NEAREST,
+}
+"""What exported files may state of it; pictures of data are resampled by the first."""
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 
@@ -94,12 +100,12 @@ def decode_image(
     size: tuple[int, int] | None = None,
     who: str = "",
     limits: DataLimits = DEFAULT_LIMITS,
+    resize: str = RESIZE,
 ) -> Pixels:
     """The pixels of an image file, uint8 [height, width, channels].
 
     The first frame counts; transparent parts show white; 16-bit grey keeps its upper eight bits;
-    colour becomes grey by the luma of ITU-R 601; a picture of another size is resampled
-    bilinearly.
+    colour becomes grey by the luma of ITU-R 601; a picture of another size is resampled.
 
     Args:
         path: the file.
@@ -107,6 +113,7 @@ def decode_image(
         size: height and width, or None for its own.
         who: name for messages.
         limits: caps.
+        resize: how another size is resampled, one of `RESIZES`.
 
     Raises:
         DataError: it is no image, is damaged, or too large.
@@ -116,7 +123,7 @@ def decode_image(
         upright = ImageOps.exif_transpose(image)
         flat = _flatten(upright).convert("L" if channels == 1 else "RGB")
         if size is not None and (flat.height, flat.width) != size:
-            flat = flat.resize((size[1], size[0]), Image.Resampling.BILINEAR)
+            flat = flat.resize((size[1], size[0]), RESIZES[resize])
         pixels = np.asarray(flat, dtype=np.uint8)
         return pixels.reshape(flat.height, flat.width, channels)
 

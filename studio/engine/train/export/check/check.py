@@ -36,6 +36,7 @@ from studio.engine.train.devices import open_backend
 from studio.engine.train.export.check import process
 from studio.engine.train.export.check.answers import NOTHING, TOLERANCE, Difference, compare
 from studio.engine.train.export.check.foreign_readers import readers_of
+from studio.engine.train.export.check.pictures import picture_differences, save_pictures
 from studio.engine.train.network.programs import Programs
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
@@ -211,6 +212,8 @@ class _Check:
         self._rows, self._part = stored_samples(trained.task)
         self._expected = _answers(trained, self._rows)
         self._without: dict[str, str] = {}
+        self._names = [node.layer.name for node in trained.task.graph.inputs]
+        self._pictures: dict[str, list[int]] = {}
 
     def run(self, child: _Child) -> list[ExportCheck | FormatError]:
         """What was found of each file."""
@@ -262,6 +265,7 @@ class _Check:
         folder, forms = self._folder, [file.form for file in files]
         for index, values in enumerate(self._rows):
             save_npy(folder / process.rows_name(index), values)
+        self._pictures = save_pictures(folder, self._model.facts, self._names, self._rows)
         if any(form.holds == "program" and not form.has_weights for form in forms):
             save_npz(folder / process.PROGRAM_WEIGHTS, self._model.program[1])
         if self._project is not None:
@@ -275,7 +279,8 @@ class _Check:
         """Write what the other process is asked."""
         request: dict[str, object] = {
             "files": [[file.form.name, str(file.path.absolute())] for file in files],
-            "inputs": len(self._rows),
+            "inputs": self._names,
+            "pictures": self._pictures,
             "modules": sorted({type(file.form).__module__ for file in files}),
             "path": sys.path,
             "project_folder": None if self._project is None else str(self._project.folder),
@@ -294,6 +299,7 @@ class _Check:
             reasons = ["another program changed the file during the check"]
         elif "error" not in reply:
             reasons = self._stated_differences(reply, file.form)
+            reasons += picture_differences(self._folder, index, self._pictures)
             names = [process.answers_name(index, i) for i in range(int(str(reply["outputs"])))]
             found = [load_npy(self._folder / name) for name in names]
             outputs = self._task.all_outputs
@@ -342,8 +348,7 @@ class _Check:
         stated, by_output = reply.get("output_class_names"), task.facts.get("output_class_names")
         if stated is not None and stated != by_output:
             found.append(f"the classes of its outputs are {stated}, expected {by_output}")
-        entries = [node.layer.name for node in task.graph.inputs]
-        for what, wanted in (("input", entries), ("output", list(task.graph.output_names()))):
+        for what, wanted in (("input", self._names), ("output", list(task.graph.output_names()))):
             called = reply.get(f"{what}_names")
             if called is not None and called != wanted:
                 shown = ", ".join(map(str, called if isinstance(called, list) else ()))

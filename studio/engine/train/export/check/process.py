@@ -48,6 +48,7 @@ from studio.engine.train.export.check.foreign_readers import (
     WeightsReader,
     readers_of,
 )
+from studio.engine.train.export.check.pictures import save_stated
 from studio.engine.train.export.preprocessing import NORMALIZATION, normalized
 from studio.engine.train.network.execute import run_program
 
@@ -198,8 +199,10 @@ class _Answering:
         base = request.get("project_folder")
         self._folder = folder
         self._network = _Network(folder, None if base is None else Path(str(base)))
-        inputs = range(int(str(request.get("inputs"))))
-        self._rows = [load_npy(folder / rows_name(index)) for index in inputs]
+        names = request.get("inputs")
+        self._names = [str(name) for name in (names if isinstance(names, list) else ())]
+        self._rows = [load_npy(folder / rows_name(index)) for index in range(len(self._names))]
+        self._pictures = request.get("pictures")
         files, without = request.get("files"), request.get("without")
         self._files = files if isinstance(files, list) else []
         self._without = without if isinstance(without, list) else []
@@ -239,6 +242,8 @@ class _Answering:
             if reader is None:
                 raise
             raise FormatError(f"{name} says: {in_one_line(error)}", who=path.name) from error
+        resize = read.facts.get("resize")
+        save_stated(self._folder, index, resize, self._names, self._pictures)
         reply: Reply = {
             "sha256": digest,
             "reader": name,
@@ -247,7 +252,7 @@ class _Answering:
             "output_class_names": read.facts.get("output_class_names"),
             "normalization": read.facts.get("normalization"),
             "input_normalization": read.facts.get(NORMALIZATION),
-            "resize": read.facts.get("resize"),
+            "resize": resize,
             "data_hash": read.facts.get("data_sha256"),
         }
         if chosen.holds in ("weights", "checkpoint"):
