@@ -18,6 +18,7 @@ import pytest
 from studio.cli.app import main
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.formats.npz import load_npz, save_npz
+from studio.engine.formats.onnx_wire import load_model
 from studio.engine.interop.file_format import Exportable, FileFormat, format_for, format_named
 from studio.engine.train.export import exporting
 from studio.engine.train.export.check import check as checking
@@ -375,3 +376,23 @@ def test_weights_that_a_format_cannot_hold_are_refused(
         "expected weights as one of float32, float16, int8"
         in glassbox(*EXPORT, "iris.npz", "--weights", "int4", code=2).err
     )
+
+
+@pytest.mark.slow
+def test_the_operator_set_is_chosen_and_a_wrong_one_is_refused_with_the_range(
+    glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLASSBOX_FOREIGN_READERS", "off")
+    glassbox(*EXPORT, "iris.onnx", "--opset", "13")
+    assert load_model((here / "iris.onnx").read_bytes()).opset == 13
+    glassbox(*EXPORT, "iris.onnx")
+    assert load_model((here / "iris.onnx").read_bytes()).opset == 17
+    before = (here / "iris.onnx").read_bytes()
+    for wrong in ("12", "22", "-1"):
+        found = glassbox(*EXPORT, "iris.onnx", "--opset", wrong, code=2)
+        assert f"expected an operator set of 13 to 21, got {wrong}" in found.err
+    found = glassbox(*EXPORT, "iris.npz", "--opset", "17", code=2)
+    assert "Weights (NumPy) (.npz) has no operator set" in found.err
+    assert "formats that have one: onnx" in found.err
+    assert (here / "iris.onnx").read_bytes() == before
+    assert not (here / "iris.npz").exists()

@@ -62,6 +62,10 @@ def export_project(
             metavar="|".join(WEIGHT_FORMS),
         ),
     ] = "float32",
+    opset: Annotated[
+        int | None,
+        typer.Option(help="Operator set of an ONNX file, 13 to 21; 17 by default.", metavar="N"),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Export a trained project to a file, and verify in a new process that results are equal.
@@ -74,6 +78,8 @@ def export_project(
     require_ending(output, chosen)
     kept = weight_form(weights)
     require_weights(chosen, kept)
+    if opset is not None:
+        chosen = chosen.with_opset(opset)
     opened = open_project(project)
     data = None if opened.data is None else opened.data.reference
     refuse_source(output, opened.path, data, opened.folder)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import ClassVar, Literal, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -168,6 +169,8 @@ class FileFormat:
             stands for them; empty for a format of one file.
         keeps: patterns of other files that may be in the folder; an export leaves them there.
         weight_forms: the forms in which a file may hold kernels.
+        opsets: versions of the operator set a file may be in; empty where it has none.
+        opset: the one it is written in; see `with_opset`.
     """
 
     name: ClassVar[str]
@@ -183,6 +186,8 @@ class FileFormat:
     files: ClassVar[tuple[str, ...]] = ()
     keeps: ClassVar[tuple[str, ...]] = ()
     weight_forms: ClassVar[tuple[WeightForm, ...]] = ("float32",)
+    opsets: ClassVar[range] = range(0)
+    opset: int = 0
 
     members: ClassVar[dict[str, FileFormat]] = {}
 
@@ -240,6 +245,29 @@ class FileFormat:
     ) -> SmallWeight:
         """A kernel in a small form; see `small_weights.narrow`, which this is unless replaced."""
         return narrow(name, values, axes, form)
+
+    def with_opset(self, opset: int) -> Self:
+        """The same format, written in another operator set.
+
+        Raises:
+            ParameterError: it has none, or not that one.
+        """
+        if not self.opsets:
+            able = [each.name for each in file_formats() if each.can_write and each.opsets]
+            raise ParameterError(
+                f"{self.title} ({self.ending}) has no operator set",
+                who="export",
+                hint=f"formats that have one: {', '.join(able)}",
+            )
+        if opset not in self.opsets:
+            raise ParameterError(
+                f"expected an operator set of {self.opsets.start} to {self.opsets.stop - 1}, got "
+                f"{opset}",
+                who="export",
+            )
+        made = copy(self)
+        made.opset = opset
+        return made
 
     def why_not(self, model: Exportable) -> StudioError | None:
         """Why this model cannot be written, if it cannot."""

@@ -44,6 +44,8 @@ class OnnxFile(FileFormat):
     order = 25
     words = ("onnxruntime", "netron")
     weight_forms = CHANNEL_FORMS
+    opsets = OPSETS
+    opset = OPSET
 
     def sniff(self, head: bytes) -> bool:
         # The version of the file form, then the name of the program that wrote it or its graph.
@@ -62,7 +64,7 @@ class OnnxFile(FileFormat):
         # A program names a single input as it likes, here it has the name of its layer.
         inputs = [node.layer.name for node in model.graph.inputs]
         # The program has the facts. How to normalise is none of them: it does so itself.
-        save_model(path, onnx_model(program, weights, inputs=inputs))
+        save_model(path, onnx_model(program, weights, opset=self.opset, inputs=inputs))
 
     def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
         found = load_model(content)

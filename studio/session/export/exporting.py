@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
@@ -73,15 +73,20 @@ class PictureForm:
 
 
 class _Last(NamedTuple):
-    """What was exported last of a document: name of the form, the file, and how kernels are."""
+    """What was exported last of a document: name of the form, the file, and how it is written.
+
+    The operator set is 0 where the form has none, or the usual one.
+    """
 
     form: str
     path: str
     weights: WeightForm = "float32"
+    opset: int = 0
 
-    def plain(self) -> list[str]:
+    def plain(self) -> list[str | int]:
         """As it is remembered; what is usual is left out, as earlier versions have it."""
-        return list(self[:2] if self.weights == "float32" else self)
+        usual = 2 if self.weights == "float32" else 3
+        return [*(self if self.opset else self[:usual])]
 
 
 ExportForm: TypeAlias = FileFormat | PictureForm
@@ -232,8 +237,11 @@ class ExportModel:
         found = self._last.get(self._key())
         if found is None:
             return None
-        with suppress(DataError):
-            return form_named(found.form), Path(found.path)
+        with suppress(DataError, ParameterError):
+            form = form_named(found.form)
+            if found.opset and not isinstance(form, PictureForm):
+                form = form.with_opset(found.opset)
+            return form, Path(found.path)
         return None
 
     @property
@@ -246,7 +254,7 @@ class ExportModel:
         """Where a form goes unless told otherwise: where the last export went, or the project."""
         document, last = self._document(), self.last
         folder = last[1].parent if last is not None else document.folder
-        if last is not None and last[0] == form:
+        if last is not None and last[0].name == form.name:
             return last[1]
         letters = (c if c.isalnum() or c in "-_." else "_" for c in document.title)
         return folder / f"{''.join(letters).strip('.') or 'model'}{form.ending}"
@@ -421,7 +429,8 @@ class ExportModel:
         if is_shown:
             self.result = result
         self._last.pop(key, None)
-        self._last[key] = _Last(result.form.name, str(result.path), result.small_form)
+        opset = _unusual_opset(result.form)
+        self._last[key] = _Last(result.form.name, str(result.path), result.small_form, opset)
         self._remember()
         self.changed.emit()
         self.finished.emit(result)
@@ -495,10 +504,22 @@ def _read(path: Path) -> dict[str, _Last]:
         _LOG.warning("the last exports are forgotten: %s", error)
         return {}
     return {
-        str(key): _Last(str(value[0]), str(value[1]), _form_of(value[2:]))
+        str(key): _Last(str(value[0]), str(value[1]), _form_of(value[2:]), _opset_of(value[3:]))
         for key, value in (found.items() if isinstance(found, Mapping) else ())
-        if isinstance(value, list) and len(value) in (2, 3)
+        if isinstance(value, list) and len(value) in (2, 3, 4)
     }
+
+
+def _unusual_opset(form: ExportForm) -> int:
+    """The operator set a file was written in; 0 where it is the usual one, or there is none."""
+    if isinstance(form, PictureForm):
+        return 0
+    usual = form_named(form.name)
+    return form.opset if isinstance(usual, FileFormat) and form.opset != usual.opset else 0
+
+
+def _opset_of(stated: Sequence[object]) -> int:
+    return stated[0] if stated and type(stated[0]) is int else 0
 
 
 def _form_of(stated: Sequence[object]) -> WeightForm:

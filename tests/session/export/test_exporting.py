@@ -13,6 +13,7 @@ import pytest
 from studio.engine.core.errors import DataError, FormatError, ParameterError, StudioError
 from studio.engine.formats.gbi import load_gbi
 from studio.engine.formats.npz import save_npz
+from studio.engine.formats.onnx_wire import load_model
 from studio.engine.interop.file_format import Exportable, FileFormat
 from studio.engine.interop.npz import NumpyArchive
 from studio.engine.train.devices import open_backend
@@ -470,3 +471,24 @@ def test_of_imported_weights_it_is_said_where_they_are(tmp_path: Path) -> None:
     with open_backend("cpu") as opened, Trained.of_run(made, opened.backend) as trained:
         said = weights_text(NumpyArchive(), made, trained)
     assert "imported from given.npz (final.safetensors). They are in this run, not in" in said
+
+
+@pytest.mark.slow
+def test_the_operator_set_is_remembered_with_the_export(desk: ExportDesk, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    desk.exports.export(form_named("onnx").with_opset(15), path)
+    desk.settle()
+    assert load_model(path.read_bytes()).opset == 15
+    path.unlink()
+    again = desk.fresh()
+    assert again.suggested_path(form_named("onnx")) == path
+    again.again()
+    desk.settle()
+    assert load_model(path.read_bytes()).opset == 15
+    assert desk.memory is not None
+    assert list(json.loads(desk.memory.read_text()).values()) == [
+        ["onnx", str(path), "float32", 15]
+    ]
+    # A set that a later version could write is not known here: nothing is remembered then.
+    desk.memory.write_text(desk.memory.read_text().replace("15", "99"))
+    assert desk.fresh().last is None

@@ -305,6 +305,7 @@ def export_file(
     project: Project | None = None,
     lengths: Mapping[str, object] | None = None,
     weights: str = "float32",
+    opset: int | None = None,
 ) -> Export:
     """Write one file and check that it is the same model; see `export`.
 
@@ -315,14 +316,17 @@ def export_file(
         project: the project it was trained from.
         lengths: as for `export`.
         weights: ``float32``, ``float16`` or ``int8``: how kernels are stored.
+        opset: operator set of an ONNX file, 13 to 21; 17 unless given.
 
     Raises:
-        ParameterError: an unknown format, a path with the ending of another, or weights that the
-            format cannot hold.
+        ParameterError: an unknown format, a path with the ending of another, or weights or an
+            operator set that the format cannot have.
         FormatError: the file cannot be written, is another model, or could not be compared.
     """
     chosen = format_named(form)
     require_ending(Path(path), chosen)
+    if opset is not None:
+        chosen = chosen.with_opset(opset)
     form_of = weight_form(weights)
     (made,) = export(trained, [(chosen, Path(path))], project, lengths=lengths, weights=form_of)
     if made.problem is not None:

@@ -124,6 +124,8 @@ class ExportDialog(QDialog):
         self.weights.hide()
         self.small = WeightsChoice(self)
         self.small.chosen = self._make_preview
+        self.opset = OpsetChoice(self)
+        self.opset.chosen = self._make_preview
         self.path = RevertingLine(self)
         self.path.setObjectName("export_path")
         self.path.setAccessibleName("File")
@@ -165,6 +167,7 @@ class ExportDialog(QDialog):
         right.addWidget(self.about)
         right.addLayout(where)
         right.addWidget(self.small)
+        right.addWidget(self.opset)
         right.addWidget(self.weights)
         right.addWidget(self._views, 1)
         right.addWidget(self.note)
@@ -262,6 +265,9 @@ class ExportDialog(QDialog):
             () if isinstance(self._form, PictureForm) else self._form.weight_forms,
             self._exports.last_weights,
         )
+        last = self._exports.last
+        is_same = last is not None and last[0].name == self._form.name
+        self.opset.offer(last[0] if last is not None and is_same else self._form)
         self._document_changed()
         self._show_possible()
         self._make_preview()
@@ -271,7 +277,8 @@ class ExportDialog(QDialog):
         if result is None or result is self._written:
             return
         self._written = result
-        is_shown = result.form is self._form and not isinstance(result.form, PictureForm)
+        is_shown = result.form.name == self._form.name
+        is_shown &= not isinstance(result.form, PictureForm)
         if is_shown and result.is_placed:
             self._make_preview(result)
 
@@ -303,7 +310,7 @@ class ExportDialog(QDialog):
             self._previewing = self._exports.preview_written(written, done, failed)
         else:
             weights = self.small.weights
-            self._previewing = self._exports.preview(form, done, failed, weights)
+            self._previewing = self._exports.preview(self._written_form, done, failed, weights)
 
     def _show_preview(self, made: Preview, content: bytes, *, beside: bool) -> None:
         self._show_weights(made.weights)
@@ -360,6 +367,14 @@ class ExportDialog(QDialog):
         values = pictures[0].values[part.indices[found.first.sample]]
         return image_of(picture(values, pictures[0].value_range))
 
+    @property
+    def _written_form(self) -> ExportForm:
+        """The form as it is to be written."""
+        form = self._form
+        if isinstance(form, PictureForm) or not form.opsets:
+            return form
+        return form.with_opset(self.opset.number)
+
     # -- doing ----------------------------------------------------------------------------------
 
     def export(self) -> None:
@@ -367,7 +382,7 @@ class ExportDialog(QDialog):
         self._error = None
         try:
             path = Path(self.path.text().strip())
-            self._exports.export(self._form, path, self._failed, self.small.weights)
+            self._exports.export(self._written_form, path, self._failed, self.small.weights)
         except StudioError as error:
             self._failed(error)
         self.refresh()
@@ -468,6 +483,46 @@ class WeightsChoice(QWidget):
 
     def _say(self) -> None:
         self.about.setText(_COSTS[self.weights])
+
+
+class OpsetChoice(QWidget):
+    """Chooses the operator set of a file, where its format has several.
+
+    Attributes:
+        chosen: called when the user chose.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.chosen: Callable[[], None] = lambda: None
+        label = QLabel("Operator set", self)
+        self.box = QComboBox(self)
+        self.box.setObjectName("export_opset")
+        self.box.setAccessibleName("Operator set")
+        self.box.setToolTip("Older programs take only older operator sets; 17 suits most.")
+        self.box.activated.connect(lambda _: self.chosen())
+        label.setBuddy(self.box)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(label)
+        row.addWidget(self.box)
+        row.addStretch(1)
+
+    @property
+    def number(self) -> int:
+        """The operator set chosen."""
+        return int(self.box.currentData())
+
+    def offer(self, form: ExportForm) -> None:
+        """Offer the operator sets of a form, with its own; hidden where it has none."""
+        opsets = range(0) if isinstance(form, PictureForm) else form.opsets
+        self.box.clear()
+        for each in opsets:
+            self.box.addItem(str(each), each)
+        if not isinstance(form, PictureForm):
+            self.box.setCurrentIndex(self.box.findData(form.opset))
+        self.setVisible(len(opsets) > 1)
 
 
 class _PreviewText(QPlainTextEdit):

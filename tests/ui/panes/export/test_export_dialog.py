@@ -24,6 +24,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.formats.gbasm import load_gbasm
+from studio.engine.formats.onnx_wire import load_model
 from studio.engine.formats.safetensors import load as load_safetensors
 from studio.engine.interop.file_format import Exportable, FileFormat, format_named
 from studio.engine.isa.text import format_program
@@ -108,6 +109,34 @@ def test_a_file_is_written_and_proven(
     path.unlink()
     assert studio.actions.trigger("export.again")
     qtbot.waitUntil(path.is_file)
+    idle(studio, qtbot)
+
+
+@pytest.mark.slow
+def test_the_operator_set_is_chosen_by_keys_and_offered_where_there_is_one(
+    studio: Studio, dialog: ExportDialog, qtbot: QtBot, tmp_path: Path
+) -> None:
+    box = dialog.findChild(QComboBox, "export_opset")
+    choose(dialog, qtbot, "Weights (NumPy)")
+    assert not box.isVisible()
+    choose(dialog, qtbot, "ONNX model")
+    assert [box.itemText(row) for row in range(box.count())] == [str(n) for n in range(13, 22)]
+    assert box.currentText() == "17"
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Up)
+    qtbot.keyClick(box, Qt.Key.Key_Up)
+    assert box.currentText() == "15"
+    preview = dialog.findChild(QPlainTextEdit, "export_preview")
+    qtbot.waitUntil(lambda: "operator set 15" in preview.toPlainText(), timeout=60_000)
+    path = tmp_path / "model.onnx"
+    type_path(dialog, qtbot, path)
+    qtbot.mouseClick(dialog.findChild(QPushButton, "export_start"), LEFT)
+    qtbot.waitUntil(lambda: studio.exporting.result is not None, timeout=60_000)
+    assert load_model(path.read_bytes()).opset == 15
+    choose(dialog, qtbot, "Instruction file")
+    assert not box.isVisible()
+    choose(dialog, qtbot, "ONNX model")
+    assert box.currentText() == "15"
     idle(studio, qtbot)
 
 
