@@ -19,12 +19,14 @@ class Function:
         arity: number of arguments.
         meaning: the function of Python numbers (float64), which also computes constants.
         whole: it also takes whole numbers, and gives one for them.
+        bits: it takes whole numbers alone.
     """
 
     doc: str
     arity: int
     meaning: Callable[..., float]
     whole: bool = False
+    bits: bool = False
 
 
 def _sign(x: float) -> float:
@@ -125,6 +127,23 @@ def _mod(a: float, b: float) -> float:
     return a % b
 
 
+def _wrapped(x: int) -> int:
+    """The 32 bits of a whole number, as int32."""
+    return (x + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def _shift_left(a: int, by: int) -> int:
+    return _wrapped(a << by) if 0 <= by <= 31 else 0
+
+
+def _shift_right(a: int, by: int) -> int:
+    return a >> (by if 0 <= by <= 31 else 31)
+
+
+def _bits(doc: str, arity: int, meaning: Callable[..., int]) -> Function:
+    return Function(doc, arity, meaning, whole=True, bits=True)
+
+
 FUNCTIONS: Mapping[str, Function] = {
     "abs": Function("|x|.", 1, abs, whole=True),
     "sign": Function("-1, 0 or 1; NaN stays NaN.", 1, _sign, whole=True),
@@ -184,6 +203,14 @@ FUNCTIONS: Mapping[str, Function] = {
         2,
         _mod,
         whole=True,
+    ),
+    "bit_and": _bits("The bits that both have.", 2, lambda a, b: a & b),
+    "bit_or": _bits("The bits that one or both have.", 2, lambda a, b: a | b),
+    "bit_xor": _bits("The bits that exactly one has.", 2, lambda a, b: a ^ b),
+    "bit_not": _bits("The bits that it has not, -1 - x.", 1, lambda x: ~x),
+    "shift_left": _bits("a·2^b, wrapping; 0 for b below 0 or above 31.", 2, _shift_left),
+    "shift_right": _bits(
+        "⌊a/2^b⌋; for b below 0 or above 31 as for 31, all bits that of the sign.", 2, _shift_right
     ),
     "isnan": Function("Whether x is NaN.", 1, math.isnan),
     "isfinite": Function("Whether x is neither NaN nor infinite.", 1, math.isfinite),

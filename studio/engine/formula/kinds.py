@@ -133,7 +133,9 @@ def _call(name: str, arguments: tuple[Expression, ...], kinds: Kinds, who: str) 
         found = _number(arguments[0], kinds, who)
         for argument in arguments[1:]:
             found = _meet(found, _number(argument, kinds, who), who)
-        return found
+        if FUNCTIONS[name].bits and found is Kind.FLOAT:
+            raise ParameterError("expected a whole number, got a float", who=who)
+        return Kind.INT if FUNCTIONS[name].bits else found
     _float(*arguments, kinds=kinds, who=who)
     return Kind.BOOL if name in ("isnan", "isfinite") else Kind.FLOAT
 

@@ -19,6 +19,7 @@ from studio.engine.formats.onnx_wire import (
     too_long,
 )
 from studio.engine.interop.file_format import Array, Exportable, FileFormat
+from studio.engine.interop.onnx.formulas import least_opset
 from studio.engine.interop.onnx.graph_writer import GraphWriter
 from studio.engine.interop.onnx.nodes import entry
 from studio.engine.interop.small_weights import CHANNEL_FORMS
@@ -89,7 +90,7 @@ def onnx_model(
     weights: Mapping[str, Array],
     facts: Mapping[str, str] | None = None,
     *,
-    opset: int = OPSET,
+    opset: int | None = None,
     inputs: Sequence[str] = (),
 ) -> Model:
     """A program as an ONNX model.
@@ -103,17 +104,24 @@ def onnx_model(
         program: an inference program; it takes raw input.
         weights: parameters and running statistics by tensor name.
         facts: text by key, for the file's metadata.
-        opset: version of the operator set, 13 to 21.
+        opset: version of the operator set, 13 to 21; by default 17, or 18 where bits of whole
+            numbers are computed with.
         inputs: names of the inputs; as the program states them unless given.
 
     Raises:
         FormatError: an instruction cannot be written; the layer is named. Or the operator set is
             unknown, a weight is missing, or there is too much for a file.
     """
+    needed = max(map(least_opset, program), default=0)
+    opset = max(OPSET, needed) if opset is None else opset
     if opset not in OPSETS:
         raise FormatError(
             f"expected an operator set of {OPSETS.start} to {OPSETS.stop - 1}, got {opset}",
             who=program.name,
+        )
+    if opset < needed:
+        raise FormatError(
+            f"what it computes needs operator set {needed}, got {opset}", who=program.name
         )
     why = refusal(program, weights)
     if why is not None:

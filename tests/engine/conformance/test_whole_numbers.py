@@ -28,6 +28,7 @@ B = np.array(
     [5, 2, BIG + 3, BIG, 7, BIG + 1, 1, -1, 2, -2, HIGHEST, LOWEST],
     np.int32,
 )  # fmt: skip
+BY = np.array([0, 1, 5, 30, 31, 32, 33, 64, 1000, -1, LOWEST, HIGHEST], np.int32)
 TABLE = A.reshape(3, 4)
 CHOICE = np.arange(12) % 2 == 0
 
@@ -62,6 +63,14 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any], Wanted]] = {
     "rest": ("MOD", {"a": A, "b": B}, {}, lambda: A % B),
     "rest-by-0": ("MOD", {"a": A, "b": 0 * B}, {}, lambda: 0 * A),
     "at-least": ("GREATER_EQUAL", {"a": A, "b": B}, {}, lambda: A >= B),
+    "bits-of-both": ("BIT_AND", {"a": A, "b": B}, {}, lambda: A & B),
+    "bits-of-either": ("BIT_OR", {"a": A, "b": B}, {}, lambda: A | B),
+    "bits-of-one": ("BIT_XOR", {"a": TABLE, "b": B[:4]}, {}, lambda: TABLE ^ B[:4]),
+    "bits-over": ("BIT_NOT", {"x": A}, {}, lambda: ~A),
+    "left": ("BIT_SHIFT", {"a": A[:, None], "b": BY}, {}, lambda: A[:, None] << BY),
+    "right": (
+        "BIT_SHIFT", {"a": A[:, None], "b": BY}, {"direction": "right"}, lambda: A[:, None] >> BY,
+    ),
     "equal": ("EQUAL", {"a": A, "b": A - np.int32(1)}, {}, lambda: np.zeros(12, bool)),
     "greater": ("GREATER", {"a": A, "b": B}, {}, lambda: A > B),
     "select": ("SELECT", {"c": CHOICE, "a": A, "b": B}, {}, lambda: np.where(CHOICE, A, B)),
@@ -114,6 +123,8 @@ def test_a_long_sum_of_whole_numbers_is_exact(backend: Backend) -> None:
 REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "ADD": ({"x1": A, "x2": B}, {"alpha": 0.5}),
     "ADD_SCALAR": ({"x": A}, {"beta": 0.5}),
+    "ASIN": ({"x": A}, {}),
+    "AND": ({"a": A, "b": B}, {}),
     "CLIP": ({"x": A}, {"low": -0.5}),
     "DIV": ({"a": A, "b": B}, {}),
     "EXP": ({"x": A}, {}),

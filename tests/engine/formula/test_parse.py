@@ -91,7 +91,21 @@ def test_names_assigned_in_one_branch_only_are_read_before() -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_answers_for_any_number(name: str) -> None:
     function = FUNCTIONS[name]
-    edges = [0.0, -0.0, 1.0, -1.5, 2.5, 1e30, -1e30, 1e-40, math.inf, -math.inf, math.nan]
+    edges: list[float] = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.5,
+        2.5,
+        1e30,
+        -1e30,
+        1e-40,
+        math.inf,
+        -math.inf,
+        math.nan,
+    ]
+    if function.bits:
+        edges = [0, 1, -1, 31, 32, -33, 2**31 - 1, -(2**31)]
     if name == "one_minus_pow":
         assert function.meaning(0.0, 3) == 1.0
         assert function.meaning(0.999, 2) == pytest.approx(1 - 0.999**2, rel=1e-12)
@@ -99,4 +113,6 @@ def test_every_function_answers_for_any_number(name: str) -> None:
     for x in edges if name != "int" else edges[:8]:
         for y in edges if function.arity > 1 else [0.0]:
             given = (x, y, 2.0)[: function.arity]
-            assert isinstance(function.meaning(*given), float | int)
+            found = function.meaning(*given)
+            assert isinstance(found, float | int)
+            assert not function.bits or -(2**31) <= found < 2**31

@@ -50,6 +50,8 @@ _PLAIN = {
     "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "sqrt": "sqrt",
     "square": "square", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh", "pow": "power",
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "sinh": "sinh",
+    "bit_and": "bitwise_and", "bit_or": "bitwise_or", "bit_xor": "bitwise_xor",
+    "bit_not": "invert", "shift_left": "left_shift", "shift_right": "right_shift",
     "cosh": "cosh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
     "max": "maximum", "min": "minimum", "mod": "remainder", "isnan": "isnan",
     "isfinite": "isfinite",

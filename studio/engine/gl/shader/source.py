@@ -26,7 +26,7 @@ layout(std140, binding = 0) uniform Launch { ivec4 launch; };
 #define THREAD (GROUP * GROUP_SIZE + int(gl_LocalInvocationIndex))
 #define RUNTIME_ZERO float(BATCH >> 31)"""
 _DEFINED = re.compile(r"^\w+ (\w+)\(", re.MULTILINE)
-FUNCTION_FILES = ("quotients.glsl", "trigonometry.glsl", "hyperbolic.glsl")
+FUNCTION_FILES = ("quotients.glsl", "trigonometry.glsl", "hyperbolic.glsl", "bits.glsl")
 """Library files of functions that formulas may call; a kernel has those that it calls from.
 
 They stand behind ``numerics.glsl``, of which alone they use functions."""

@@ -7,7 +7,7 @@ an instruction that a plugin brings needs no entry of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import NamedTuple
@@ -32,6 +32,7 @@ from studio.engine.formula.tree import (
     Not,
     Number,
     Select,
+    parts,
 )
 from studio.engine.interop.onnx.graph_writer import GraphWriter
 from studio.engine.isa.instruction import Instruction
@@ -51,6 +52,13 @@ _OPERATORS: Mapping[str, str] = {
     "cosh": "Cosh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf",
 }  # fmt: skip
 """Functions that are one operator."""
+
+_BITS = {
+    "bit_and": "BitwiseAnd", "bit_or": "BitwiseOr", "bit_xor": "BitwiseXor",
+    "bit_not": "BitwiseNot",
+}  # fmt: skip
+"""Functions that are one operator from operator set `SINCE_BITS` on."""
+SINCE_BITS = 18
 
 _WRITTEN_OUT: Mapping[str, tuple[tuple[str, ...], str]] = {
     "rsqrt": (("a",), "1.0 / sqrt(a)"),
@@ -78,6 +86,21 @@ _WRITTEN_OUT: Mapping[str, tuple[tuple[str, ...], str]] = {
     "floor_div": (("a", "b"), "floor(a / b) if abs(b) > 0.0 else nan"),
     "mod": (("a", "b"), "a - b * floor(a / b)"),
     "isfinite": (("a",), "abs(a) < inf"),
+    # Runtimes shift unsigned numbers alone.
+    "shift_left": (
+        ("a", "b"),
+        """
+        p = int(pow(2.0, float(clip(b, 0, 30))))
+        0 if b < 0 or b > 31 else a * p * 2 if b == 31 else a * p
+        """,
+    ),
+    "shift_right": (
+        ("a", "b"),
+        """
+        p = int(pow(2.0, float(clip(b, 0, 30))))
+        floor_div(a, p) if b >= 0 and b <= 30 else -1 if a < 0 else 0
+        """,
+    ),
     "clip": (("a", "b", "c"), "min(max(a, b), c)"),
 }  # fmt: skip
 """Functions that are several: their parameters, and what they are."""
@@ -89,6 +112,23 @@ def formula_of(line: Instruction) -> Formula | None:
         return None
     scalars = {n: v for n, v in line.attrs.items() if isinstance(v, float | int | str)}
     return with_values(line.meaning.value, scalars)
+
+
+def least_opset(line: Instruction) -> int:
+    """The first operator set that has what a line's formula calls; 0 without a formula."""
+    formula = formula_of(line)
+    if formula is None:
+        return 0
+    calls = {call for each in (*(a.value for a in formula.lines), formula.value)
+             for call in _calls(each)}  # fmt: skip
+    return SINCE_BITS if calls & _BITS.keys() else 0
+
+
+def _calls(node: Expression) -> Iterator[str]:
+    if isinstance(node, Call):
+        yield node.function
+    for part in parts(node):
+        yield from _calls(part)
 
 
 def write_formula(writer: GraphWriter, line: Instruction) -> None:
@@ -240,6 +280,8 @@ class _Nodes:
             return self._whole_quotient(function, *values)
         if function in _OPERATORS:
             return _Step(_OPERATORS[function], values)
+        if function in _BITS:
+            return _Step(_BITS[function], values)
         parameters, _ = _WRITTEN_OUT[function]
         kinds = dict.fromkeys(parameters, wanted)
         given = dict(zip(parameters, values, strict=True))

@@ -1,10 +1,11 @@
-"""Element-wise logic: truth values, and what numbers are."""
+"""Element-wise logic: of truth values and of bits, and what numbers are."""
 
 from __future__ import annotations
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import TensorType
 from studio.engine.isa.families import Binary, Unary
+from studio.engine.isa.fields import choice
 from studio.engine.isa.instruction import TypeOf
 
 
@@ -74,3 +75,55 @@ class IsInf(Asks, code=423, mnemonic="IS_INF", since=2):
 
     synopsis = "{y} = isinf({x})"
     formula = "abs(x) == inf"
+
+
+class BitAnd(Binary, code=427, mnemonic="BIT_AND", category="logic", since=2):
+    """Take the bits that both have.
+
+    Operands are whole numbers; shapes broadcast. No gradient.
+    """
+
+    synopsis = "{y} = {a} & {b}"
+    formula = "bit_and(a, b)"
+
+
+class BitOr(Binary, code=428, mnemonic="BIT_OR", category="logic", since=2):
+    """Take the bits that one or both have.
+
+    Operands are whole numbers; shapes broadcast. No gradient.
+    """
+
+    synopsis = "{y} = {a} | {b}"
+    formula = "bit_or(a, b)"
+
+
+class BitXor(Binary, code=429, mnemonic="BIT_XOR", category="logic", since=2):
+    """Take the bits that exactly one has.
+
+    Operands are whole numbers; shapes broadcast. No gradient.
+    """
+
+    synopsis = "{y} = {a} ^ {b}"
+    formula = "bit_xor(a, b)"
+
+
+class BitNot(Unary, code=430, mnemonic="BIT_NOT", category="logic", since=2):
+    """Turn every bit over.
+
+    The operand is a whole number, the result -1 - x. No gradient.
+    """
+
+    synopsis = "{y} = ~{x}"
+    formula = "bit_not(x)"
+
+
+class BitShift(Binary, code=431, mnemonic="BIT_SHIFT", category="logic", since=2):
+    """Shift bits by b places.
+
+    Operands are whole numbers; shapes broadcast. To the left zeros come in, to the right the bit of
+    the sign. b below 0 or above 31 shifts every bit out. No gradient.
+    """
+
+    synopsis = "{y} = {a} shifted by {b} to the {direction}"
+    formula = 'shift_left(a, b) if direction == "left" else shift_right(a, b)'
+    direction = choice("Where bits go.", "left", "right")

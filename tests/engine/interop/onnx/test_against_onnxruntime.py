@@ -18,8 +18,8 @@ from studio.engine.interop.onnx.nodes import entry
 from studio.engine.interop.small_weights import WeightForm
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.fields import Access, reads, writes
-from studio.engine.isa.instruction import Instruction, TypeOf
-from studio.engine.isa.ops import activation, arithmetic, function, move, reduce
+from studio.engine.isa.instruction import Instruction, TypeOf, by_mnemonic
+from studio.engine.isa.ops import activation, arithmetic, function, logic, move, reduce
 from studio.engine.isa.program import Program
 from studio.engine.layers.convolution import Conv2D
 from studio.engine.layers.dense import Dense
@@ -35,6 +35,7 @@ from tests.engine.conformance.case import Case
 from tests.engine.conformance.cases.all_cases import CASES as LINES
 from tests.engine.conformance.harness import build, forward_class
 from tests.engine.conformance.test_results import expected
+from tests.engine.conformance.test_whole_numbers import CASES as WHOLE
 from tests.engine.interop.onnx.running import (
     content_of,
     fed,
@@ -223,6 +224,9 @@ def test_every_function_of_formulas_answers_as_it_says(name: str) -> None:
     rows = [row.astype(np.float32)[:, None] for row in rows]
     operands = ["x"] if function.arity == 1 else ["a", "b", "c"][: function.arity]
     formula = SPECIAL.get(name, f"{name}({', '.join('{}' for _ in operands)})")
+    if function.bits:
+        rows = [np.trunc(row * 8) for row in rows]
+        formula = f"float({name}({', '.join('int({})' for _ in operands)}))"
     with registered_meanwhile():
         fields = {operand: reads("Operand.") for operand in operands}
 
@@ -245,7 +249,8 @@ def test_every_function_of_formulas_answers_as_it_says(name: str) -> None:
     if name == "float":
         wanted = [float(x > 0.5) for (x,) in columns]
     else:
-        wanted = [float(function.meaning(*values)) for values in columns]
+        of = int if function.bits else float
+        wanted = [float(function.meaning(*map(of, values))) for values in columns]
     np.testing.assert_allclose(found[:, 0], wanted, rtol=2e-5, atol=2e-7)
 
 
@@ -314,6 +319,9 @@ STORED: list[tuple[type[Instruction], tuple[str, ...], dict[str, object]]] = [
     *((arithmetic.Equal, (dtype, dtype), {}) for dtype in ("int32", "uint8", "bool", "float16")),
     *((cls, (dtype, dtype), {}) for cls in (arithmetic.Add, arithmetic.Mul, arithmetic.Maximum,
       arithmetic.Greater) for dtype in ("int32", "uint8", "float16")),
+    *((logic.BitAnd, (dtype, dtype), {}) for dtype in ("int32", "uint8")),
+    *((logic.BitShift, ("uint8", "int32"), {"direction": to}) for to in ("left", "right")),
+    (logic.BitNot, ("uint8",), {}),
     *((function.Clip, (dtype,), {"low": 1, "high": 3}) for dtype in ("int32", "uint8", "float16")),
     *((activation.Relu, (dtype,), {}) for dtype in ("int32", "uint8", "float16")),
     *((reduce.ReduceMax, (dtype,), {"axes": (1,)}) for dtype in ("int32", "uint8", "bool")),
@@ -342,3 +350,28 @@ def test_storage_types_answer_as_on_the_cpu(
     assert found.dtype.name == program.tensors[made[0].id].dtype.name
     slack = 1e-3 if "float16" in dtypes else 1e-5
     np.testing.assert_allclose(found.astype(float), wanted.astype(float), rtol=slack, atol=slack)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["add", "multiply", "quotient", "quotient-by-0", "rest", "rest-by-0", "bits-of-both",
+     "bits-of-either", "bits-over", "left", "right", "negate", "larger", "at-least"],
+)  # fmt: skip
+def test_whole_numbers_wrap_as_numpy_does(name: str) -> None:
+    mnemonic, operands, attrs, wanted = WHOLE[name]
+    cls = by_mnemonic(mnemonic)
+    assert cls is not None
+    builder = ProgramBuilder("asked", "infer")
+    rank = max(values.ndim for values in operands.values())
+    rows = [np.atleast_2d(v) if rank > 1 else v for v in operands.values()]
+    # The first dimension is the batch, so what is repeated along it is given as often.
+    rows = [np.repeat(row, 12 // len(row), axis=0) for row in rows]
+    refs = {
+        operand: builder.tensor(operand, (BATCH, *row.shape[1:]), DType.int32, Role.INPUT)
+        for operand, row in zip(operands, rows, strict=True)
+    }
+    made = builder.emit("forward", cls, **refs, **attrs)
+    program = builder.finish(tuple(refs.values()), made)
+    (found,) = on_runtime(content_of(program, {}), rows)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(found, wanted())

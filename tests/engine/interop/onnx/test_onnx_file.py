@@ -22,6 +22,7 @@ from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.families import Unary
 from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
 from studio.engine.isa.ops.index import Scatter
+from studio.engine.isa.ops.logic import BitNot
 from studio.engine.isa.ops.order import Cumulate
 from studio.engine.isa.ops.random import Dropout
 from studio.engine.isa.program import Program
@@ -186,6 +187,15 @@ def test_an_element_wise_instruction_of_a_plugin_needs_no_entry() -> None:
 
         ops = [node.op for node in onnx_model(by_hand(Bent), {}).graph.nodes]
     assert ops == ["Mul", "Add", "Sqrt", "Div", "Mul"]
+
+
+def test_bits_need_an_operator_set_that_has_them() -> None:
+    builder = ProgramBuilder("bits", "infer")
+    x = builder.tensor("x", (-1, 4), DType.int32, Role.INPUT)
+    program = builder.finish((x,), builder.emit("forward", BitNot, x=x))
+    assert onnx_model(program, {}).opset == 18
+    with pytest.raises(FormatError, match="needs operator set 18, got 17"):
+        onnx_model(program, {}, opset=17)
 
 
 def test_weights_that_are_missing_are_named() -> None:
