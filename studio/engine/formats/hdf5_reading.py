@@ -300,9 +300,15 @@ def _open(
             f"the file has {opened.size}",
             who=opened.who,
         )
+    if not length:
+        raise FormatError("the file is empty, expected HDF5 data", who=opened.who)
     opened.seek(offset)
     if length < len(SIGNATURE) or opened.read(len(SIGNATURE)) != SIGNATURE:
-        raise FormatError("not an HDF5 file: its signature is missing", who=opened.who)
+        raise FormatError(
+            "not an HDF5 file: its signature is missing",
+            who=opened.who,
+            hint="it may be a file of another kind under this name",
+        )
     child_limits = child_limits.for_length(length)
     request = {
         "path": os.path.abspath(source), "offset": offset, "length": length,

@@ -81,6 +81,8 @@ def list_members(opened: ByteSource, limits: Limits) -> list[Member]:
 
 def _read_end(opened: ByteSource, limits: Limits) -> tuple[int, int, int]:
     """Entry count, length and position of the directory."""
+    if not opened.size:
+        raise FormatError("the file is empty, expected a zip archive", who=opened.who)
     tail_at = max(0, opened.size - _END_BYTES - 0xFFFF)
     opened.seek(tail_at)
     tail = opened.read(opened.size - tail_at)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.progress import Progress
-from studio.engine.interop.file_format import Exportable, FileFormat
+from studio.engine.interop.file_format import Array, Exportable, FileFormat
 from studio.engine.interop.imported import ImportedModel
-from studio.engine.interop.keras.files_in import CONFIG, METADATA, WEIGHTS, read_keras_archive
+from studio.engine.interop.keras.files_in import (
+    CONFIG,
+    METADATA,
+    WEIGHTS,
+    archive_summary,
+    read_keras_archive,
+)
 from studio.engine.interop.keras.files_out import why_not_keras, write_keras
 
 _NAME_AT = 30
@@ -38,3 +45,6 @@ class KerasFile(FileFormat):
 
     def read_model(self, path: Path, progress: Progress | None = None) -> ImportedModel:
         return read_keras_archive(path, self.title, progress)
+
+    def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
+        return archive_summary(content, self.title)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.progress import Progress
 from studio.engine.formats.hdf5_reading import SIGNATURE
-from studio.engine.interop.file_format import Exportable, FileFormat
+from studio.engine.interop.file_format import Array, Exportable, FileFormat
 from studio.engine.interop.imported import ImportedModel
-from studio.engine.interop.keras.files_in import read_keras_hdf5
+from studio.engine.interop.keras.files_in import hdf5_summary, read_keras_hdf5
 from studio.engine.interop.keras.files_out import why_not_hdf5, write_keras_hdf5
 
 
@@ -35,3 +36,6 @@ class KerasHdf5(FileFormat):
 
     def read_model(self, path: Path, progress: Progress | None = None) -> ImportedModel:
         return read_keras_hdf5(path, self.title, progress)
+
+    def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
+        return hdf5_summary(content, self.title)

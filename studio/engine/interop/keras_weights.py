@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from studio.engine.core.errors import StudioError
 from studio.engine.formats.hdf5_reading import SIGNATURE
-from studio.engine.interop.file_format import Exportable, FileFormat, ModelFile
-from studio.engine.interop.keras.files_in import named_weights, weights_for
+from studio.engine.interop.file_format import Array, Exportable, FileFormat, ModelFile
+from studio.engine.interop.keras.files_in import hdf5_summary, named_weights, weights_for
 from studio.engine.interop.keras.files_out import why_not_weights, write_keras_weights
 from studio.engine.layers.graph import LayerGraph
 
@@ -36,3 +37,6 @@ class KerasWeights(FileFormat):
     def read(self, path: Path, graph: LayerGraph | None = None) -> ModelFile:
         weights, facts = named_weights(path) if graph is None else weights_for(path, graph)
         return ModelFile(weights, facts=facts)
+
+    def summary(self, content: bytes) -> Iterator[str | Mapping[str, Array]]:
+        return hdf5_summary(content, self.title)

@@ -245,6 +245,11 @@ class ImportModel:
 
     def _wrong(self, error: StudioError) -> None:
         self.task = None
+        source = self.source
+        if source is not None and error.who.startswith(str(source)):
+            # A long path would push out of a notice what is wrong.
+            error.who = source.name + error.who.removeprefix(str(source))
+            error.origin = error.origin or str(source)
         self.failed.emit(error)
         self.changed.emit()
 

@@ -365,7 +365,10 @@ def test_where_h5py_is_missing_it_is_said(path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_file_in_memory_is_not_needed_to_refuse_what_is_no_hdf5(tmp_path: Path) -> None:
-    for content in (b"", b"\x89HDF", b"PK\3\4" + bytes(100), b"{}" * 50):
+    (tmp_path / "empty.h5").touch()
+    with pytest.raises(FormatError, match="the file is empty"):
+        read_hdf5(tmp_path / "empty.h5")
+    for content in (b"\x89HDF", b"PK\3\4" + bytes(100), b"{}" * 50):
         (tmp_path / "a.h5").write_bytes(content)
         with pytest.raises(FormatError, match="signature is missing"):
             read_hdf5(tmp_path / "a.h5")

@@ -222,7 +222,7 @@ def overlapping() -> bytes:
 
 DIRECTORY, LOCAL, END = b"PK\1\2", b"PK\3\4", b"PK\5\6"
 HOSTILE_NPZ = {
-    "empty": (b"", "directory is missing"),
+    "empty": (b"", "the file is empty"),
     "text": (b"hello", "directory is missing"),
     "npy": (GOOD, "directory is missing"),
     "no end record": (ARCHIVE[: ARCHIVE.rindex(END)], "directory is missing"),

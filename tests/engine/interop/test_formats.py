@@ -87,6 +87,25 @@ def test_a_file_is_read_back_as_it_was_written(
     assert all(isinstance(part, str) or len(part) for part in lines)
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("keras", "Dense"), ("hdf5", "model_weights/"), ("keras-weights", "layers/")],
+)
+def test_a_summary_of_keras_names_layers_or_arrays(
+    name: str, wanted: str, model: Exportable, tmp_path: Path
+) -> None:
+    form = format_named(name)
+    path = tmp_path / f"net{form.ending}"
+    form.write(model, path)
+    title, *rest = form.summary(path.read_bytes())
+    assert isinstance(title, str)
+    assert title.startswith(form.title)
+    said = " ".join(part if isinstance(part, str) else " ".join(part) for part in rest)
+    assert wanted in said
+    with pytest.raises(FormatError):
+        list(form.summary(path.read_bytes()[:40]))
+
+
 @pytest.mark.parametrize("form", file_formats(), ids=lambda form: form.name)
 @pytest.mark.parametrize("content", [b"", b"\x00" * 20, b"PK", b"{}", b"\x89GBI\r\n\x1a\n"])
 def test_what_is_no_file_of_the_format_is_refused(

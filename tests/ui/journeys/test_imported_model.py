@@ -221,3 +221,19 @@ def test_another_program_s_json_is_no_model(importer: Importer, tmp_path: Path) 
     notices = importer.person.studio.notices
     importer.person.until(lambda: [n for n in notices.all if n.severity == "error"], WAIT)
     assert [each.name for each in tmp_path.glob("*.glassbox")] == []
+
+
+@pytest.mark.parametrize("name", ["empty.keras", "empty.h5"])
+def test_an_empty_file_is_called_empty_by_its_name_alone(
+    importer: Importer, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / ("a folder with a rather long name " * 4).strip() / name
+    file.parent.mkdir()
+    file.touch()
+    importer.drop(file)
+    notices = importer.person.studio.notices
+    importer.person.until(lambda: [n for n in notices.all if n.severity == "error"], WAIT)
+    notice = notices.all[-1]
+    assert notice.text.startswith(f"{name}: the file is empty")
+    assert str(file) in notice.details
+    assert importer.person.sees(ImportDialog) is None

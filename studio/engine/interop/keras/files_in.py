@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from studio.engine.core.errors import FormatError, StudioError, quoted
@@ -52,6 +53,9 @@ MAX_FACTS = 200
 MAX_FACT_CHARS = 1 << 23
 """Much: the normalisation of a table has two numbers for each of its columns."""
 MAX_FACT_NAME = 64
+
+_SHOWN = 60
+"""Characters of a fact in a summary."""
 
 _UNBUILT = 2
 """Variables of an optimiser before its first step: the count of steps and the learning rate."""
@@ -297,3 +301,45 @@ def named_weights(
         about = file.attributes.get("", {})
         facts = facts_of(_json_attribute(about.get(FACTS), f"{who}: {FACTS}", limits))
         return {name: file.arrays[place] for name, place in found.items()}, facts
+
+
+def archive_summary(content: bytes, title: str) -> Iterator[str]:
+    """Lines that describe a ``.keras`` file: its layers, and what else it states.
+
+    Args:
+        content: of the file.
+        title: of the format.
+
+    Raises:
+        FormatError: it is damaged, or of another kind.
+    """
+    with open_source(content, DEFAULT_LIMITS, "Keras") as opened:
+        members = {member.name: member for member in list_members(opened, DEFAULT_LIMITS)}
+        about = _json_member(opened, members.get(METADATA), DEFAULT_LIMITS)
+        document = _json_member(opened, members.get(CONFIG), DEFAULT_LIMITS)
+    known = about if isinstance(about, dict) else {}
+    model = model_from_json(document, title, version=str(known.get("keras_version", "")))
+    count = len(model.layers)
+    yield f"{title}, {count} layer{'' if count == 1 else 's'}"
+    yield from (f"  {layer.name}  {layer.class_name}" for layer in model.layers)
+    for key, value in facts_of(known.get(FACTS)).items():
+        yield f"{key}: {value[:_SHOWN]}"
+
+
+def hdf5_summary(content: bytes, title: str) -> Iterator[str | Mapping[str, Array]]:
+    """Lines that describe an HDF5 file of Keras, and its arrays.
+
+    Args:
+        content: of the file.
+        title: of the format.
+
+    Raises:
+        FormatError: it is damaged, or of another kind.
+    """
+    yield title
+    # The process that reads HDF5 takes files, not bytes.
+    with TemporaryDirectory(prefix="glassbox-summary-") as folder:
+        path = Path(folder) / "summary.h5"
+        path.write_bytes(content)
+        with read_hdf5(path, who=title) as file:
+            yield file.arrays

@@ -93,7 +93,8 @@ class ExportDialog(QDialog):
         last = self._exports.last
         self.choose((last[0] if last is not None else self._first_possible()).name)
         self.refresh()
-        self.resize(760, 620)
+        # Wide enough for a line of bytes.
+        self.resize(880, 620)
 
     # -- building -------------------------------------------------------------------------------
 
