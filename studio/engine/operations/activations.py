@@ -13,9 +13,6 @@ from studio.engine.operations.lines import (
     at_axis,
     cut,
     extent,
-    inverse_of,
-    order_to_end,
-    permuted,
     plus,
     reshaped,
     scalar,
@@ -166,19 +163,17 @@ def glu(lines: Lines, x: Ref, *, axis: Axis = -1) -> Ref:
     return times(lines, cut(lines, x, at, 0, length // 2), gate)
 
 
-def _of_rows(lines: Lines, cls: type[rows.RowFunction], x: Ref, axis: int) -> Ref:
-    """A function of rows along one dimension, which goes to the end for it."""
+def _of_rows(lines: Lines, cls: type[rows.AxisFunction], x: Ref, axis: int) -> Ref:
+    """A function of rows along one dimension."""
     (x,) = types.floats(lines, x)
     shape = shape_of(lines, x)
     at = at_axis(axis, len(shape))
-    order = order_to_end(len(shape), [at])
-    turned = permuted(lines, x, order)
+    length = extent(shape, [at])
     if len(shape) == 1:
-        turned = reshaped(lines, turned, (1, *shape))
-    found = lines.emit(cls, x=turned, step=extent(shape, [at]))[0]
-    if len(shape) == 1:
+        found = lines.emit(cls, x=reshaped(lines, x, (1, *shape)), step=length)[0]
         return reshaped(lines, found, shape)
-    return permuted(lines, found, inverse_of(order))
+    along = rows.TRAILING if at == len(shape) - 1 else at
+    return lines.emit(cls, x=x, step=length, axis=along)[0]
 
 
 @operation(symbol="softmax", keras="softmax", onnx="Softmax", tfjs="softmax")
@@ -193,8 +188,9 @@ def log_softmax(lines: Lines, x: Ref, *, axis: Axis = -1) -> Ref:
     return _of_rows(lines, rows.SoftmaxLog, x, axis)
 
 
-@operation(symbol="h×σ", keras="hard_silu hard_swish", onnx="HardSwish")
-def hard_silu(lines: Lines, x: Ref) -> Ref:
-    """A tensor times its hard_sigmoid."""
-    (x,) = types.floats(lines, x)
-    return times(lines, x, lines.emit(activation.HardSigmoid, x=x)[0])
+hard_silu = plain(
+    activation.HardSwish, family=__name__, name="hard_silu", symbol="h×σ",
+    keras="hard_silu hard_swish", onnx="HardSwish",
+)  # fmt: skip
+celu = plain(activation.Celu, family=__name__, symbol="CELU", keras="celu", onnx="Celu")
+prelu = plain(activation.PRelu, family=__name__, symbol="PReLU", onnx="PRelu", tfjs="prelu")

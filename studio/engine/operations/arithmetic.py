@@ -128,3 +128,13 @@ def interpolate(lines: Lines, a: Ref, b: Ref, weight: Ref) -> Ref:
     """Goes from the first tensor to the second by a weight: a + (b - a)·weight."""
     a, b, weight = types.floats(lines, a, b, weight)
     return plus(lines, a, times(lines, plus(lines, b, a, -1.0), weight))
+
+
+mod = plain(
+    arithmetic.Mod, family=__name__, takes="numbers", symbol="mod",
+    numpy="mod remainder", keras="mod", onnx="Mod", tfjs="mod",
+)  # fmt: skip
+floor_divide = plain(
+    arithmetic.FloorDiv, family=__name__, name="floor_divide", takes="numbers", symbol="⌊÷⌋",
+    numpy="floor_divide", keras="floor_divide", tfjs="floorDiv",
+)  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.ops import arithmetic, function, reduce
+from studio.engine.isa.ops import arithmetic, function, logic, reduce
 from studio.engine.operations import types
 from studio.engine.operations.lines import (
     Axes,
@@ -30,15 +30,79 @@ greater = plain(
 )  # fmt: skip
 
 
+greater_equal = plain(
+    arithmetic.GreaterEqual, family=__name__, takes="alike", symbol="≥",
+    numpy="greater_equal", keras="greater_equal", onnx="GreaterOrEqual", tfjs="greaterEqual",
+)  # fmt: skip
+logical_and = plain(
+    logic.And, family=__name__, name="logical_and", takes="truths", symbol="∧",
+    numpy="logical_and", keras="logical_and", onnx="And", tfjs="logicalAnd",
+)  # fmt: skip
+logical_or = plain(
+    logic.Or, family=__name__, name="logical_or", takes="truths", symbol="∨",
+    numpy="logical_or", keras="logical_or", onnx="Or", tfjs="logicalOr",
+)  # fmt: skip
+logical_xor = plain(
+    logic.Xor, family=__name__, name="logical_xor", takes="truths", symbol="⊻",
+    numpy="logical_xor", keras="logical_xor", onnx="Xor", tfjs="logicalXor",
+)  # fmt: skip
+logical_not = plain(
+    logic.Not, family=__name__, name="logical_not", takes="truths", symbol="¬",
+    numpy="logical_not", keras="logical_not", onnx="Not", tfjs="logicalNot",
+)  # fmt: skip
+isnan = plain(
+    logic.IsNan, family=__name__, name="isnan", symbol="NaN?",
+    numpy="isnan", keras="isnan", onnx="IsNaN", tfjs="isNaN",
+)  # fmt: skip
+isinf = plain(
+    logic.IsInf, family=__name__, name="isinf", symbol="∞?",
+    numpy="isinf", keras="isinf", onnx="IsInf", tfjs="isInf",
+)  # fmt: skip
+
+
 def opposite(lines: Lines, x: Ref) -> Ref:
-    """EQUAL of a bool tensor with false."""
-    return lines.emit(arithmetic.Equal, a=x, b=scalar(lines, 0, DType.bool))[0]
+    """NOT."""
+    return lines.emit(logic.Not, x=x)[0]
 
 
 @operation(symbol="≠", numpy="not_equal", keras="not_equal", tfjs="notEqual")
 def not_equal(lines: Lines, a: Ref, b: Ref) -> Ref:
     """Whether elements differ; NaN differs from everything."""
     return opposite(lines, equal(lines, a, b))
+
+
+@operation(symbol="≤", numpy="less_equal", keras="less_equal", onnx="LessOrEqual",
+           tfjs="lessEqual")  # fmt: skip
+def less_equal(lines: Lines, a: Ref, b: Ref) -> Ref:
+    """Whether elements of the first tensor are not larger; false where either is NaN."""
+    return greater_equal(lines, b, a)
+
+
+@operation(symbol="<∞?", numpy="isfinite", keras="isfinite", tfjs="isFinite")
+def isfinite(lines: Lines, x: Ref) -> Ref:
+    """Whether elements are neither infinite nor NaN."""
+    (x,) = types.floats(lines, x)
+    size = lines.emit(function.Abs, x=x)[0]
+    return lines.emit(arithmetic.Greater, a=scalar(lines, float("inf")), b=size)[0]
+
+
+@operation(symbol="NaN→0", numpy="nan_to_num", keras="nan_to_num")
+def nan_to_num(lines: Lines, x: Ref, *, nan: float = 0.0) -> Ref:
+    """Puts a number in place of NaN, and the largest ones in place of infinities.
+
+    Args:
+        x: any tensor.
+        nan: The number.
+    """
+    (x,) = types.floats(lines, x)
+    limited = lines.emit(function.Clip, x=x, low=-_LARGEST, high=_LARGEST)[0]
+    unknown = isnan(lines, x)
+    number = spread_alike(lines, scalar(lines, nan), x)[0]
+    return lines.emit(arithmetic.Select, c=unknown, a=number, b=limited)[0]
+
+
+_LARGEST = 3.4028234663852886e38
+"""The largest float32."""
 
 
 @operation(symbol="<", numpy="less", keras="less", onnx="Less", tfjs="less")
@@ -94,10 +158,10 @@ def isclose(lines: Lines, a: Ref, b: Ref, *, rtol: float = 1e-5, atol: float = 1
     near = opposite(lines, lines.emit(arithmetic.Greater, a=apart, b=room)[0])
     number = lines.emit(arithmetic.Equal, a=apart, b=apart)[0]
     same = lines.emit(arithmetic.Equal, a=a, b=b)[0]
-    finite = lines.emit(arithmetic.Minimum, a=near, b=number)[0]
+    finite = lines.emit(logic.And, a=near, b=number)[0]
     bounded = lines.emit(arithmetic.Greater, a=scalar(lines, float("inf")), b=size)[0]
-    finite = lines.emit(arithmetic.Minimum, a=finite, b=bounded)[0]
-    return lines.emit(arithmetic.Maximum, a=finite, b=same)[0]
+    finite = lines.emit(logic.And, a=finite, b=bounded)[0]
+    return lines.emit(logic.Or, a=finite, b=same)[0]
 
 
 @operation(symbol="step", tfjs="step")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.ops import function
+from studio.engine.isa.ops import arithmetic, function
 from studio.engine.operations import types
-from studio.engine.operations.lines import Lines, plus, scaled, shifted, times
+from studio.engine.operations.lines import Lines, plus, scalar, scaled, shifted, times
 from studio.engine.operations.table import operation, plain
 
 absolute = plain(
@@ -46,6 +46,54 @@ sin = plain(
 cos = plain(
     function.Cos, family=__name__, symbol="cos", numpy="cos", keras="cos", onnx="Cos", tfjs="cos"
 )
+
+
+tan = plain(
+    function.Tan, family=__name__, symbol="tan", numpy="tan", keras="tan", onnx="Tan", tfjs="tan"
+)
+log1p = plain(
+    function.Log1p, family=__name__, symbol="ln(1+x)", numpy="log1p", keras="log1p", tfjs="log1p"
+)
+expm1 = plain(
+    function.Expm1, family=__name__, symbol="eˣ-1", numpy="expm1", keras="expm1", tfjs="expm1"
+)
+ceil = plain(
+    function.Ceil, family=__name__, symbol="⌈x⌉", numpy="ceil", keras="ceil", onnx="Ceil",
+    tfjs="ceil",
+)  # fmt: skip
+round_ = plain(
+    function.Round, family=__name__, symbol="≈1", numpy="round rint around", keras="round",
+    onnx="Round", tfjs="round",
+)  # fmt: skip
+
+
+@operation(symbol="x→0", numpy="trunc fix", keras="trunc")
+def trunc(lines: Lines, x: Ref) -> Ref:
+    """Cuts fractions off, towards 0."""
+    (x,) = types.floats(lines, x)
+    size = floor(lines, lines.emit(function.Abs, x=x)[0])
+    return times(lines, size, lines.emit(function.Sign, x=x)[0])
+
+
+@operation(symbol="ln(eᵃ+eᵇ)", numpy="logaddexp", keras="logaddexp")
+def logaddexp(lines: Lines, a: Ref, b: Ref) -> Ref:
+    """Logarithm of the sum of two powers of e, without overflow."""
+    a, b = types.floats(lines, a, b)
+    top = lines.emit(arithmetic.Maximum, a=a, b=b)[0]
+    apart = lines.emit(function.Abs, x=plus(lines, a, b, -1.0))[0]
+    return plus(lines, top, log1p(lines, exp(lines, scaled(lines, apart, -1.0))))
+
+
+@operation(symbol="sinc", numpy="sinc", keras="sinc")
+def sinc(lines: Lines, x: Ref) -> Ref:
+    """sin(πx)/(πx), and 1 at 0."""
+    (x,) = types.floats(lines, x)
+    turned = scaled(lines, x, math.pi)
+    zero = lines.emit(arithmetic.Equal, a=turned, b=scalar(lines, 0.0))[0]
+    one = shifted(lines, scaled(lines, turned, 0.0), 1.0)
+    safe = lines.emit(arithmetic.Select, c=zero, a=one, b=turned)[0]
+    found = lines.emit(arithmetic.Div, a=sin(lines, safe), b=safe)[0]
+    return lines.emit(arithmetic.Select, c=zero, a=one, b=found)[0]
 
 
 @operation(symbol="clip", numpy="clip", keras="clip", onnx="Clip", tfjs="clipByValue")

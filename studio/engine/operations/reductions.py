@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import BATCH, Ref
 from studio.engine.isa.ops import arithmetic, function, reduce
@@ -13,10 +12,7 @@ from studio.engine.operations.lines import (
     Lines,
     at_axes,
     at_axis,
-    cast,
     extent,
-    order_to_end,
-    permuted,
     plus,
     rank_of,
     reshaped,
@@ -205,37 +201,42 @@ def count_nonzero(lines: Lines, x: Ref, *, axis: Axes = None) -> Ref:
     return sum_(lines, x, axis=axis)
 
 
-def _place(lines: Lines, x: Ref, axis: Axis | None, keepdims: bool) -> Ref:
-    """ARGMAX along one dimension, or over all elements."""
+def _place(
+    lines: Lines, cls: type[reduce.ArgExtreme], x: Ref, axis: Axis | None, keepdims: bool
+) -> Ref:
+    """The place of an extreme along one dimension, or among all elements."""
+    (x,) = types.numbers(lines, x)
     shape = shape_of(lines, x)
-    if axis is None:
-        if shape[:1] == (BATCH,):
-            raise ShapeError("say the axis: the length of the batch is not known here")
-        size = extent(shape, range(len(shape)))
-        found = lines.emit(reduce.ArgMax, x=reshaped(lines, x, (1, size)))[0]
-        return reshaped(lines, found, with_one(shape, range(len(shape))) if keepdims else ())
     if not shape:
         raise ShapeError("a scalar has no dimension to look along")
+    if axis is None:
+        if shape[0] == BATCH:
+            raise ShapeError("say the axis: the length of the batch is not known here")
+        x = reshaped(lines, x, (extent(shape, range(len(shape))),))
+        found = lines.emit(cls, x=x)[0]
+        return reshaped(lines, found, (1,) * len(shape)) if keepdims else found
     at = at_axis(axis, len(shape))
-    order = order_to_end(len(shape), [at])
-    turned = permuted(lines, x, order)
-    if len(shape) == 1:
-        turned = reshaped(lines, turned, (1, *shape))
-    found = lines.emit(reduce.ArgMax, x=turned)[0]
-    return reshaped(lines, found, with_one(shape, [at]) if keepdims else without(shape, [at]))
+    found = lines.emit(cls, x=x, axis=at)[0]
+    return reshaped(lines, found, with_one(shape, [at])) if keepdims else found
 
 
 @operation(symbol="argmax", numpy="argmax", keras="argmax", onnx="ArgMax", tfjs="argMax")
 def argmax(lines: Lines, x: Ref, *, axis: int | None = None, keepdims: bool = False) -> Ref:
     """Place of the largest element along a dimension as int32; the first of equals."""
-    return _place(lines, cast(lines, x, DType.float32), axis, keepdims)
+    return _place(lines, reduce.ArgMax, x, axis, keepdims)
 
 
 @operation(symbol="argmin", numpy="argmin", keras="argmin", onnx="ArgMin", tfjs="argMin")
 def argmin(lines: Lines, x: Ref, *, axis: int | None = None, keepdims: bool = False) -> Ref:
     """Place of the smallest element along a dimension as int32; the first of equals."""
-    (x,) = types.floats(lines, x)
-    return _place(lines, lines.emit(function.Neg, x=x)[0], axis, keepdims)
+    return _place(lines, reduce.ArgMin, x, axis, keepdims)
+
+
+@operation(symbol="Π", name="prod", numpy="prod", keras="prod", onnx="ReduceProd", tfjs="prod")
+def prod_(lines: Lines, x: Ref, *, axis: Axes = None, keepdims: bool = False) -> Ref:
+    """Product along dimensions."""
+    (x,) = types.numbers(lines, x)
+    return along(lines, reduce.ReduceProd, x, axis, keepdims)
 
 
 @operation(symbol="z", numpy="", onnx="MeanVarianceNormalization")

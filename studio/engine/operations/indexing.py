@@ -1,0 +1,148 @@
+"""Look-ups by index, orders and running results."""
+
+from __future__ import annotations
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ParameterError, ShapeError
+from studio.engine.core.tensor import Ref
+from studio.engine.isa.ops import arithmetic, index, order, reduce
+from studio.engine.operations import types
+from studio.engine.operations.lines import (
+    Axes,
+    Axis,
+    Lines,
+    at_axes,
+    at_axis,
+    cast,
+    extent,
+    rank_of,
+    reshaped,
+    scalar,
+    shape_of,
+)
+from studio.engine.operations.moving import expand_dims, ravel
+from studio.engine.operations.table import operation
+
+
+@operation(symbol="x[i]", numpy="take", keras="take", onnx="Gather", tfjs="gather")
+def gather(lines: Lines, x: Ref, indices: Ref, *, axis: int | None = 0) -> Ref:
+    """Takes entries of a dimension by their indices.
+
+    Args:
+        x: what is looked up in.
+        indices: whole numbers of any shape.
+        axis: The dimension; of all elements in one row without one.
+    """
+    (indices,) = types.whole(lines, indices)
+    if axis is None:
+        x, axis = ravel(lines, x), 0
+    at = at_axis(axis, rank_of(lines, x))
+    return lines.emit(index.Gather, x=x, i=indices, axis=at)[0]
+
+
+@operation(symbol="x[i]", numpy="take_along_axis", keras="take_along_axis", onnx="GatherElements")
+def take_along_axis(lines: Lines, x: Ref, indices: Ref, *, axis: Axis = -1) -> Ref:
+    """Takes single elements along a dimension, by indices in the shape of the result."""
+    (indices,) = types.whole(lines, indices)
+    at = at_axis(axis, rank_of(lines, x))
+    return lines.emit(index.GatherElements, x=x, i=indices, axis=at)[0]
+
+
+@operation(symbol="x[i,j]", onnx="GatherND", tfjs="gatherND")
+def gather_nd(lines: Lines, x: Ref, indices: Ref, *, batch: int = 0) -> Ref:
+    """Takes entries by tuples of indices in the last dimension.
+
+    Args:
+        x: what is looked up in.
+        indices: whole numbers; the last dimension holds tuples.
+        batch: How many dimensions in front both have in common.
+    """
+    (indices,) = types.whole(lines, indices)
+    return lines.emit(index.GatherNd, x=x, i=indices, batch=batch)[0]
+
+
+@operation(symbol="table[i]", tfjs="")
+def embedding(lines: Lines, table: Ref, indices: Ref) -> Ref:
+    """Takes rows of a table by their indices."""
+    return gather(lines, table, indices, axis=0)
+
+
+@operation(symbol="⇋", numpy="flip", keras="flip", tfjs="reverse")
+def flip(lines: Lines, x: Ref, *, axis: Axes = None) -> Ref:
+    """Turns dimensions round; all of them where none is named."""
+    axes = at_axes(axis, rank_of(lines, x))
+    extent(shape_of(lines, x), axes)
+    return lines.emit(order.Reverse, x=x, axes=axes)[0] if axes else x
+
+
+@operation(symbol="⇋", numpy="fliplr")
+def fliplr(lines: Lines, x: Ref) -> Ref:
+    """Turns the second dimension round."""
+    return flip(lines, x, axis=1)
+
+
+@operation(symbol="⇵", numpy="flipud")
+def flipud(lines: Lines, x: Ref) -> Ref:
+    """Turns the first dimension round."""
+    return flip(lines, x, axis=0)
+
+
+@operation(symbol="∈top", keras="in_top_k", tfjs="inTopK")
+def in_top_k(lines: Lines, targets: Ref, predictions: Ref, *, k: int = 1) -> Ref:
+    """Whether the prediction of a right class is among the largest of its row.
+
+    Equal predictions count as one place, as in TensorFlow.
+
+    Args:
+        targets: index of the right class, whole numbers.
+        predictions: a row for each index.
+        k: How many of a row count.
+    """
+    (i,), (p,) = types.whole(lines, targets), types.floats(lines, predictions)
+    shape = shape_of(lines, p)
+    if not shape or shape[:-1] != shape_of(lines, i):
+        raise ShapeError("expected a row of predictions for each index")
+    if k < 1:
+        raise ParameterError(f"k must be at least 1: got {k}")
+    chosen = lines.emit(
+        index.GatherElements, x=p, i=expand_dims(lines, i, axis=-1), axis=len(shape) - 1
+    )[0]
+    above = lines.emit(arithmetic.Greater, a=p, b=chosen)[0]
+    count = lines.emit(reduce.ReduceSum, x=cast(lines, above, DType.int32), axes=(len(shape) - 1,))[
+        0
+    ]
+    return lines.emit(arithmetic.Greater, a=scalar(lines, k, DType.int32), b=count)[0]
+
+
+@operation(symbol="#i", numpy="bincount", keras="bincount", tfjs="bincount")
+def bincount(lines: Lines, x: Ref, *, length: int) -> Ref:
+    """How often each whole number from 0 on occurs; others are left out.
+
+    Args:
+        x: whole numbers.
+        length: How many numbers are counted.
+    """
+    (i,) = types.whole(lines, x)
+    shape = shape_of(lines, i)
+    flat = i if len(shape) == 1 else reshaped(lines, i, (extent(shape, range(len(shape))),))
+    hits = lines.emit(reduce.OneHot, x=flat, depth=length)[0]
+    return cast(lines, lines.emit(reduce.ReduceSum, x=hits, axes=(0,))[0], DType.int32)
+
+
+@operation(symbol="#i,j", tfjs="math.confusionMatrix")
+def confusion_matrix(lines: Lines, targets: Ref, predictions: Ref, *, classes: int) -> Ref:
+    """How often each class was predicted for each right one, as int32 [right, predicted].
+
+    Args:
+        targets: index of the right class, a vector of whole numbers.
+        predictions: index of the predicted class.
+        classes: How many there are.
+    """
+    right, found = types.whole(lines, targets, predictions)
+    if rank_of(lines, right) != 1 or shape_of(lines, right) != shape_of(lines, found):
+        raise ShapeError("expected two vectors of one length")
+    rows = lines.emit(reduce.OneHot, x=right, depth=classes)[0]
+    columns = lines.emit(reduce.OneHot, x=found, depth=classes)[0]
+    from_rows = expand_dims(lines, rows, axis=2)
+    products = lines.emit(arithmetic.Mul, a=from_rows, b=expand_dims(lines, columns, axis=1))[0]
+    return cast(lines, lines.emit(reduce.ReduceSum, x=products, axes=(0,))[0], DType.int32)
