@@ -172,7 +172,7 @@ def total_variation(lines: Lines, x: Ref) -> Ref:
             lines, cut(lines, x, axis, 1, length - 1), cut(lines, x, axis, 0, length - 1), -1.0
         )
         totals.append(sum_(lines, lines.emit(function.Abs, x=apart)[0], axis=(1, 2, 3)))
-    return plus(lines, *totals)
+    return plus(lines, totals[0], totals[1])
 
 
 @operation(symbol="1-x")

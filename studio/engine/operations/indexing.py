@@ -14,6 +14,7 @@ from studio.engine.operations.lines import (
     at_axes,
     at_axis,
     cast,
+    cut,
     extent,
     rank_of,
     reshaped,
@@ -85,6 +86,108 @@ def fliplr(lines: Lines, x: Ref) -> Ref:
 def flipud(lines: Lines, x: Ref) -> Ref:
     """Turns the first dimension round."""
     return flip(lines, x, axis=0)
+
+
+@operation(symbol="top", keras="top_k", onnx="TopK", tfjs="topk")
+def top_k(lines: Lines, x: Ref, *, k: int = 1, axis: Axis = -1) -> tuple[Ref, Ref]:
+    """The largest elements along a dimension, the largest first, and their places.
+
+    Args:
+        x: any tensor.
+        k: How many.
+    """
+    return _ranked(lines, x, k, axis, "largest")
+
+
+def _ranked(lines: Lines, x: Ref, k: int, axis: Axis, which: str) -> tuple[Ref, Ref]:
+    (x,) = types.numbers(lines, x)
+    at = at_axis(axis, rank_of(lines, x))
+    values, places = lines.emit(order.TopK, x=x, k=k, axis=at, order=which)
+    return values, places
+
+
+@operation(symbol="sort", numpy="sort", keras="sort")
+def sort(lines: Lines, x: Ref, *, axis: Axis = -1, descending: bool = False) -> Ref:
+    """Elements along a dimension in order; equal ones keep theirs.
+
+    Args:
+        x: any tensor.
+        descending: Whether the largest come first.
+    """
+    length = extent(shape_of(lines, x), [at_axis(axis, rank_of(lines, x))])
+    return _ranked(lines, x, length, axis, "largest" if descending else "smallest")[0]
+
+
+@operation(symbol="argsort", numpy="argsort", keras="argsort")
+def argsort(lines: Lines, x: Ref, *, axis: Axis = -1, descending: bool = False) -> Ref:
+    """Places of the elements along a dimension in order.
+
+    Args:
+        x: any tensor.
+        descending: Whether the largest come first.
+    """
+    length = extent(shape_of(lines, x), [at_axis(axis, rank_of(lines, x))])
+    return _ranked(lines, x, length, axis, "largest" if descending else "smallest")[1]
+
+
+@operation(symbol="median", numpy="median", keras="median")
+def median(lines: Lines, x: Ref, *, axis: Axis = -1) -> Ref:
+    """The middle element along a dimension, or the mean of the two in the middle."""
+    (x,) = types.floats(lines, x)
+    at = at_axis(axis, rank_of(lines, x))
+    ordered = sort(lines, x, axis=at)
+    length = shape_of(lines, x)[at]
+    count = 2 - length % 2
+    middle = cut(lines, ordered, at, (length - 1) // 2, count)
+    return lines.emit(reduce.ReduceMean, x=middle, axes=(at,))[0]
+
+
+def _running(
+    lines: Lines, x: Ref, op: str, axis: Axis, exclusive: bool = False, reverse: bool = False
+) -> Ref:
+    (x,) = types.numbers(lines, x)
+    at = at_axis(axis, rank_of(lines, x))
+    return lines.emit(order.Cumulate, x=x, axis=at, op=op, exclusive=exclusive, reverse=reverse)[0]
+
+
+@operation(symbol="Σ↠", numpy="cumsum", keras="cumsum", onnx="CumSum", tfjs="cumsum")
+def cumsum(
+    lines: Lines, x: Ref, *, axis: Axis = 0, exclusive: bool = False, reverse: bool = False
+) -> Ref:
+    """Running sums along a dimension.
+
+    Args:
+        x: any tensor.
+        exclusive: Leave the element itself out.
+        reverse: Go from the end.
+    """
+    return _running(lines, x, "sum", axis, exclusive, reverse)
+
+
+@operation(symbol="Π↠", numpy="cumprod", keras="cumprod", onnx="CumProd", tfjs="cumprod")
+def cumprod(
+    lines: Lines, x: Ref, *, axis: Axis = 0, exclusive: bool = False, reverse: bool = False
+) -> Ref:
+    """Running products along a dimension.
+
+    Args:
+        x: any tensor.
+        exclusive: Leave the element itself out.
+        reverse: Go from the end.
+    """
+    return _running(lines, x, "prod", axis, exclusive, reverse)
+
+
+@operation(symbol="max↠", numpy="maximum.accumulate")
+def cummax(lines: Lines, x: Ref, *, axis: Axis = 0) -> Ref:
+    """Running maxima along a dimension."""
+    return _running(lines, x, "max", axis)
+
+
+@operation(symbol="min↠", numpy="minimum.accumulate")
+def cummin(lines: Lines, x: Ref, *, axis: Axis = 0) -> Ref:
+    """Running minima along a dimension."""
+    return _running(lines, x, "min", axis)
 
 
 @operation(symbol="∈top", keras="in_top_k", tfjs="inTopK")

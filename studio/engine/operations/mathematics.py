@@ -153,7 +153,7 @@ def rad2deg(lines: Lines, x: Ref) -> Ref:
 def fraction(lines: Lines, x: Ref) -> Ref:
     """What is above the next smaller whole number: x - floor(x)."""
     (x,) = types.floats(lines, x)
-    return plus(lines, x, floor(lines, x), -1.0)
+    return lines.emit(arithmetic.Mod, a=x, b=scalar(lines, 1.0))[0]
 
 
 @operation(symbol="logit", keras="")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import BATCH, Ref, Shape, shape_text
@@ -261,18 +263,76 @@ def crop(lines: Lines, x: Ref, *, amounts: Pairs) -> Ref:
 
 
 @operation(symbol="▣", numpy="pad", keras="pad", onnx="Pad", tfjs="pad")
-def pad(lines: Lines, x: Ref, *, pads: Pairs, value: float = 0.0) -> Ref:
-    """Surrounds a tensor with a number.
+def pad(
+    lines: Lines,
+    x: Ref,
+    *,
+    pads: Pairs,
+    value: float = 0.0,
+    mode: Literal["constant", "reflect", "symmetric", "edge", "wrap"] = "constant",
+) -> Ref:
+    """Surrounds a tensor with a number, or with what lies inside.
 
     Args:
         x: any tensor.
         pads: Cells before and behind each dimension.
-        value: Number in the new cells.
+        value: Number in the new cells, where the mode is constant.
+        mode: What new cells hold.
     """
     flat = tuple(number for pair in pads for number in pair)
     if not any(flat) and len(pads) == rank_of(lines, x):
         return x
-    return lines.emit(move.Pad, x=x, pads=flat, fill=value)[0]
+    return lines.emit(move.Pad, x=x, pads=flat, fill=value, mode=mode)[0]
+
+
+@operation(symbol="▣", tfjs="mirrorPad")
+def mirror_pad(
+    lines: Lines, x: Ref, *, pads: Pairs, mode: Literal["reflect", "symmetric"] = "reflect"
+) -> Ref:
+    """Surrounds a tensor with its mirror image.
+
+    Args:
+        x: any tensor.
+        pads: Cells before and behind each dimension.
+        mode: Whether the last cell is the mirror (reflect), or its edge (symmetric).
+    """
+    return pad(lines, x, pads=pads, mode=mode)
+
+
+@operation(symbol="[::]", tfjs="stridedSlice")
+def strided_slice(lines: Lines, x: Ref, *, begin: Ints, end: Ints, steps: Ints = ()) -> Ref:
+    """Takes every so many elements of dimensions, as Python's x[begin:end:step].
+
+    Dimensions behind those named are kept whole.
+
+    Args:
+        x: any tensor.
+        begin: First index of each dimension; negative ones count from the end.
+        end: Where each dimension ends; negative ones count from the end.
+        steps: From one element to the next, 1 unless given; negative ones count down.
+    """
+    shape = shape_of(lines, x)
+    by = steps or (1,) * len(begin)
+    if not len(begin) == len(end) == len(by) or len(begin) > len(shape) or 0 in by:
+        raise ShapeError(
+            f"expected up to {len(shape)} numbers in each, no step 0: got {begin}, {end} and {by}"
+        )
+    begins, sizes, strides = [0] * len(shape), [-1] * len(shape), [1] * len(shape)
+    for axis, bounds in enumerate(zip(begin, end, by, strict=True)):
+        if shape[axis] == BATCH and bounds[0] == 0 and bounds[2] == 1 and bounds[1] == -1:
+            continue
+        places = range(*slice(*bounds).indices(extent(shape, [axis])))
+        if len(places) == shape[axis] and bounds[2] == 1:
+            continue
+        begins[axis] = places[0] if places else 0
+        sizes[axis], strides[axis] = len(places), bounds[2] if places else 1
+    if all(size == -1 for size in sizes):
+        return x
+    # The instruction takes whole dimensions by steps of 1 only where it says so.
+    return lines.emit(
+        move.Slice, x=x, begin=tuple(begins), size=tuple(sizes),
+        steps=() if set(strides) == {1} else tuple(strides),
+    )[0]  # fmt: skip
 
 
 @operation(symbol="▦", numpy="tile", keras="tile", onnx="Tile", tfjs="tile")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from studio.engine.core.errors import ShapeError
+from studio.engine.core.errors import ParameterError, ShapeError, quoted
 from studio.engine.core.tensor import BATCH, Ref, Shape, shape_text
 from studio.engine.isa.ops.linear import MatMul
 from studio.engine.operations import types
@@ -144,3 +144,99 @@ def contracted(lines: Lines, a: Ref, b: Ref, over_a: list[int], over_b: list[int
 
 def _kept(shape: Shape, axes: list[int]) -> Shape:
     return tuple(shape[i] for i in axes)
+
+
+@operation(symbol="einsum", numpy="einsum", keras="einsum", onnx="Einsum", tfjs="einsum")
+def einsum(lines: Lines, *xs: Ref, equation: str) -> Ref:
+    """Sums of products over letters: each names a dimension of operands or of the result.
+
+    A letter that the result lacks is summed over; without an arrow the result has the letters that
+    occur once, in order of the alphabet. No operand may have a letter twice.
+
+    Args:
+        xs: one or more tensors.
+        equation: Letters of each operand with commas between, an arrow, letters of the result.
+    """
+    terms, result = _terms(equation, len(xs))
+    operands = list(types.floats(lines, *xs))
+    _check_lengths(lines, operands, terms)
+    found, have = operands[0], terms[0]
+    for place, (x, letters) in enumerate(zip(operands[1:], terms[1:], strict=True), 2):
+        needed = set(result).union(*terms[place:])
+        found, have = _joined(lines, found, have, x, letters, needed)
+    found, have = _summed(lines, found, have, set(result))
+    return permuted(lines, found, [have.index(letter) for letter in result])
+
+
+def _terms(equation: str, count: int) -> tuple[list[str], str]:
+    left, arrow, result = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    letters = "".join(terms)
+    if not arrow:
+        result = "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
+    wrong = (
+        len(terms) != count
+        or any(not c.isalpha() for c in letters + result)
+        or any(len(set(term)) < len(term) for term in (*terms, result))
+        or not set(result) <= set(letters)
+    )
+    if wrong:
+        raise ParameterError(
+            f"equation must name each dimension of {count} operands by a letter of its own: "
+            f"got {quoted(equation)}",
+            hint="such as ij,jk->ik",
+        )
+    return terms, result
+
+
+def _check_lengths(lines: Lines, xs: list[Ref], terms: list[str]) -> None:
+    lengths: dict[str, int] = {}
+    for x, letters in zip(xs, terms, strict=True):
+        shape = shape_of(lines, x)
+        if len(shape) != len(letters):
+            raise ShapeError(f"{quoted(letters)} names the dimensions of {shape_text(shape)}")
+        for letter, length in zip(letters, shape, strict=True):
+            if lengths.setdefault(letter, length) != length:
+                raise ShapeError(f"{letter} cannot be {lengths[letter]} and {length} long")
+
+
+def _summed(lines: Lines, x: Ref, letters: str, kept: set[str]) -> tuple[Ref, str]:
+    """The sum over letters that nothing needs any more."""
+    over = tuple(i for i, letter in enumerate(letters) if letter not in kept)
+    if not over:
+        return x, letters
+    return sum_(lines, x, axis=over), "".join(c for c in letters if c in kept)
+
+
+def _joined(
+    lines: Lines, a: Ref, left: str, b: Ref, right: str, needed: set[str]
+) -> tuple[Ref, str]:
+    """MATMUL of two operands: letters in both that are needed lead, others in both are inner."""
+    a, left = _summed(lines, a, left, needed | set(right))
+    b, right = _summed(lines, b, right, needed | set(left))
+    shared = [c for c in left if c in right and c in needed]
+    inner_letters = [c for c in left if c in right and c not in needed]
+    rows = [c for c in left if c not in right]
+    columns = [c for c in right if c not in left]
+    sizes = dict(zip(left + right, shape_of(lines, a) + shape_of(lines, b), strict=True))
+
+    def laid_out(x: Ref, letters: str, *groups: list[str]) -> Ref:
+        """Shared letters stay; each group of others becomes one dimension."""
+        order = [letters.index(c) for group in (shared, *groups) for c in group]
+        lead = tuple(sizes[c] for c in shared)
+        merged = tuple(_product(sizes, group) for group in groups)
+        return reshaped(lines, permuted(lines, x, order), (*lead, *merged))
+
+    product = lines.emit(
+        MatMul,
+        a=laid_out(a, left, rows, inner_letters),
+        b=laid_out(b, right, inner_letters, columns),
+    )[0]
+    have = "".join((*shared, *rows, *columns))
+    return reshaped(lines, product, tuple(sizes[c] for c in have)), have
+
+
+def _product(sizes: dict[str, int], letters: list[str]) -> int:
+    """Length of letters laid out as one dimension; one that is the batch stays the batch."""
+    lengths = tuple(sizes[c] for c in letters)
+    return lengths[0] if len(lengths) == 1 else extent(lengths, range(len(lengths)))

@@ -83,7 +83,7 @@ def run(
     if slopes:
         loss = None
         for ref, slope in zip(results, slopes, strict=True):
-            weight = lines.operand(slope)
+            weight = lines.operand(slope, batch=lines.type_of(ref).is_batch)
             fed[weight] = slope
             part = lines.emit(ReduceSum, x=lines.emit(Mul, a=ref, b=weight)[0])[0]
             loss = part if loss is None else lines.emit(Add, x1=loss, x2=part)[0]
