@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.ops import arithmetic, index, order, reduce
 from studio.engine.operations import types
+from studio.engine.operations.creation import filled
 from studio.engine.operations.lines import (
     Axes,
     Axis,
+    Ints,
     Lines,
     at_axes,
     at_axis,
@@ -249,3 +253,72 @@ def confusion_matrix(lines: Lines, targets: Ref, predictions: Ref, *, classes: i
     from_rows = expand_dims(lines, rows, axis=2)
     products = lines.emit(arithmetic.Mul, a=from_rows, b=expand_dims(lines, columns, axis=1))[0]
     return cast(lines, lines.emit(reduce.ReduceSum, x=products, axes=(0,))[0], DType.int32)
+
+
+Meeting: TypeAlias = Literal["none", "add", "mul", "max", "min"]
+"""How a new element meets the one that is there; none takes its place."""
+
+
+@operation(symbol="x[i]←u", onnx="ScatterElements", numpy="put_along_axis")
+def put_along_axis(
+    lines: Lines, x: Ref, indices: Ref, updates: Ref, *, axis: Axis = -1,
+    reduction: Meeting = "none",
+) -> Ref:  # fmt: skip
+    """Writes single elements along a dimension, by indices in the shape of what is written.
+
+    Args:
+        x: what is changed; the result is a new tensor.
+        indices: whole numbers.
+        updates: what is written, in the shape of the indices.
+        reduction: How an element meets the one that is there; none takes its place.
+    """
+    (indices,) = types.whole(lines, indices)
+    x, updates = types.numbers(lines, x, updates)
+    at = at_axis(axis, rank_of(lines, x))
+    return lines.emit(index.Scatter, x=x, i=indices, u=updates, axis=at, reduction=reduction)[0]
+
+
+@operation(symbol="x[i,j]←u", keras="scatter_update", onnx="ScatterND",
+           tfjs="tensorScatterUpdate")  # fmt: skip
+def scatter_update(
+    lines: Lines, x: Ref, indices: Ref, updates: Ref, *, reduction: Meeting = "none"
+) -> Ref:
+    """Writes entries at tuples of indices in the last dimension.
+
+    Args:
+        x: what is changed; the result is a new tensor.
+        indices: whole numbers; the last dimension holds tuples.
+        updates: an entry for each tuple.
+        reduction: How an entry meets the one that is there; none takes its place.
+    """
+    (indices,) = types.whole(lines, indices)
+    x, updates = types.numbers(lines, x, updates)
+    return lines.emit(index.ScatterNd, x=x, i=indices, u=updates, reduction=reduction)[0]
+
+
+@operation(symbol="0[i,j]+u", keras="scatter", tfjs="scatterND")
+def scatter(lines: Lines, indices: Ref, updates: Ref, *, shape: Ints) -> Ref:
+    """Adds entries up at tuples of indices, beginning with zeros.
+
+    Args:
+        indices: whole numbers; the last dimension holds tuples.
+        updates: an entry for each tuple.
+    """
+    (updates,) = types.numbers(lines, updates)
+    zeros = filled(lines, shape, 0, lines.type_of(updates).dtype)
+    return scatter_update(lines, zeros, indices, updates, reduction="add")
+
+
+@operation(symbol="Σ by i", keras="segment_sum", tfjs="unsortedSegmentSum")
+def segment_sum(lines: Lines, x: Ref, segments: Ref, *, count: int) -> Ref:
+    """Sums of the rows that belong to each segment.
+
+    Args:
+        x: rows.
+        segments: segment of each row, a vector of whole numbers.
+        count: How many segments there are.
+    """
+    if rank_of(lines, segments) != 1:
+        raise ShapeError("expected a vector of segments")
+    shape = (count, *shape_of(lines, x)[1:])
+    return scatter(lines, expand_dims(lines, segments, axis=-1), x, shape=shape)

@@ -48,9 +48,7 @@ cos = plain(
 )
 
 
-tan = plain(
-    function.Tan, family=__name__, symbol="tan", numpy="tan", keras="tan", onnx="Tan", tfjs="tan"
-)
+erf = plain(function.Erf, family=__name__, symbol="erf", keras="erf", onnx="Erf", tfjs="erf")
 log1p = plain(
     function.Log1p, family=__name__, symbol="ln(1+x)", numpy="log1p", keras="log1p", tfjs="log1p"
 )

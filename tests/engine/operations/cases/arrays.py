@@ -212,6 +212,36 @@ INDEXING = [
          {"classes": 3}, ref=lambda t, p: np.array([[1, 0, 0], [0, 1, 1], [0, 0, 1]])),
 ]  # fmt: skip
 
+TUPLES = np.array([[1, 2], [0, 0]], np.int32)
+
+
+def put(x, i, u, how=None):
+    found = x.copy()
+    if how is None:
+        np.put_along_axis(found, i, u, 1)
+    else:
+        how.at(found, (np.arange(len(x))[:, None], i), u)
+    return found
+
+
+def scattered(i, u, shape):
+    found = np.zeros(shape)
+    np.add.at(found, tuple(i.T), u)
+    return found
+
+
+SCATTERS = [
+    Case("put_along_axis", ((2, 3), PLACES, (2, 2)), {"axis": 1}, ref=put),
+    Case("put_along_axis", ((2, 3), PLACES, (2, 2)), {"reduction": "add"},
+         ref=lambda x, i, u: put(x, i, u, np.add)),
+    Case("scatter_update", ((2, 3), TUPLES, (2,)), {"reduction": "add"},
+         ref=lambda x, i, u: x + scattered(i, u, (2, 3))),
+    Case("scatter", (np.array([[1], [1], [0]], np.int32), (3, 2)), {"shape": (3, 2)},
+         ref=lambda i, u: scattered(i, u, (3, 2))),
+    Case("segment_sum", ((3, 2), np.array([1, 1, 0], np.int32)), {"count": 3},
+         ref=lambda u, i: scattered(i[:, None], u, (3, 2))),
+]  # fmt: skip
+
 SIGNALS = [
     same("hann_window", (), {"length": 6}, ref=lambda: np.hanning(7)[:-1]),
     same("hamming_window", (), {"length": 6}, ref=lambda: np.hamming(7)[:-1]),
@@ -230,4 +260,4 @@ SIGNALS = [
          ref=lambda a, b: np.linalg.norm(a[:, None] - b[None], axis=-1)),
 ]  # fmt: skip
 
-CASES = [*REDUCTIONS, *PRODUCTS, *MOVES, *CREATION, *INDEXING, *SIGNALS]
+CASES = [*REDUCTIONS, *PRODUCTS, *MOVES, *CREATION, *INDEXING, *SCATTERS, *SIGNALS]
