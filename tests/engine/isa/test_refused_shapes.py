@@ -55,6 +55,11 @@ REFUSED: dict[str, tuple[str, tuple[Shape, ...], dict[str, Any], str]] = {
     "nothing to repeat": (
         "PAD", ((N, 0),), {"pads": (0, 0, 1, 1), "mode": "wrap"}, "has nothing to wrap",
     ),
+    "nearest that smooths": (
+        "RESIZE", ((N, 4, 4, 1),), {"height": 2, "width": 2, "antialias": True}, "cannot smooth",
+    ),
+    "no picture": ("RESIZE", ((N, 4),), {"height": 2, "width": 2}, "rank 4 or more"),
+    "empty picture": ("RESIZE", ((N, 0, 4, 1),), {"height": 2, "width": 2}, "rows and columns"),
     "batch padded": (
         "PAD", ((N, 4),), {"pads": (1, 0, 1, 1), "mode": "reflect"}, "cannot be padded",
     ),

@@ -22,6 +22,7 @@ from tests.engine.oracle import (
     losses,
     metrics,
     moves,
+    pictures,
     updates,
     windows,
 )
@@ -37,6 +38,7 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     **indexing.REFERENCES,
     **losses.REFERENCES,
     **metrics.REFERENCES,
+    **pictures.REFERENCES,
     **draws.REFERENCES,
     **updates.REFERENCES,
 }

@@ -454,3 +454,7 @@ def _unused(stem: str, taken: dict[str, int]) -> str:
 def _port(name: str, tensor: Tensor) -> Port:
     shape = tuple(BATCH_NAME if length < 0 else length for length in tensor.shape)
     return Port(name, tensor.dtype.name, shape)
+
+
+Entry: TypeAlias = Callable[[GraphWriter, Instruction], None]
+"""What writes the nodes of an instruction."""

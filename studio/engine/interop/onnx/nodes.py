@@ -7,9 +7,8 @@ are the program's to rounding, within the edges ONNX leaves open (NaN in pooling
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
-from typing import TypeAlias
 
 import numpy as np
 
@@ -17,28 +16,15 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.formats.onnx_wire import ELEMENT_TYPES, Attribute
-from studio.engine.interop.onnx import lookups
+from studio.engine.interop.onnx import lookups, pictures
 from studio.engine.interop.onnx.formulas import takes_first, write_formula
-from studio.engine.interop.onnx.graph_writer import GraphWriter, Kernel
+from studio.engine.interop.onnx.graph_writer import Entry, GraphWriter, Kernel
 from studio.engine.isa.instruction import Instruction
-from studio.engine.isa.ops.conv import geometry_ends
 from studio.engine.isa.ops.move import Pad
 from studio.engine.isa.ops.softmax import TRAILING
 
-Entry: TypeAlias = Callable[[GraphWriter, Instruction], None]
-
 AS_STORED = Kernel("", lambda w: w, 0)
 """Dense weights [out,in], as Gemm takes them with ``transB``."""
-CONVOLUTION = Kernel("oihw", lambda w: w.transpose(3, 2, 0, 1), 0)
-"""Weights HWIO as [out,in,h,w]."""
-DEPTHWISE = Kernel(
-    "depthwise",
-    lambda w: w.transpose(2, 3, 0, 1).reshape(w.shape[2] * w.shape[3], 1, *w.shape[:2]),
-    0,
-)
-"""Weights [h,w,in,multiplier] as [in·multiplier,1,h,w], each group with one input channel."""
-
-
 # -- operators that are an instruction ----------------------------------------------------------
 
 
@@ -116,81 +102,6 @@ def _matmul(writer: GraphWriter, line: Instruction) -> None:
             value = writer.node("Transpose", (value,), {"perm": perm})
         values.append(value)
     writer.result(line.ref("y"), "MatMul", values)
-
-
-# -- pictures -----------------------------------------------------------------------------------
-
-
-def _pictures(writer: GraphWriter, x: Ref) -> str:
-    """Pictures with their channels behind the batch; all leading dimensions are the batch."""
-    if writer.rank(x) == 4:
-        return writer.first(x)
-    merged = (-1, *writer.shape(x)[-3:])
-    value = writer.node("Reshape", (writer.plain(x), writer.integers(merged)))
-    return writer.node("Transpose", (value,), {"perm": (0, 3, 1, 2)})
-
-
-def _pictured(
-    writer: GraphWriter,
-    y: Ref,
-    op: str,
-    inputs: Sequence[str],
-    attributes: Mapping[str, Attribute],
-) -> None:
-    """The result of an operator on `_pictures`, in the shape of ``y``."""
-    if writer.rank(y) == 4:
-        writer.result(y, op, inputs, attributes, first=True)
-        return
-    value = writer.node(op, inputs, attributes)
-    value = writer.node("Transpose", (value,), {"perm": (0, 2, 3, 1)})
-    writer.result(y, "Reshape", (value, writer.integers(writer.shape(y))))
-
-
-def _pads(line: Instruction) -> tuple[int, ...]:
-    """Cells above, left, below, right."""
-    return (line.value("pad_h"), line.value("pad_w"), *geometry_ends(line))
-
-
-def _convolution(kernel: Kernel) -> Entry:
-    def write(writer: GraphWriter, line: Instruction) -> None:
-        w, b, x, y = (line.ref(name) for name in ("w", "b", "x", "y"))
-        depthwise = kernel is DEPTHWISE
-        inputs = [_pictures(writer, x), writer.kernel(w, kernel)]
-        if b.present:
-            inputs.append(writer.plain(b))
-        attributes: dict[str, Attribute] = {
-            "dilations": (line.value("dil_h"), line.value("dil_w")),
-            "group": writer.shape(x)[-1] if depthwise else 1,
-            "kernel_shape": writer.shape(w)[:2],
-            "pads": _pads(line),
-            "strides": (line.value("stride_h"), line.value("stride_w")),
-        }
-        _pictured(writer, y, "Conv", inputs, attributes)
-
-    return write
-
-
-def _window(op: str) -> Entry:
-    def write(writer: GraphWriter, line: Instruction) -> None:
-        attributes: dict[str, Attribute] = {
-            "kernel_shape": (line.value("window_h"), line.value("window_w")),
-            "pads": _pads(line),
-            "strides": (line.value("stride_h"), line.value("stride_w")),
-        }
-        if op == "AveragePool":
-            attributes = {"count_include_pad": 0 if line.value("exclude") else 1, **attributes}
-        _pictured(writer, line.ref("y"), op, (_pictures(writer, line.ref("x")),), attributes)
-
-    return write
-
-
-def _global_average(writer: GraphWriter, line: Instruction) -> None:
-    x, y = line.ref("x"), line.ref("y")
-    value = writer.node("GlobalAveragePool", (_pictures(writer, x),))
-    if writer.rank(y) == 2:
-        writer.result(y, "Flatten", (value,), {"axis": 1})
-    else:
-        writer.result(y, "Reshape", (value, writer.integers(writer.shape(y))))
 
 
 # -- normalisation ------------------------------------------------------------------------------
@@ -312,7 +223,7 @@ def _slice(writer: GraphWriter, line: Instruction) -> None:
 
 def _pad(writer: GraphWriter, line: Instruction) -> None:
     if isinstance(line, Pad) and line.mode != "constant":
-        _pad_with_copies(writer, line)
+        pictures.pad_with_copies(writer, line)
         return
     x, y, pads = line.ref("x"), line.ref("y"), line.value("pads")
     rank = writer.rank(x)
@@ -325,19 +236,6 @@ def _pad(writer: GraphWriter, line: Instruction) -> None:
         writer.scalar(line.value("fill"), dtype),
     )  # fmt: skip
     writer.result(y, "Pad", inputs, {"mode": "constant"}, first=first)
-
-
-def _pad_with_copies(writer: GraphWriter, line: Pad) -> None:
-    """Looked up along every dimension that grows: the operator Pad lacks some of the modes."""
-    x, pads = line.ref("x"), line.value("pads")
-    shape = writer.shape(x)
-    value = writer.plain(x)
-    places = line.sources(tuple(max(size, 1) for size in shape))
-    for axis, chosen in enumerate(places):
-        if pads[2 * axis] or pads[2 * axis + 1]:
-            index = writer.constant("int64/places", np.array(chosen, np.int64))
-            value = writer.node("Gather", (value, index), {"axis": axis})
-    writer.result(line.ref("y"), "Identity", (value,))
 
 
 def _broadcast(writer: GraphWriter, line: Instruction) -> None:
@@ -453,11 +351,12 @@ def _standardize(writer: GraphWriter, line: Instruction) -> None:
 ENTRIES: Mapping[str, Entry] = {
     "LINEAR": _linear,
     "MATMUL": _matmul,
-    "CONV2D": _convolution(CONVOLUTION),
-    "DEPTHWISE_CONV2D": _convolution(DEPTHWISE),
-    "MAXPOOL2D": _window("MaxPool"),
-    "AVGPOOL2D": _window("AveragePool"),
-    "GLOBAL_AVGPOOL2D": _global_average,
+    "CONV2D": pictures.convolution(pictures.CONVOLUTION),
+    "DEPTHWISE_CONV2D": pictures.convolution(pictures.DEPTHWISE),
+    "MAXPOOL2D": pictures.window("MaxPool"),
+    "AVGPOOL2D": pictures.window("AveragePool"),
+    "RESIZE": pictures.resize,
+    "GLOBAL_AVGPOOL2D": pictures.global_average,
     "BATCHNORM": _batch_norm,
     "BATCHNORM2D": _batch_norm,
     "SOFTMAX": _softmax("Softmax"),

@@ -9,6 +9,7 @@ from tests.engine.conformance.cases import (
     losses,
     metrics,
     moves,
+    pictures,
     products,
     updates,
 )
@@ -20,6 +21,7 @@ CASES = [
     *indexing.CASES,
     *losses.CASES,
     *metrics.CASES,
+    *pictures.CASES,
     *draws.CASES,
     *updates.CASES,
 ]
