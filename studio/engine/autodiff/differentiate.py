@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from studio.engine.autodiff.saved_statistics import WALKED, keep_statistics
@@ -12,12 +13,37 @@ from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.line import format_line
-from studio.engine.isa.ops.move import Fill, Zero
+from studio.engine.isa.ops.move import Copy, Fill, Zero
 from studio.engine.isa.program import Program, Storage
 
 
+@dataclass(frozen=True)
+class UserRule:
+    """A gradient that stands in for those of some lines.
+
+    Attributes:
+        body: which of the walked lines it stands for, counted from 0.
+        result: the one result of these lines that others read.
+        lines: what computes the gradients; they read the gradient of ``result``.
+        delivered: operands of the body, what ``lines`` compute for each, and for each a tensor of
+            its type whose gradient nothing else uses.
+        owners: of the lines that deliver.
+    """
+
+    body: frozenset[int]
+    result: Ref
+    lines: tuple[Instruction, ...]
+    delivered: tuple[tuple[Ref, Ref, Ref], ...]
+    owners: tuple[str, ...]
+
+
 def differentiate(
-    program: Program, loss: Ref | None = None, *, wrt: Iterable[Ref] = (), prune: bool = True
+    program: Program,
+    loss: Ref | None = None,
+    *,
+    wrt: Iterable[Ref] = (),
+    prune: bool = True,
+    rules: Sequence[UserRule] = (),
 ) -> Program:
     """The program with a ``backward`` section that leaves dloss/dp in the gradient of each p.
 
@@ -38,6 +64,7 @@ def differentiate(
         prune: leave out gradients that no trainable parameter and no tensor in ``wrt`` needs.
             Without it every instruction that reaches the loss is differentiated in all its
             operands, as Dylann's listings have it.
+        rules: gradients that stand in for those of some lines.
 
     Raises GradientError where there is no loss, where an instruction on the way from a parameter to
     the loss has no gradient, or where that way goes through a kept result; it names instruction and
@@ -45,20 +72,30 @@ def differentiate(
     """
     if program.section("backward"):
         raise GradientError("the program has a backward section already", who=program.name)
-    return _ReverseWalk(program, _loss_of(program, loss), tuple(wrt), prune).run()
+    return _ReverseWalk(program, _loss_of(program, loss), tuple(wrt), prune, rules).run()
 
 
 class _ReverseWalk:
     """One walk from the loss back to the parameters."""
 
-    def __init__(self, program: Program, loss: Ref, wrt: tuple[Ref, ...], prune: bool) -> None:
+    def __init__(
+        self,
+        program: Program,
+        loss: Ref,
+        wrt: tuple[Ref, ...],
+        prune: bool,
+        rules: Sequence[UserRule],
+    ) -> None:
         self.program = program
         self.loss = loss
         self.prune = prune
         walked = [(index, ins) for section, index, ins in program.located() if section in WALKED]
         self.lines = [ins for _, ins in walked]
         self._indices = [index for index, _ in walked]
-        self.dependent = _dependent_roots(program, self.lines, _trainable_roots(program, wrt))
+        self._rules = {max(rule.body): rule for rule in rules if rule.body}
+        self._stood_for = frozenset(index for rule in rules for index in rule.body)
+        sources = _trainable_roots(program, (*wrt, *(rule.result for rule in rules)))
+        self.dependent = _dependent_roots(program, self.lines, sources)
         self.reached: set[Storage] = set()
         self.backward: list[Instruction] = []
         self.grads: dict[int, GradInstruction] = {}
@@ -69,7 +106,10 @@ class _ReverseWalk:
         if not self.prune or root in self.dependent:
             self._seed()
             for index in reversed(range(len(self.lines))):
-                self._step(index, self.lines[index])
+                if index in self._rules:
+                    self._follow(self._rules[index])
+                if index not in self._stood_for:
+                    self._step(index, self.lines[index])
         self._clear_unreached()
         finished = self.program.with_sections(backward=self.backward)
         return keep_statistics(finished, self.lines, self.grads)
@@ -103,6 +143,21 @@ class _ReverseWalk:
                 self.backward.append(Zero(y=Ref(storage.root, grad=True), owners=ins.owners))
         self.backward.append(grad_ins)
         self.grads[index] = grad_ins
+
+    def _follow(self, rule: UserRule) -> None:
+        """The lines of a user's gradient instead of those of its body."""
+        if self._storage(rule.result) not in self.reached:
+            return
+        self.backward += rule.lines
+        for operand, made, through in rule.delivered:
+            if not self._wanted(operand):
+                continue
+            storage = self._storage(operand)
+            if storage not in self.reached:
+                self.reached.add(storage)
+                self.backward.append(Zero(y=Ref(storage.root, grad=True), owners=rule.owners))
+            self.backward.append(Copy(x=made, y=through.gradient, owners=rule.owners))
+            self.backward.append(grad_of(Copy(x=operand, y=through, owners=rule.owners)))
 
     def _clear_results(self, index: int, ins: Instruction) -> None:
         """A zero gradient for every result that no loss depends on."""

@@ -126,6 +126,24 @@ class Executable(Protocol):
         """Copy values into an input tensor."""
         ...
 
+    def feed_from(self, tensor: int, source: Executable, ref: Ref) -> None:
+        """Copy what another program computed into an input tensor, without leaving the device.
+
+        Args:
+            tensor: the input, of the same type.
+            source: an executable of the same backend, which may be this one.
+            ref: its tensor; what was queued before is waited for by the device, not by the caller.
+        """
+        ...
+
+    def feed_held(self, tensor: int, name: str) -> None:
+        """Copy a tensor of the session into an input tensor of the same type."""
+        ...
+
+    def store(self, ref: Ref, name: str) -> None:
+        """Copy what was computed into a tensor of the session of the same type."""
+        ...
+
     def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
         """Queue whole runs of the program; returns how many were queued.
 

@@ -44,12 +44,13 @@ class Executor:
         self._calls = self._entries
         self._fence = fence
         self._fences: deque[Fence] = deque()
-        self._position = Position(0, 0)
+        self._step = 0
+        self._index = 0
 
     @property
     def position(self) -> Position:
         """Where the next entry is."""
-        return self._position
+        return Position(self._step, self._index)
 
     @property
     def in_flight(self) -> int:
@@ -76,21 +77,22 @@ class Executor:
             raise BackendError(f"the number of runs cannot be negative: got {steps}", who="run")
         done, stopped = 0, False
         while done < steps and not stopped:
-            if self._position.index == 0 and stop is not None and stop():
+            if self._index == 0 and stop is not None and stop():
                 break
             stopped = self._finish_run(stop)
             done += 1
         return done
 
     def _finish_run(self, stop: Callable[[], bool] | None) -> bool:
-        step, start = self._position.step, self._position.index
         stopped = False
         calls = self._calls
-        for index in range(start, len(calls)):
-            self._position = Position(step, index)
+        for index in range(self._index, len(calls)):
+            self._index = index
             calls[index]()
-            stopped = stopped or (stop is not None and stop())
-        self._position = Position(step + 1, 0)
+            if stop is not None:
+                stopped = stopped or stop()
+        self._step += 1
+        self._index = 0
         if self._fence is not None:
             self._fences.append(self._fence())
             while len(self._fences) > IN_FLIGHT:
@@ -103,20 +105,18 @@ class Executor:
         ``index`` one behind the last entry finishes the run. BackendError where the present run has
         passed it already.
         """
-        if not self._position.index <= index <= len(self._entries):
+        if not self._index <= index <= len(self._entries):
             raise BackendError(
-                f"entry {index} cannot be run to: expected {self._position.index} to "
-                f"{len(self._entries)}",
+                f"entry {index} cannot be run to: expected {self._index} to {len(self._entries)}",
                 who="run",
             )
         if index == len(self._entries):
             self._finish_run(None)
-            return self._position
-        while self._position.index < index:
-            step, at = self._position.step, self._position.index
-            self._calls[at]()
-            self._position = Position(step, at + 1)
-        return self._position
+            return self.position
+        while self._index < index:
+            self._calls[self._index]()
+            self._index += 1
+        return self.position
 
     def finish(self) -> None:
         """Wait for everything queued."""

@@ -25,6 +25,7 @@ from studio.engine.cpu.run.placement import Placement, place
 from studio.engine.cpu.run.session import CpuSession
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
+from studio.engine.runtime.backend import Executable
 from studio.engine.runtime.entries import Entry, entries, unfused
 from studio.engine.runtime.executor import Executor, Position
 from studio.engine.runtime.kernel_calls import KernelCall, StepCalls
@@ -158,6 +159,29 @@ class CpuExecutable:
             declared = self._program.tensors[tensor]
             array = self._views.any(Ref(tensor))
             np.copyto(array, checked_values(declared.name, values, array.shape, declared.dtype))
+
+    def feed_from(self, tensor: int, source: Executable, ref: Ref) -> None:
+        """Copy what another program computed into an input tensor."""
+        if not isinstance(source, CpuExecutable):
+            raise BackendError("the source belongs to another backend", who=self._program.name)
+        with self._lock, source._lock:
+            self._require_open()
+            source._require_open()
+            require_kept(source._plan, ref, source._placement.pinned)
+            np.copyto(self._views.any(Ref(tensor)), source._views.any(ref), casting="no")
+
+    def feed_held(self, tensor: int, name: str) -> None:
+        """Copy a tensor of the session into an input tensor of the same type."""
+        with self._lock:
+            self._require_open()
+            np.copyto(self._views.any(Ref(tensor)), self._session.held(name).array, casting="no")
+
+    def store(self, ref: Ref, name: str) -> None:
+        """Copy what was computed into a tensor of the session of the same type."""
+        with self._lock:
+            self._require_open()
+            require_kept(self._plan, ref, self._placement.pinned)
+            np.copyto(self._session.held(name).array, self._views.any(ref), casting="no")
 
     def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
         """Run whole steps; returns how many."""

@@ -32,12 +32,14 @@ from studio.engine.runtime.recorder import EntryCost, entry_costs
 from studio.engine.runtime.transfers import checked_values, failed, fed_tensor
 
 if TYPE_CHECKING:
+    from studio.engine.gl.device.buffers import Slice
     from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.gl.record.device_work import DeviceWork
     from studio.engine.gl.run.session import GlSession
     from studio.engine.gl.shader.planned import PlannedDispatch
     from studio.engine.isa.program import Program
     from studio.engine.profiler.events import Profile
+    from studio.engine.runtime.backend import Executable
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -144,6 +146,26 @@ class GlExecutable:
         data = padded_to_device(array, descriptor) if padded else to_device(array, descriptor.dtype)
         self._call(lambda: self.work.pool.upload(self._storages.where(ref), data.reshape(-1)))
 
+    def feed_from(self, tensor: int, source: Executable, ref: Ref) -> None:
+        """Copy what another program computed into an input tensor, on the device.
+
+        Raises:
+            BackendError: another backend computed it.
+        """
+        if not isinstance(source, GlExecutable) or source.work is not self.work:
+            raise BackendError("the source belongs to another backend", who=self._program.name)
+        source._storages.require_kept(ref)
+        self._call(self._copy_in, tensor, lambda: source._storages.where(ref))
+
+    def feed_held(self, tensor: int, name: str) -> None:
+        """Copy a tensor of the session into an input tensor of the same type."""
+        self._call(self._copy_in, tensor, lambda: self._session.held(name).where)
+
+    def store(self, ref: Ref, name: str) -> None:
+        """Copy what was computed into a tensor of the session of the same type."""
+        self._storages.require_kept(ref)
+        self._call(lambda: self._copy(self._storages.where(ref), self._session.held(name).where))
+
     def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
         """Queue whole runs; returns how many were queued. ``stop`` is asked before each."""
         return self._call(self._issue_steps, steps, stop)
@@ -199,6 +221,16 @@ class GlExecutable:
         if self._closed:
             raise BackendError("the executable has been closed", who=self._program.name)
         return self.work.engine.call(work, *arguments, **named)
+
+    def _copy_in(self, tensor: int, find: Callable[[], Slice]) -> None:
+        self._copy(find(), self._storages.where(Ref(tensor)))
+
+    def _copy(self, source: Slice, target: Slice) -> None:
+        """Copy a range; kernels queued before have written it, and those behind read it."""
+        length = min(source.nbytes, target.nbytes)
+        self.work.pool.copy(
+            source.buffer.slice(source.offset, length), target.buffer.slice(target.offset, length)
+        )
 
     def _planner(self, storages: Storages) -> Planner:
         wanted: Mapping[str, str] = self.work.wanted_variants
