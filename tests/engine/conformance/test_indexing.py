@@ -13,7 +13,7 @@ from studio.engine.core.tensor import BATCH, Role
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.instruction import by_mnemonic
 from studio.engine.runtime.backend import Backend
-from tests.engine.conformance.case import Case, Given, exactly, floats
+from tests.engine.conformance.case import Case, Given, apart, exactly, floats
 from tests.engine.conformance.harness import gradients, results
 from tests.engine.conformance.test_results import expected
 
@@ -86,6 +86,70 @@ def test_many_are_scattered_in_any_order(backend: Backend, mnemonic: str, reduct
     case = Case(mnemonic, reduction, operands, {"reduction": reduction})
     found = results(backend, case)["y"]
     np.testing.assert_allclose(found, expected(case)["y"], rtol=3e-5, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, True], ids=["floats", "whole"])
+@pytest.mark.parametrize(("shape", "axis", "k"), [((5, 6000), 1, 100), ((9000, 3), 0, 9000)])
+def test_long_lines_are_ranked(
+    backend: Backend, shape: tuple[int, int], axis: int, k: int, whole: bool
+) -> None:
+    """Whole numbers of few values have many ties; floats of a hundred numbers too."""
+    x = Given(shape, lambda rng, s: rng.integers(-50, 50, s) / 7)
+    if whole:
+        x = Given(shape, lambda rng, s: rng.integers(-(2**31), 2**31, s), DType.int32)
+    attrs = {"k": k, "axis": axis, "order": "smallest" if whole else "largest"}
+    case = Case("TOPK", "long", {"x": x}, attrs)
+    found, wanted = results(backend, case), expected(case)
+    np.testing.assert_array_equal(found["i"], wanted["i"])
+    np.testing.assert_array_equal(found["y"].astype(np.float32), wanted["y"].astype(np.float32))
+
+
+@pytest.mark.slow
+def test_the_gradient_of_many_found_goes_to_their_places(backend: Backend) -> None:
+    x = floats(4, 70, 3, make=apart)
+    case = Case("TOPK", "many", {"x": x}, {"k": 50, "axis": 1})
+    rng = np.random.default_rng(4)
+    dy = rng.uniform(-1, 1, (4, 50, 3)).astype(np.float32)
+    wanted = np.zeros((4, 70, 3), np.float32)
+    np.put_along_axis(wanted, expected(case)["i"], dy, 1)
+    np.testing.assert_array_equal(gradient_of(backend, case, "x", dy), wanted)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", ["sum", "prod", "max", "min"])
+@pytest.mark.parametrize("form", [{}, {"exclusive": True, "reverse": True}], ids=["plain", "both"])
+def test_long_lines_run_on(backend: Backend, op: str, form: dict[str, Any]) -> None:
+    near = (0.99, 1.01) if op == "prod" else (-1.0, 1.0)
+    x = floats(2, 5000, 2, make=lambda rng, shape: rng.uniform(*near, shape))
+    case = Case("CUMULATE", "long", {"x": x}, {"axis": 1, "op": op, **form})
+    wanted = expected(case)["y"]
+    np.testing.assert_allclose(results(backend, case)["y"], wanted, rtol=1e-4, atol=1e-5)
+    if op != "prod":
+        whole = Given((7000,), lambda rng, shape: rng.integers(-(2**31), 2**31, shape), DType.int32)
+        of_whole = Case("CUMULATE", "whole", {"x": whole}, {"axis": 0, "op": op, **form})
+        exact = expected(of_whole)["y"]
+        ends = np.where(np.isinf(exact), np.copysign(2.0**31, exact) - (exact > 0), exact)
+        wrapped = ends.astype(np.int64).astype(np.int32)
+        np.testing.assert_array_equal(results(backend, of_whole)["y"], wrapped)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", ["sum", "prod", "max"])
+def test_slopes_of_long_lines_run_back(backend: Backend, op: str) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0.995, 1.005, 3000).astype(np.float32)
+    dy = rng.uniform(-1, 1, 3000).astype(np.float32)
+    case = Case("CUMULATE", "long", {"x": Given((3000,), exactly(*x.tolist()))}, {"op": op})
+    slopes = dy.astype(np.float64)
+    if op == "sum":
+        wanted = slopes[::-1].cumsum()[::-1]
+    elif op == "prod":
+        wanted = (slopes * x.astype(np.float64).cumprod())[::-1].cumsum()[::-1] / x
+    else:
+        wanted = np.zeros(3000)
+        np.add.at(wanted, [int(x[: k + 1].argmax()) for k in range(3000)], slopes)
+    np.testing.assert_allclose(gradient_of(backend, case, "x", dy), wanted, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ _JOINS: Mapping[str, tuple[str, str]] = {
     "min": ("INFINITE", "smaller(a, b)"),
 }
 _WHOLE_BEGINS = {"max": "(-2147483647 - 1)", "min": "2147483647"}
-_LONG_SUM: Mapping[str, int | str] = {
+_LONG_SUM: Mapping[str, str] = {
     "RUN": "LongSum",
     "BEGIN": "LongSum(0.0, 0.0)",
     "JOIN(a, b)": "plus(a, b)",
@@ -91,17 +91,19 @@ def joins(name: str, kind: str) -> Macros:
     """The macros by which one value after another joins what ran before.
 
     ``RUN`` is the type of what runs, ``BEGIN`` what it is before the first, ``JOIN`` takes one more
-    and ``VALUE`` reads it. Sums of floats keep their digits (``long_sum.glsl``).
+    and ``VALUE`` reads it. Sums of floats keep their digits (``long_sum.glsl``). ``TERM`` is the
+    type of an element, ``NOTHING`` what changes none, and ``BOTH`` joins two.
 
     Args:
         name: sum, prod, max or min.
         kind: float or int.
     """
-    if name == "sum" and kind == "float":
-        return dict(_LONG_SUM)
     begin, join = _JOINS[name]
     if kind == "int":
         begin = _WHOLE_BEGINS.get(name, begin)
     elif begin.isdigit():
         begin += ".0"
-    return {"RUN": kind, "BEGIN": begin, "JOIN(a, b)": join, "VALUE(a)": "(a)"}
+    found: Macros = {"TERM": kind, "NOTHING": begin, "BOTH(a, b)": join}
+    if name == "sum" and kind == "float":
+        return {**found, **_LONG_SUM}
+    return {**found, "RUN": kind, "BEGIN": begin, "JOIN(a, b)": join, "VALUE(a)": "(a)"}
