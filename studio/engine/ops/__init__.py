@@ -1,6 +1,6 @@
 """Operations at once: tensors, gradients and everything an experiment at the prompt needs.
 
-``from studio.engine import ops``. Every operation of the table (``docs/operations.md``) is a
+``from studio.engine import ops``. Every operation of the table (``operations``) is a
 function here; what is typed runs on the device chosen by ``backend`` when somebody reads it.
 `tensor` and `variable` bring numbers in, ``numpy()`` takes them out.
 """
@@ -13,7 +13,18 @@ from typing import Any
 from studio.engine.operations.table import OPERATIONS
 
 _PLACES = {
-    "creating": ("Variable", "Tensor", "tensor", "variable", "backend", "check", "close", "seed"),
+    "creating": (
+        "Variable",
+        "Tensor",
+        "tensor",
+        "variable",
+        "backend",
+        "check",
+        "close",
+        "seed",
+        "load",
+        "save",
+    ),
     "gradients": (
         "custom_grad",
         "grad",
@@ -25,7 +36,6 @@ _PLACES = {
     "listings": ("Listing", "listing"),
     "measuring": ("profile", "time"),
     "scopes": ("dispose", "keep", "memory", "tidy"),
-    "storing": ("load", "save"),
 }
 _WHERE = {name: module for module, names in _PLACES.items() for name in names}
 

@@ -62,7 +62,7 @@ class Trace:
         tape: whether a gradient is being recorded, so that nothing may be forgotten.
         gradient: index of the call that asks for gradients; -1 without one.
         customs: stretches with gradients of the user's.
-        variables: variables read, by place.
+        variables: variables read while a gradient is recorded, by place.
     """
 
     __slots__ = (
@@ -95,7 +95,7 @@ class Trace:
         if value is None:
             raise _not_there(tensor)
         place = self.place_of(value)
-        if tensor.trainable:
+        if self.tape and tensor.trainable:
             self.variables[place] = tensor
         return place
 

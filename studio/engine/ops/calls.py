@@ -14,7 +14,7 @@ from studio.engine.core.tensor import ABSENT, MAX_RANK, TensorType
 from studio.engine.operations.table import OPERATIONS, Operation
 from studio.engine.ops import patterns, seeds
 from studio.engine.ops.handle import Tensor, shown
-from studio.engine.ops.patterns import Pattern, kind_of
+from studio.engine.ops.patterns import Pattern, Writes, kind_of
 from studio.engine.ops.recording import STATE, add
 from studio.engine.ops.values import Value
 
@@ -26,7 +26,7 @@ _OF_KIND = {"f": DType.float32, "i": DType.int32, "u": DType.int32, "b": DType.b
 _KEPT = {d.np: d for d in (DType.uint8, DType.int8, DType.float16)}
 
 
-def call(operation: Operation, given: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def call(operation: Writes, given: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Record a call; returns its result, or a tuple of several.
 
     Args:
@@ -59,9 +59,7 @@ def call(operation: Operation, given: Sequence[Any], options: Mapping[str, Any])
     return made[0] if len(made) == 1 else made
 
 
-def pattern_for(
-    operation: Operation, kinds: tuple[int, ...], options: Mapping[str, Any]
-) -> Pattern:
+def pattern_for(operation: Writes, kinds: tuple[int, ...], options: Mapping[str, Any]) -> Pattern:
     """The pattern of a call with operands of these types."""
     settled = {name: _settled(value) for name, value in options.items()}
     key = (operation, kinds, *sorted(settled.items()))

@@ -1,19 +1,27 @@
-"""Tensors from numbers, variables, and the device they live on."""
+"""Tensors from numbers and files, variables, and the device they live on."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Mapping
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import ParameterError
+from studio.engine.core.errors import FormatError, ParameterError
+from studio.engine.formats import safetensors
 from studio.engine.ops import recording
 from studio.engine.ops.calls import call, named, value_of
 from studio.engine.ops.handle import Tensor, Variable, of_value
 from studio.engine.ops.recording import STATE
 from studio.engine.ops.seeds import seed
 
-__all__ = ["Tensor", "Variable", "backend", "check", "close", "seed", "tensor", "variable"]
+__all__ = [
+    "Tensor", "Variable", "backend", "check", "close", "load", "save", "seed", "tensor", "variable",
+]  # fmt: skip
+
+Place = str | os.PathLike[str]
 
 _NUMBERS = count(1)
 
@@ -85,3 +93,33 @@ def check(on: bool = True) -> None:
     recording.flush()
     STATE.checks = on
     STATE.trace = recording.new_trace()
+
+
+def save(path: Place, tensors: Mapping[str, Tensor] | Iterable[Variable]) -> None:
+    """Write tensors to a safetensors file; a failed write leaves the old file.
+
+    Args:
+        path: the file.
+        tensors: by name, or variables, which have names.
+
+    Raises:
+        FormatError: two variables have one name, or the file cannot be written.
+    """
+    if not isinstance(tensors, Mapping):
+        named: dict[str, Tensor] = {}
+        for variable in tensors:
+            if variable.name in named:
+                raise FormatError(f"two variables are called {variable.name!r}", who="save")
+            named[variable.name] = variable
+        tensors = named
+    safetensors.save(Path(path), {name: tensor.numpy() for name, tensor in tensors.items()})
+
+
+def load(path: Place) -> dict[str, Tensor]:
+    """The tensors of a safetensors file by name.
+
+    Raises:
+        FormatError: it is no such file.
+    """
+    arrays, _ = safetensors.load(Path(path))
+    return {name: of_value(value_of(array, name)) for name, array in arrays.items()}

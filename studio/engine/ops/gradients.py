@@ -194,6 +194,7 @@ def _tape() -> Iterator[Trace]:
         _abandon(trace)
         raise
     trace.tape, trace.limit = False, limit
+    trace.variables.clear()
 
 
 def _abandon(trace: Trace) -> None:

@@ -56,7 +56,8 @@ def test_python_numbers_take_the_type_of_their_neighbour(cpu: str) -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        0, -1, slice(1, 3), (slice(None), 1), (..., 0), (None, 1),
+        0, -1, slice(1, 3), slice(None, None, 2), slice(None, None, -1),
+        (..., slice(4, 0, -2)), (slice(None), 1), (..., 0), (None, 1),
         (slice(1, 2), ..., None), (1, 2, 3), (slice(3, 1),), (),
     ],
 )  # fmt: skip
