@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from studio.engine.core.signal import Signal
 from studio.engine.core.tensor import Shape
 from studio.engine.train.importing.matching import MATCH_WORDS, MatchState, MatchTable
 
+_Step: TypeAlias = tuple[MatchTable, frozenset[str]]
 FRESH = "Begins fresh"
 LEFT_OUT = "Left out"
 
@@ -49,7 +51,9 @@ class MatchingTable:
     def __init__(self, table: MatchTable) -> None:
         self.changed: Signal[[]] = Signal()
         self._table = table
-        self._left_out: set[str] = set()
+        self._left_out: frozenset[str] = frozenset()
+        self._undone: list[_Step] = []
+        self._done: list[_Step] = []
 
     @property
     def chosen(self) -> MatchTable:
@@ -61,7 +65,67 @@ class MatchingTable:
         row = self._table.rows_by_name.get(name)
         if row is None or not row.is_matched or on == (name not in self._left_out):
             return
-        self._left_out.symmetric_difference_update({name})
+        self._go_to(self._table, self._left_out ^ {name})
+
+    def choices(self, name: str) -> tuple[str, ...]:
+        """Parameters an array can be taken for: of its shape, with nothing else taken for them.
+
+        Its own is among them.
+        """
+        return self.chosen.without([name]).choices(name)
+
+    def parameter_of(self, name: str) -> str:
+        """The parameter an array is taken for now; empty for none."""
+        row = self.chosen.rows_by_name.get(name)
+        return row.parameter if row is not None and row.is_matched else ""
+
+    def choose(self, name: str, parameter: str) -> None:
+        """Take an array for a parameter of its shape, or with an empty one for nothing.
+
+        Raises:
+            CheckpointError: the parameter is none of `choices`.
+        """
+        if parameter == self.parameter_of(name):
+            return
+        if not parameter:
+            self.take(name, False)
+            return
+        # What was left out may have had the parameter: it cannot be taken for it any more.
+        rivals = {
+            row.name for row in self._table.rows
+            if row.name in self._left_out and (row.parameter == parameter or row.name == name)
+        }  # fmt: skip
+        table = self._table.without(rivals).with_choice(name, parameter)
+        self._go_to(table, self._left_out - rivals)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether a choice can be taken back."""
+        return bool(self._done)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether a choice that was taken back can be made again."""
+        return bool(self._undone)
+
+    def undo(self) -> None:
+        """Take the last choice back."""
+        if self._done:
+            self._undone.append((self._table, self._left_out))
+            self._table, self._left_out = self._done.pop()
+            self.changed.emit()
+
+    def redo(self) -> None:
+        """Make the choice again that was taken back last."""
+        if self._undone:
+            self._done.append((self._table, self._left_out))
+            self._table, self._left_out = self._undone.pop()
+            self.changed.emit()
+
+    def _go_to(self, table: MatchTable, left_out: frozenset[str]) -> None:
+        self._done.append((self._table, self._left_out))
+        self._undone.clear()
+        self._table, self._left_out = table, left_out
         self.changed.emit()
 
     def why_not(self) -> str:
@@ -96,6 +160,9 @@ class MatchingTable:
         taken = [row for row in chosen.rows if row.is_matched]
         by_shape = sum(row.state == "shape" for row in taken)
         text = f"{len(taken)} of {_count(len(chosen.rows), 'array')} taken"
+        by_hand = sum(row.state == "hand" for row in taken)
+        if by_hand:
+            text += f", {by_hand} by hand"
         if by_shape:
             text += f", {by_shape} by {'its' if by_shape == 1 else 'their'} shape alone"
         if chosen.unmet:

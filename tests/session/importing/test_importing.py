@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studio.engine.core.errors import DataError, StudioError
+from studio.engine.core.errors import CheckpointError, DataError, StudioError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.formats.npz import save_npz
 from studio.engine.interop.file_format import FileFormat, file_formats
 from studio.engine.layers.named_parameters import public_weights
+from studio.engine.train.importing.matching import match_weights
 from studio.engine.train.importing.project import ImportedProject
 from studio.engine.train.importing.report import FILE, saved_report
 from studio.engine.train.project.project import Project
@@ -257,14 +258,51 @@ def test_a_table_that_takes_nothing_cannot_be_confirmed(desk: ImportDesk) -> Non
 
 
 def test_leaving_every_array_out_is_named() -> None:
-    from studio.engine.train.importing.matching import match_weights
-
     table = MatchingTable(match_weights(mlp(), {"dense/bias": np.zeros(8)}))
     assert table.why_not() == ""
     table.take("dense/bias", False)
     assert table.why_not() == "no array is taken"
     table.take("dense/bias", True)
     assert table.sentence() == "1 of 1 array taken; 3 parameters begin fresh"
+
+
+def test_choices_by_hand_are_undone_and_made_again() -> None:
+    arrays = {"a": np.zeros((8, 2)), "b": np.ones((8, 2)), "dense/bias": np.zeros(8)}
+    table = MatchingTable(match_weights(mlp(), arrays))
+    told: list[str] = []
+
+    def heard() -> None:
+        told.append(table.sentence())
+
+    table.changed.connect(heard)
+    assert (table.can_undo, table.can_redo) == (False, False)
+    assert table.choices("a") == ("dense_1/kernel",)
+    table.choose("a", "dense_1/kernel")
+    assert table.choices("b") == ()
+    assert table.choices("a") == ("dense_1/kernel",)
+    assert told == ["2 of 3 arrays taken, 1 by hand; 2 parameters begin fresh"]
+    # Left out, its parameter is free for the other, and it cannot come back to it.
+    table.choose("a", "")
+    table.choose("b", "dense_1/kernel")
+    assert (table.parameter_of("a"), table.parameter_of("b")) == ("", "dense_1/kernel")
+    table.take("a", True)
+    assert table.parameter_of("a") == ""
+    with pytest.raises(CheckpointError, match="nothing is taken for"):
+        table.choose("a", "dense_1/kernel")
+    table.choose("b", "dense_1/kernel")
+    assert len(told) == 3
+    for wanted in (("", ""), ("dense_1/kernel", ""), ("", "")):
+        table.undo()
+        assert (table.parameter_of("a"), table.parameter_of("b")) == wanted
+    table.undo()
+    assert len(told) == 6
+    assert (table.can_undo, table.can_redo) == (False, True)
+    table.redo()
+    assert table.parameter_of("a") == "dense_1/kernel"
+    table.take("dense/bias", False)
+    assert (table.can_undo, table.can_redo) == (True, False)
+    table.redo()
+    assert table.parameter_of("dense/bias") == ""
 
 
 def test_weights_need_a_saved_project(desk: ImportDesk) -> None:

@@ -24,10 +24,11 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.named_parameters import NamedParameter, named_parameters
 from studio.engine.layers.weights import to_stored
 
-MatchState: TypeAlias = Literal["name", "shape", "wrong shape", "no match"]
+MatchState: TypeAlias = Literal["name", "shape", "hand", "wrong shape", "no match"]
 MATCH_WORDS: Mapping[MatchState, str] = {
     "name": "By name",
     "shape": "By shape",
+    "hand": "By hand",
     "wrong shape": "Wrong shape",
     "no match": "No match",
 }
@@ -56,7 +57,7 @@ class MatchRow:
     @property
     def is_matched(self) -> bool:
         """Whether it can be taken."""
-        return self.state in ("name", "shape")
+        return self.state in ("name", "shape", "hand")
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,33 @@ class MatchTable:
             for row in self.rows
         )
         return MatchTable(rows, (*self.unmet, *freed))
+
+    def choices(self, name: str) -> tuple[str, ...]:
+        """Parameters an array could be taken for: of its shape, and nothing is taken for them."""
+        row = self.rows_by_name.get(name)
+        return () if row is None else tuple(n for n, shape in self.unmet if shape == row.shape)
+
+    def with_choice(self, name: str, parameter: str) -> MatchTable:
+        """The same, where an array is taken for a parameter of its shape.
+
+        Raises:
+            CheckpointError: there is no such array, or the parameter is none of `choices`.
+        """
+        freed = self.without([name])
+        if parameter not in freed.choices(name):
+            row = freed.rows_by_name.get(name)
+            shape = "no such array" if row is None else f"an array {list(row.shape)}"
+            raise CheckpointError(
+                f"expected a parameter of its shape that nothing is taken for, got {shape} and "
+                f"{quoted(parameter)}",
+                who=name,
+            )
+        rows = tuple(
+            replace(row, parameter=parameter, state="hand", wanted=row.shape)
+            if row.name == name else row
+            for row in freed.rows
+        )  # fmt: skip
+        return MatchTable(rows, tuple(each for each in freed.unmet if each[0] != parameter))
 
 
 def weight_arrays(source: Path | str) -> Mapping[str, Array]:
@@ -186,10 +214,11 @@ def report_of(table: MatchTable, source: str, form: str) -> ImportReport:
     left_out = [
         f"{row.name} {list(row.shape)}: {_why(row)}" for row in table.rows if not row.is_matched
     ]
+    how = {"shape": "by its shape", "hand": "by hand"}
     remarks = [
-        f"{row.name} was taken for {row.parameter} by its shape"
+        f"{row.name} was taken for {row.parameter} {how[row.state]}"
         for row in table.rows
-        if row.state == "shape"
+        if row.state in how
     ]
     remarks += [f"nothing was taken for {name}" for name, _ in table.unmet]
     return ImportReport(source, form, left_out=tuple(left_out), remarks=tuple(remarks))

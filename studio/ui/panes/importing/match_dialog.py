@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.tensor import Shape
 from studio.session.importing.table import MatchingTable, MatchLine
 from studio.session.studio import Studio
 from studio.widgets import binding, theme
+from studio.widgets.labels.tool_button import tool_button
 from studio.widgets.record_table.column_widths import fit_column
 from studio.widgets.record_table.columns import Column, Tick
 from studio.widgets.record_table.model import RecordModel
 from studio.widgets.record_table.views import RecordTable
 
 _MEASURED, _PAD, _TICK, _LEAST, _MOST = 200, 20, 24, 72, 260
-_COLOURS = {"name": "ok", "shape": "accent", "wrong shape": "error", "no match": "text3"}
+_COLOURS = {
+    "name": "ok",
+    "shape": "accent",
+    "hand": "accent",
+    "wrong shape": "error",
+    "no match": "text3",
+}
 
 
 def _shape(shape: Shape | None) -> str:
@@ -64,6 +81,61 @@ class _MatchTable(RecordTable):
         fit_column(self, last, _LEAST)
 
 
+class ParameterChoice(QWidget):
+    """Takes the array of the current row for another parameter of its shape; undo and redo.
+
+    Args:
+        table: what matches.
+        parent: the dialog.
+    """
+
+    def __init__(self, table: MatchingTable, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._table = table
+        self._name = ""
+        label = QLabel("&Take it for", self)
+        self.box = QComboBox(self)
+        self.box.setObjectName("match_parameter")
+        self.box.setAccessibleName("Parameter of the chosen array")
+        self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.box.activated.connect(self._chosen)
+        label.setBuddy(self.box)
+        self.undo = tool_button("undo", "match_undo", "Undo the last choice", self)
+        self.undo.clicked.connect(table.undo)
+        self.redo = tool_button("redo", "match_redo", "Make the choice again", self)
+        self.redo.clicked.connect(table.redo)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        for widget in (label, self.box, self.undo, self.redo):
+            row.addWidget(widget)
+
+    def show_array(self, name: str) -> None:
+        """Offer the parameters of an array; an empty name stands for none."""
+        self._name = name
+        choices = self._table.choices(name) if name else ()
+        blocked = self.box.blockSignals(True)
+        self.box.clear()
+        self.box.addItem("No parameter", "")
+        for each in choices:
+            self.box.addItem(each, each)
+        self.box.setCurrentIndex(max(0, self.box.findData(self._table.parameter_of(name))))
+        self.box.blockSignals(blocked)
+        self.box.setEnabled(bool(choices))
+        if choices:
+            tip = "Parameters of the same shape that nothing else is taken for."
+        elif name:
+            tip = "No parameter of this shape is free."
+        else:
+            tip = "Choose an array in the table."
+        self.box.setToolTip(tip)
+        self.undo.setEnabled(self._table.can_undo)
+        self.redo.setEnabled(self._table.can_redo)
+
+    def _chosen(self, place: int) -> None:
+        self._table.choose(self._name, str(self.box.itemData(place)))
+
+
 class MatchDialog(QDialog):
     """Shows which array is which parameter; nothing is brought in before it is confirmed.
 
@@ -95,6 +167,12 @@ class MatchDialog(QDialog):
                                  font="small")  # fmt: skip
         self.lines.setProperty("framed", True)
         self.lines.setAlternatingRowColors(True)
+        self.choice = ParameterChoice(table, self)
+        self.lines.selectionModel().currentRowChanged.connect(lambda *_: self._show_choice())
+        for keys, work in (
+            (QKeySequence.StandardKey.Undo, table.undo), (QKeySequence.StandardKey.Redo, table.redo)
+        ):  # fmt: skip
+            QShortcut(QKeySequence(keys), self).activated.connect(work)
         self.cancel = QPushButton("Cancel", self)
         self.cancel.setObjectName("match_cancel")
         self.cancel.clicked.connect(self.reject)
@@ -114,6 +192,7 @@ class MatchDialog(QDialog):
         column.addWidget(self.head)
         column.addWidget(self.sentence)
         column.addWidget(self.lines, 1)
+        column.addWidget(self.choice)
         column.addLayout(buttons)
         binding.connect(self, table.changed, self.refresh)
         binding.connect(self, self._model.changed, self._changed)
@@ -123,13 +202,28 @@ class MatchDialog(QDialog):
 
     def refresh(self) -> None:
         """Show what is taken now."""
-        self.lines.entries.take(self._table.lines())
+        current, lines = self._current, self._table.lines()
+        self.lines.entries.take(lines)
+        # A parameter that is no longer free has no line: the table begins anew, the row stays.
+        place = next((n for n, line in enumerate(lines) if current and line.name == current), -1)
+        if place >= 0 and self.lines.currentIndex().row() != place:
+            self.lines.setCurrentIndex(self.lines.entries.at(place, "name"))
+        self._show_choice()
         text = self._table.sentence()
         self.sentence.setText(f"{text[:1].upper()}{text[1:]}.")
         why = self._table.why_not()
         self.start.setEnabled(not why)
         self.start.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else
                               "Record these weights as a new run.")  # fmt: skip
+
+    @property
+    def _current(self) -> str:
+        """The array of the current row; empty for none."""
+        row, lines = self.lines.currentIndex().row(), self.lines.entries.rows
+        return lines[row].name if 0 <= row < len(lines) else ""
+
+    def _show_choice(self) -> None:
+        self.choice.show_array(self._current)
 
     def take(self) -> None:
         """Bring in what is taken."""

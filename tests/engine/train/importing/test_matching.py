@@ -20,6 +20,7 @@ from studio.engine.train.importing.matching import (
     match_file,
     match_weights,
     matched_weights,
+    report_of,
     weight_arrays,
 )
 from studio.engine.train.importing.report import saved_report
@@ -181,3 +182,24 @@ def test_names_in_another_form_are_brought_in_without_a_table(tmp_path: Path) ->
     save_npz(tmp_path / "nan.npz", {**public(), "dense/bias": np.full(8, np.nan, np.float32)})
     with pytest.raises(CheckpointError, match="holds NaN"):
         import_weights(tmp_path / "nan.npz", path)
+
+
+def test_an_array_is_taken_by_hand_for_a_free_parameter_of_its_shape_only() -> None:
+    arrays = {"a": np.zeros(8), "b": np.zeros((8, 2)), "c": np.ones((8, 2)), "d": np.zeros(5)}
+    table = match_weights(mlp(), arrays)
+    assert states(table)["b"] == ("", "no match")
+    assert table.choices("b") == table.choices("c") == ("dense_1/kernel",)
+    assert table.choices("d") == table.choices("none") == ()
+    chosen = table.with_choice("c", "dense_1/kernel")
+    assert states(chosen)["c"] == ("dense_1/kernel", "hand")
+    assert chosen.choices("b") == ()
+    assert "dense_1/kernel" not in dict(chosen.unmet)
+    assert "c was taken for dense_1/kernel by hand" in report_of(chosen, "w", "npz").remarks
+    made = matched_weights(mlp(), arrays, chosen, lambda: initial_weights(mlp(), 0), "w")
+    np.testing.assert_array_equal(made["dense_1/kernel"], np.ones((2, 8)))
+    assert chosen.without(["c"]).unmet[-1] == ("dense_1/kernel", (8, 2))
+    for name, parameter in (("b", "dense/kernel"), ("b", "none"), ("none", "dense/kernel")):
+        with pytest.raises(CheckpointError, match="expected a parameter of its shape"):
+            table.with_choice(name, parameter)
+    with pytest.raises(CheckpointError, match="expected a parameter of its shape"):
+        chosen.with_choice("b", "dense_1/kernel")

@@ -11,7 +11,16 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QCheckBox, QFileDialog, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QPushButton,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.engine.formats.npz import save_npz
@@ -262,3 +271,53 @@ def test_a_table_that_is_cancelled_or_left_brings_nothing_in(
     opened.studio.new()
     qtbot.waitUntil(lambda: not any(d.isVisible() for d in opened.findChildren(MatchDialog)))
     assert not opened.studio.training.runs_path.exists()
+
+
+def test_another_parameter_is_chosen_by_keys_undone_and_made_again(
+    qtbot: QtBot, opened: MainWindow, weights: Path
+) -> None:
+    path = opened.studio.document.path
+    assert path is not None
+    graph = Project.load(path).graph
+    given = public_weights(graph, initial_weights(graph, 9))
+    shapes = [each.shape for each in given.values()]
+    name = next(n for n, each in given.items() if shapes.count(each.shape) == 1)
+    shape = str(list(given[name].shape))
+    other = next(n for n in given if n != name)
+    save_npz(weights, {other: given[other], "one": given[name], "two": given[name]})
+    opened.documents.imports.take_weights(weights)
+    dialog = matched(qtbot, opened)
+    table, box = (child(kind, dialog, name) for kind, name in (
+        (RecordTable, "match_table"), (QComboBox, "match_parameter"),
+    ))  # fmt: skip
+    assert isinstance(table, RecordTable)
+    assert isinstance(box, QComboBox)
+    table.setFocus()
+    table.setCurrentIndex(table.entries.at(0, "name"))
+    press("Down", table)
+    assert [box.itemText(place) for place in range(box.count())] == [
+        "No parameter", name
+    ]  # fmt: skip
+    press("Tab", table)
+    qtbot.waitUntil(box.hasFocus)
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    assert cells(table)[1] == ["one", shape, name, shape, "By hand"]
+    assert box.currentText() == name
+    table.setCurrentIndex(table.entries.at(2, "name"))
+    assert not box.isEnabled()
+    assert box.toolTip() == "No parameter of this shape is free."
+    qtbot.keyClick(dialog, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert cells(table)[1][2:] == ["none", "", "No match"]
+    assert box.isEnabled()
+    QTest.mouseClick(child(QToolButton, dialog, "match_redo"), LEFT)
+    assert cells(table)[1][-1] == "By hand"
+    QTest.mouseClick(child(QToolButton, dialog, "match_undo"), LEFT)
+    assert cells(table)[1][-1] == "No match"
+    box.setFocus()
+    qtbot.keyClick(box, Qt.Key.Key_Down)
+    assert cells(table)[2][2] == name
+    QTest.mouseClick(child(QPushButton, dialog, "match_start"), LEFT)
+    qtbot.waitUntil(lambda: opened.studio.importing.why_no_report() == "")
+    assert opened.studio.actions.trigger("file.import_report")
+    remarks = cells(child(RecordTable, report(qtbot, opened), "import_remarks"))
+    assert ["", f"two was taken for {name} by hand"] in [["", each[1]] for each in remarks]
