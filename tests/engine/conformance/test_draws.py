@@ -30,6 +30,20 @@ def test_uniforms_are_those_of_the_generator_to_the_bit(
     assert 0 <= found.min() < 0.01 < 0.99 < found.max() < 1
 
 
+def test_normals_agree_within_a_millionth(backend: Backend) -> None:
+    """Of a million or so the tails are there as well; moments are those of the distribution."""
+    case = Case("RANDOM_NORMAL", "many", {"step": step_block()}, {"shape": (3, 1 << 16)})
+    found = results(backend, case)["y"]
+    wanted = expected(case)["y"]
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6)
+    count = found.size
+    assert abs(found.mean()) < 4 / count**0.5
+    assert abs(found.std() - 1) < 4 / (2 * count) ** 0.5
+    assert abs((found**3).mean()) < 4 * (15 / count) ** 0.5
+    assert abs((np.abs(found) < 1).mean() - 0.682689) < 0.005
+    assert 4 < np.abs(found).max() < 5.8
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
 def test_dropout_drops_the_same_elements_everywhere(backend: Backend, rate: float) -> None:
     ones = Given((41, 27), exactly(*[1.0] * (41 * 27)))

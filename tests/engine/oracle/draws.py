@@ -37,6 +37,15 @@ def _uniform(v: Values, a: Values) -> Values:
     return {"y": a["low"] + (a["high"] - a["low"]) * u}
 
 
+def _normal(v: Values, a: Values) -> Values:
+    shape = tuple(v["rows"] if size == -1 else size for size in a["shape"])
+    count = math.prod(shape)
+    u = _step_uniform(v, a, count + count % 2).reshape(-1, 2)
+    radius, angle = np.sqrt(-2 * np.log(u[:, 0] + 2.0**-24)), 2 * np.pi * u[:, 1]
+    z = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).ravel()[:count]
+    return {"y": a["mean"] + a["deviation"] * z.reshape(shape)}
+
+
 def _dropout(v: Values, a: Values) -> Values:
     x = v["x"]
     if a["rate"] == 0:
@@ -121,6 +130,7 @@ def _standardize(v: Values, a: Values) -> Values:
 
 REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "RANDOM_UNIFORM": _uniform,
+    "RANDOM_NORMAL": _normal,
     "DROPOUT": _dropout,
     "AUGMENT_FLIP": _flip,
     "AUGMENT_SHIFT": _shift,

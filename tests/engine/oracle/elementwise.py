@@ -133,6 +133,14 @@ REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
     "SELECT": lambda v, a: {"y": np.where(np.asarray(v["c"], bool), v["a"], v["b"])},
     "PRELU": lambda v, a: {"y": np.where(v["x"] > 0, v["x"], np.multiply(v["alpha"], v["x"]))},
     "CAST": _cast,
+    "QUANTIZE": lambda v, a: {
+        "y": np.nan_to_num(
+            np.clip(
+                np.rint(v["x"] / v["scale"]) + v["zero"],
+                *((-128, 127) if a["dtype"] == "int8" else (0, 255)),
+            )
+        )
+    },
     "DEQUANTIZE": lambda v, a: {"y": np.asarray(v["x"], np.float64) * v["scale"]},
     "NORMALIZE": lambda v, a: {"y": np.asarray(v["x"], np.float64) * v["scale"] + v["shift"]},
     "MOVING_AVERAGE": lambda v, a: {

@@ -6,7 +6,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import BATCH, Ref, TensorType
 from studio.engine.isa.families import broadcast_shapes
-from studio.engine.isa.fields import reads, reads_many, updates, writes
+from studio.engine.isa.fields import choice, reads, reads_many, updates, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
 STEP_WORDS = 8
@@ -138,6 +138,37 @@ class Dequantize(Instruction, code=325, mnemonic="DEQUANTIZE", category="data", 
         if broadcast_shapes(self.mnemonic, x.shape, scale.shape) != x.shape:
             raise ShapeError(f"the scales {scale} must broadcast to {x}", who=self.mnemonic)
         return (TensorType(x.shape, DType.float32),)
+
+
+class Quantize(Instruction, code=540, mnemonic="QUANTIZE", category="data", since=2):
+    """Store numbers in bytes.
+
+    y = x/scale, rounded half to even, + zero, kept within the range of ``dtype``; scale and zero
+    broadcast: they are one number, or as long as x along the channels. NaN becomes 0. DEQUANTIZE
+    is the way back where zero is 0. The gradient is not taken.
+    """
+
+    synopsis = "{y} = {dtype}({x}/{scale} + {zero})"
+    elementwise = False  # It writes storage types: it joins no group.
+    formula = (
+        'clip(round(x / scale) + round(zero), -128.0 if dtype == "int8" else 0.0, '
+        '127.0 if dtype == "int8" else 255.0) if x / scale + zero == x / scale + zero else 0.0'
+    )
+    x = reads("Numbers, float32.", differentiable=False)
+    scale = reads("What 1 stands for, of each channel, float32.", differentiable=False)
+    zero = reads("What 0 becomes, of each channel, whole float32.", differentiable=False)
+    y = writes("The bytes.")
+    dtype = choice("Element type of the result.", "int8", "uint8")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """The shape of x, as bytes."""
+        x = of(self.x)
+        if x.dtype is not DType.float32:
+            raise ShapeError(f"x must be float32: got {x}", who=self.mnemonic, hint="CAST it first")
+        for name, ref in (("scale", self.scale), ("zero", self.zero)):
+            if broadcast_shapes(self.mnemonic, x.shape, of(ref).shape) != x.shape:
+                raise ShapeError(f"{name} must broadcast to {x}", who=self.mnemonic)
+        return (TensorType(x.shape, DType.parse(self.dtype)),)
 
 
 class Record(DataMove, code=323, mnemonic="RECORD", category="metric"):

@@ -30,6 +30,13 @@ CASES = [
         out_pad=HALO,
     ),
     Case("DROPOUT", "late-step", {"x": floats(3, 17), "step": step_block(step=70000)}),
+    Case("RANDOM_NORMAL", "odd", {"step": step_block()}, {"shape": (17, 3), "stream": 5}),
+    Case(
+        "RANDOM_NORMAL",
+        "pictures",
+        {"step": step_block()},
+        {"mean": -3.0, "deviation": 0.25, "shape": (-1, 5, 7), "stream": 2**31 + 5},
+    ),
     Case("RANDOM_UNIFORM", "odd", {"step": step_block()}, {"shape": (17, 3), "stream": 5}),
     Case(
         "RANDOM_UNIFORM",

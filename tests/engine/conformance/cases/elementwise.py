@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from studio.engine.core.dtypes import DType
-from tests.engine.conformance.case import HALO, Case, Given, away, floats, integers, uniform
+from tests.engine.conformance.case import (
+    HALO,
+    Case,
+    Given,
+    away,
+    exactly,
+    floats,
+    integers,
+    uniform,
+)
 
 SHAPE = (3, 5, 7)
 
@@ -155,6 +164,22 @@ def _odd(rng, shape):
     return rng.integers(-20, 20, shape) * 0.1 + 0.05
 
 
+def _quantized() -> list[Case]:
+    x = floats(3, 5, 2, make=lambda rng, shape: rng.integers(-400, 400, shape) * 0.125)
+    odd = exactly(0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 1e30, -1e30, np.inf, -np.inf, np.nan, 63.5)
+    one, zero = floats(make=exactly(0.25)), floats(make=exactly(3.0))
+    ones, zeros = floats(1, 1, 2, make=exactly(0.25, 0.5)), floats(1, 1, 2, make=exactly(-9.0, 4.0))
+    return [
+        Case("QUANTIZE", "one", {"x": x, "scale": one, "zero": zero}),
+        Case("QUANTIZE", "channels", {"x": x, "scale": ones, "zero": zeros}),
+        Case("QUANTIZE", "bytes", {"x": x, "scale": ones, "zero": zeros}, {"dtype": "uint8"}),
+        Case("QUANTIZE", "edges", {"x": floats(12, make=odd), "scale": floats(make=exactly(1.0)),
+                                   "zero": floats(make=exactly(0.0))}),
+        Case("QUANTIZE", "halo", {"x": floats(2, 3, 5, 4, pad=HALO), "scale": one, "zero": zero},
+             out_pad=HALO),
+    ]  # fmt: skip
+
+
 def _other() -> list[Case]:
     bytes_ = Given((3, 5, 2), lambda rng, shape: rng.integers(0, 256, shape), DType.uint8)
     int8 = Given((3, 5, 2), lambda rng, shape: rng.integers(-128, 128, shape), DType.int8)
@@ -176,6 +201,7 @@ def _other() -> list[Case]:
         ),
         Case("CAST", "from-half", {"x": half}, {"dtype": "float32"}),
         Case("CAST", "from-int8", {"x": few}, {"dtype": "float32"}),
+        *_quantized(),
         Case("DEQUANTIZE", "last", {"x": int8, "scale": floats(1, 1, 2)}),
         Case("DEQUANTIZE", "first", {"x": few, "scale": floats(5, 1)}),
         Case("DEQUANTIZE", "two", {"x": int8, "scale": floats(1, 5, 2)}),

@@ -45,6 +45,10 @@ def _uniform(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     return (DispatchSpec("random_uniform", groups=_groups(op.numel("y"))),)
 
 
+def _normal(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
+    return (DispatchSpec("random_normal", groups=_groups(op.numel("y"))),)
+
+
 def _entry(op: BoundInstruction) -> dict[str, int | str]:
     return {"ENTRY": prod(op.shape("x")[1:])}
 
@@ -63,6 +67,7 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "DROPOUT": (Variant("simple", _dropout),),
     "GRADS_DROPOUT": (Variant("simple", _grads_dropout),),
     "RANDOM_UNIFORM": (Variant("simple", _uniform),),
+    "RANDOM_NORMAL": (Variant("simple", _normal),),
     "AUGMENT_FLIP": value_kernel("augment_flip"),
     "AUGMENT_SHIFT": value_kernel("augment_shift"),
     "AUGMENT_ROTATE": value_kernel("augment_rotate"),
