@@ -280,7 +280,7 @@ class Instruction:
         """
         found = self.infer(of)
         if self.meaning is not None:
-            read = {s.name: r for s, r in self.named_operands() if s.access is Access.READ}
+            read = {s.name: r for s, r in self.named_operands() if s.access is not Access.WRITE}
             dtypes = {name: of(ref).dtype for name, ref in read.items() if ref.present}
             check_dtypes(self.meaning, self._attrs, dtypes, self.mnemonic)
         return found
