@@ -9,6 +9,7 @@ Keras. Without a name it takes all.
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 import time
@@ -22,6 +23,9 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from studio.engine import Concatenate, Dense, Input, Model
 from studio.engine.core.app_dirs import AppDirs
+from studio.engine.formats.npz import save_npz
+from studio.engine.layers.named_parameters import public_weights
+from studio.engine.train.weights import initial_weights
 from studio.samples import open_copy
 from studio.session.core import entities
 from studio.session.core.theme import Choice
@@ -30,6 +34,8 @@ from studio.session.document.edits.blocks import group
 from studio.session.document.edits.sections import set_training
 from studio.session.document.levels import all_blocks
 from studio.session.studio import Studio
+from studio.ui.panes.export.dialog import ExportDialog
+from studio.ui.panes.importing.match_dialog import MatchDialog
 from studio.ui.panes.importing.report_dialog import ImportDialog
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.start.shared_context import prepare_sharing
@@ -228,7 +234,7 @@ def _train_longer(studio: Studio) -> None:
 
 
 def imported(camera: Camera) -> None:
-    """The report of a model that Keras has saved, with nested models and a layer used twice."""
+    """A model that Keras has saved: its report, weights for it, and its export."""
     folder = Path(tempfile.mkdtemp(dir=camera.scratch))
     source = folder / "net.keras"
     source.write_bytes(unpacked()["3.15.1/net.keras"])
@@ -240,6 +246,38 @@ def imported(camera: Camera) -> None:
     # A pointer in the middle would mark a cell.
     QCursor.setPos(0, 0)
     camera.take("import", dialog)
+    dialog.close()
+    _take_match(camera, folder)
+    _take_export(camera)
+
+
+def _take_match(camera: Camera, folder: Path) -> None:
+    """The table of weights for the same network under other names."""
+    graph = camera.studio.document.project().graph
+    given = public_weights(graph, initial_weights(graph, 3))
+    first = next(iter(given)).split("/")[0]
+    renamed = {re.sub(rf"^{first}/", "backbone/first/", k): v for k, v in given.items()}
+    last = list(renamed)[-1]
+    renamed[last] = np.zeros((3, *renamed[last].shape), np.float32)
+    save_npz(folder / "others.npz", renamed)
+    window, shown = camera.window, MatchDialog.isVisible
+    window.documents.imports.take_weights(folder / "others.npz")
+    found = window.findChildren
+    camera.until(lambda: any(shown(d) for d in found(MatchDialog)))
+    (dialog,) = (each for each in found(MatchDialog) if shown(each))
+    camera.take("match", dialog)
+    dialog.close()
+
+
+def _take_export(camera: Camera) -> None:
+    """The dialog of exports, before the file is written."""
+    window, studio = camera.window, camera.studio
+    studio.actions.trigger("export.dialog")
+    (dialog,) = window.findChildren(ExportDialog)
+    dialog.choose("safetensors")
+    dialog.path.show_text("net.safetensors")
+    camera.until(lambda: dialog.weights.isVisible() and not studio.tasks.running)
+    camera.take("export", dialog)
     dialog.close()
 
 

@@ -15,6 +15,8 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QApplication, QStyle
 
 from studio.session.core.record_order import in_order
 from studio.widgets import theme
@@ -359,9 +361,19 @@ def _answers(column: Column[Any]) -> Answers:
         found[_ROLE.FontRole] = lambda _record: font
     if tick is not None:
         found[_ROLE.CheckStateRole] = lambda record: _ticked(tick, record)
+        if column.icon is None:
+            # Texts without a box begin where those behind boxes do.
+            room = _room_of_a_box()
+            found[_ROLE.DecorationRole] = lambda record: None if tick.is_there(record) else room
     if edit is not None:
         found[_ROLE.EditRole] = edit.start
     return {int(role): answer for role, answer in found.items() if answer is not None}
+
+
+def _room_of_a_box() -> QPixmap:
+    room = QPixmap(QApplication.style().pixelMetric(QStyle.PixelMetric.PM_IndicatorWidth), 1)
+    room.fill(Qt.GlobalColor.transparent)
+    return room
 
 
 def _ticked(tick: Tick[Any], record: Any) -> Qt.CheckState | None:

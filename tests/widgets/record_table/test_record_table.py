@@ -12,6 +12,7 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QLineEdit,
+    QStyle,
     QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
@@ -245,6 +246,26 @@ def test_a_painter_belongs_to_its_column_also_when_columns_change(table: RecordT
     assert [is_red(key) for key in ("name", "radius", "seen")] == [False, False, True]
     table.entries.take(PLANETS, tuple(reversed(columns())))
     assert [is_red(key) for key in ("name", "radius", "seen")] == [False, False, True]
+
+
+def test_texts_without_a_box_begin_where_those_behind_boxes_do(qtbot: QtBot, dark: Theme) -> None:
+    tick = Tick[Planet](lambda p: True, lambda p, on: None, lambda p: p.name != "Venus",
+                        lambda p: p.name != "Venus")  # fmt: skip
+    column: Column[Planet] = Column("name", "Name", lambda p: p.name, tick=tick)
+    entries = RecordModel((column,))
+    entries.take(PLANETS)
+    made = RecordTable(entries, "planets", "Planets")
+    qtbot.addWidget(made)
+    shown(qtbot, made)
+    lefts = []
+    for row in (0, 1):
+        option = QStyleOptionViewItem()
+        option.rect = made.visualRect(entries.at(row))
+        made.itemDelegate().initStyleOption(option, entries.at(row))
+        text = QStyle.SubElement.SE_ItemViewItemText
+        lefts.append(made.style().subElementRect(text, option, made).left())
+        assert lefts[-1] > option.rect.left() + 10
+    assert abs(lefts[0] - lefts[1]) <= 2
 
 
 def test_boxes_are_ticked_and_texts_written_by_the_user(qtbot: QtBot, dark: Theme) -> None:
