@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from studio.engine.core.dtypes import DType
 from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.fields import Access
@@ -154,7 +155,8 @@ def program_of(cls: type[Instruction], case: Case) -> Program:
             role = Role.PARAM if spec.differentiable and spec.access is Access.READ else Role.INPUT
             role = Role.STATE if spec.access is Access.UPDATE else role
             name = f"{spec.name}{i}" if many else spec.name
-            refs.append(build.tensor(name, shape, role=role, trainable=role is Role.PARAM))
+            dtype = DType.bool if name == "c" else DType.float32
+            refs.append(build.tensor(name, shape, dtype, role, trainable=role is Role.PARAM))
             inputs += [refs[-1]] if role is Role.INPUT else []
         fields[spec.name] = tuple(refs) if many else refs[0]
     with build.owned_by("layer"):
