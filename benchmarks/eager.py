@@ -1,0 +1,230 @@
+"""Operations typed one by one, ours beside PyTorch and JAX in one process.
+
+    python -m benchmarks.eager --backend cpu --json eager.json
+
+Rows: 1000 dependent additions of 16x16 (microseconds each, recording and running; unfused as the
+first time, and fused as when they come again), a step of W2 at batch 128 as a loop written by hand
+(milliseconds) beside the compiled step of a model, and one addition of 2²⁰ elements with the same
+operands beside the program's own kernel. A row is the median of blocks, with the best beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.ours import ready_to_train
+from benchmarks.workloads import WORKLOADS
+from studio.engine.runtime.backend import Backend
+
+ADDITIONS = 1000
+BLOCKS = 60
+BATCH = 128
+LARGE = 1 << 20
+LAYERS = (784, 512, 512, 10)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print a table, and write JSON if asked."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--backend", default="cpu", choices=("cpu", "gl"))
+    parser.add_argument("--peers", default="torch,jax")
+    parser.add_argument("--threads", default=str(len(os.sched_getaffinity(0))))
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, options.threads)
+    rows: dict[str, tuple[float, float]] = {}
+    rows |= ours(options.backend)
+    for peer in filter(None, options.peers.split(",")):
+        rows |= {"torch": torch_rows, "jax": jax_rows}[peer]()
+    for name, (median, best) in rows.items():
+        print(f"{name:<44} {median:9.3f} {best:9.3f}")
+    if options.json is not None:
+        options.json.write_text(json.dumps(rows, indent=1))
+    return 0
+
+
+def measured(work: Callable[[], object], scale: float, blocks: int = BLOCKS) -> tuple[float, float]:
+    """Median and best seconds of a call, times ``scale``."""
+    for _ in range(4):
+        work()
+    found = []
+    for _ in range(blocks):
+        begin = time.perf_counter()
+        work()
+        found.append((time.perf_counter() - begin) * scale)
+    return statistics.median(found), min(found)
+
+
+def numbers() -> tuple[np.ndarray[Any, Any], ...]:
+    """Pictures, their classes, then weights and biases."""
+    draws = np.random.default_rng(0)
+    parts: list[np.ndarray[Any, Any]] = [
+        draws.normal(size=(BATCH, LAYERS[0])).astype(np.float32),
+        draws.integers(0, 10, BATCH).astype(np.int32),
+    ]
+    for rows, columns in pairwise(LAYERS):
+        parts.append((draws.normal(size=(rows, columns)) * 0.05).astype(np.float32))
+        parts.append(np.zeros(columns, np.float32))
+    return tuple(parts)
+
+
+def ours(choice: str) -> dict[str, tuple[float, float]]:
+    """Our rows."""
+    from studio.engine import ops
+    from studio.engine.ops import recording
+
+    ops.backend(choice)
+    start, step = ops.tensor(np.ones((16, 16))), ops.tensor(np.full((16, 16), 1e-3))
+
+    def additions() -> None:
+        x = start
+        for _ in range(ADDITIONS):
+            x = x + step
+        x.numpy()
+
+    device = recording.runner()
+    found = {}
+    device.fuses = False
+    found["ours: an addition of 16x16, unfused, µs"] = measured(additions, 1e6 / ADDITIONS)
+    device.fuses = True
+    found["ours: an addition of 16x16, fused, µs"] = measured(additions, 1e6 / ADDITIONS)
+    found["ours: W2 written by hand, ms"] = measured(_our_step(), 1e3)
+    found["ours: W2 compiled, ms"] = _compiled(device.backend)
+    found |= _large()
+    ops.close()
+    return found
+
+
+def _our_step() -> Callable[[], object]:
+    from studio.engine import ops
+
+    images, classes, *parts = numbers()
+    x, y = ops.tensor(images), ops.tensor(classes)
+    weights = [ops.variable(part) for part in parts]
+
+    def loss(*w: Any) -> Any:
+        h = ops.relu(x @ w[0] + w[1])
+        h = ops.relu(h @ w[2] + w[3])
+        rows = h @ w[4] + w[5]
+        right = ops.sum(rows * ops.one_hot(y, depth=10), axis=1)
+        return ops.mean(ops.logsumexp(rows, axis=1) - right)
+
+    def step() -> None:
+        value, found = ops.value_and_grads(loss)(*weights)
+        for weight, slope in zip(weights, found, strict=True):
+            weight.assign(weight - 0.01 * slope)
+        value.item()
+
+    return step
+
+
+def _compiled(backend: Backend) -> tuple[float, float]:
+    """The same network as a model's program, a step and its loss at a time."""
+    work = replace(WORKLOADS["W2"], optimizer="sgd")
+    with ready_to_train(work, BATCH, backend) as (network, executable):
+
+        def step() -> None:
+            executable.run(1)
+            network.session.read("train/ring").result()
+
+        return measured(step, 1e3)
+
+
+def _large() -> dict[str, tuple[float, float]]:
+    from studio.engine import ops
+    from studio.engine.ops import recording
+
+    a, b = ops.tensor(np.ones(LARGE)), ops.tensor(np.ones(LARGE))
+
+    def add() -> None:
+        c = a + b
+        c.data()
+
+    plain = ops.listing(lambda: a + b).program
+    device = recording.runner()
+    executable = device.backend.compile(plain, device.backend.open_session(), 1)
+    for tensor in plain.inputs:
+        executable.feed(tensor, np.ones(LARGE, np.float32))
+
+    def kernel() -> None:
+        executable.run(1)
+        executable.finish()
+
+    def run() -> None:
+        c = a + b
+        recording.flush()
+        c.dispose()
+
+    return {
+        "ours: an addition of 2^20, read, µs": measured(add, 1e6),
+        "ours: an addition of 2^20, µs": measured(run, 1e6),
+        "ours: its kernel alone, µs": measured(kernel, 1e6),
+    }
+
+
+def torch_rows() -> dict[str, tuple[float, float]]:
+    """PyTorch's rows, without a compiler."""
+    import torch
+
+    start, step = torch.ones(16, 16), torch.full((16, 16), 1e-3)
+    images, classes, *parts = numbers()
+    x, y = torch.from_numpy(images), torch.from_numpy(classes).long()
+    weights = [torch.from_numpy(part).requires_grad_() for part in parts]
+
+    def additions() -> None:
+        total = start
+        for _ in range(ADDITIONS):
+            total = total + step
+        total.numpy()
+
+    def train() -> None:
+        h = torch.relu(x @ weights[0] + weights[1])
+        h = torch.relu(h @ weights[2] + weights[3])
+        loss = torch.nn.functional.cross_entropy(h @ weights[4] + weights[5], y)
+        slopes = torch.autograd.grad(loss, weights)
+        with torch.no_grad():
+            for weight, slope in zip(weights, slopes, strict=True):
+                weight -= 0.01 * slope
+        loss.item()
+
+    a, b = torch.ones(LARGE), torch.ones(LARGE)
+    return {
+        "PyTorch: an addition of 16x16, µs": measured(additions, 1e6 / ADDITIONS),
+        "PyTorch: W2 written by hand, ms": measured(train, 1e3),
+        "PyTorch: an addition of 2^20, µs": measured(lambda: a + b, 1e6),
+    }
+
+
+def jax_rows() -> dict[str, tuple[float, float]]:
+    """JAX's rows, one operation at a time."""
+    import jax.numpy as jnp
+
+    start, step = jnp.ones((16, 16)), jnp.full((16, 16), 1e-3)
+
+    def additions() -> None:
+        total = start
+        for _ in range(ADDITIONS):
+            total = total + step
+        np.asarray(total)
+
+    a, b = jnp.ones(LARGE), jnp.ones(LARGE)
+    return {
+        "JAX: an addition of 16x16, µs": measured(additions, 1e6 / ADDITIONS, 20),
+        "JAX: an addition of 2^20, µs": measured(lambda: (a + b).block_until_ready(), 1e6),
+    }
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
