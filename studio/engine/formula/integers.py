@@ -41,6 +41,9 @@ def fitted(formula: Formula, kinds: Mapping[str, Kind], who: str = "formula") ->
         ParameterError: a number with a fraction, or a function of floats, meets a whole operand;
             or kinds do not fit otherwise.
     """
+    # Truth values alone are 0 and 1 wherever numbers are asked for.
+    if set(kinds.values()) == {Kind.BOOL}:
+        return formula
     return _fitted(formula, tuple(kinds.items()), who)
 
 

@@ -89,9 +89,39 @@ CASES: dict[str, list[Case]] = {
     "SLICE": [Case({"x": (3, 5)}, {"begin": (0, 1), "size": (-1, 3)})],
     "PAD": [Case({"x": (2, 3)}, {"pads": (1, 0, 0, 2), "fill": 3.0})],
     "BROADCAST": [Case({"x": (3, 1)}, {"shape": (2, 3, 4)})],
+    "REVERSE": [Case({"x": (2, 3, 4)}, {"axes": (0, 2)})],
+    "RESIZE": [
+        Case({"x": IMAGE}, {"height": 7, "width": 3, "method": "bilinear"}),
+        Case({"x": IMAGE}, {"height": 2, "width": 9, "method": "bicubic"}),
+    ],
+    "GATHER": [Case({"x": (3, 4), "i": (2, 3)}, {"axis": 1}), Case({"x": (3, 4), "i": (5,)}, {})],
+    "GATHER_ELEMENTS": [Case({"x": (3, 4), "i": (5, 4)}, {"axis": 0})],
+    "GATHER_ND": [
+        Case({"x": (2, 3, 4), "i": (4, 2)}, {}),
+        Case({"x": (2, 3, 4), "i": (2, 3, 1)}, {"batch": 1}),
+    ],
+    "SCATTER": [
+        Case({"x": (3, 4), "i": (5, 4), "u": (5, 4)}, {"axis": 0, "reduction": how})
+        for how in ("none", "add", "mul", "max", "min")
+    ],
+    "SCATTER_ND": [
+        Case({"x": (2, 3, 4), "i": (5, 2), "u": (5, 4)}, {"reduction": how})
+        for how in ("none", "add", "mul", "max", "min")
+    ],
+    "TOPK": [
+        Case({"x": (3, 5)}, {"k": 2, "axis": 1}),
+        Case({"x": (5, 3)}, {"k": 2, "axis": 0, "order": "smallest"}),
+    ],
+    "CUMULATE": [
+        Case({"x": (3, 4)}, {"axis": 1, "op": "sum", "exclusive": True}),
+        Case({"x": (4, 3)}, {"axis": 0, "op": "prod", "reverse": True}),
+        Case({"x": (3, 4)}, {"axis": 1, "op": "max"}),
+        Case({"x": (3, 4)}, {"axis": 1, "op": "min", "reverse": True}),
+    ],
     "DROPOUT": [Case({"x": (BATCH, 8)}, {"rate": 0.4, "stream": 5})],
     "REDUCE_SUM": [Case({"x": (2, 3, 4)}, {"axes": (0, 2)})],
     "REDUCE_MEAN": [Case({"x": (2, 3, 4)}, {"axes": (1,), "keepdims": True})],
+    "REDUCE_PROD": [Case({"x": (2, 3, 4)}, {"axes": (1,)}), Case({"x": (2, 3)}, {})],
     "REDUCE_MAX": [Case({"x": (2, 3, 4)}, {"axes": (1,)})],
     "REDUCE_MIN": [Case({"x": (2, 3, 4)}, {})],
     "LOSS_CE": [
@@ -155,7 +185,7 @@ def program_of(cls: type[Instruction], case: Case) -> Program:
             role = Role.PARAM if spec.differentiable and spec.access is Access.READ else Role.INPUT
             role = Role.STATE if spec.access is Access.UPDATE else role
             name = f"{spec.name}{i}" if many else spec.name
-            dtype = DType.bool if name == "c" else DType.float32
+            dtype = {"c": DType.bool, "i": DType.int32}.get(name, DType.float32)
             refs.append(build.tensor(name, shape, dtype, role, trainable=role is Role.PARAM))
             inputs += [refs[-1]] if role is Role.INPUT else []
         fields[spec.name] = tuple(refs) if many else refs[0]

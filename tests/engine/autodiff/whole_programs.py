@@ -17,7 +17,7 @@ Values = dict[str, Array]
 def values_for(
     program: Program, rng: np.random.Generator, batch: int, low: float = -1.5, high: float = 1.5
 ) -> Values:
-    """Values for everything a run reads from outside; targets fit their loss."""
+    """Values for everything a run reads from outside; targets fit their loss, indices are 0 or 1."""
     found: Values = {}
     losses = {ins.ref("t").id: ins for ins in program if hasattr(ins, "t")}
     for tensor in program.tensors.values():
@@ -32,6 +32,8 @@ def values_for(
             found[tensor.name] = rng.uniform(low, high, shape)
         if tensor.name == "c":
             found[tensor.name] = (found[tensor.name] > 0).astype(float)
+        if tensor.name == "i":
+            found[tensor.name] = rng.integers(0, 2, shape).astype(float)
     return found
 
 

@@ -145,7 +145,11 @@ class Interpreter:
 
     def _recovered(self, ins: GradInstruction, ref: Ref) -> Array | None:
         """An input that stands for the one not kept, from a result that was."""
-        if not ins.saves or "y" not in ins.saves or ref != getattr(ins, "x", None):
+        if ref != getattr(ins, "x", None):
+            return None
+        if ins.mnemonic == "GRADS_TOPK":
+            return _ordered_as(self.shape(ref), self.get(ins.i), ins.axis, ins.order)
+        if not ins.saves or "y" not in ins.saves:
             return None
         y = self.get(ins.y)
         inverse = {
@@ -153,6 +157,8 @@ class Interpreter:
             "GRADS_SIGMOID": lambda: np.log(y / (1 - y)),
             "GRADS_TANH": lambda: np.arctanh(np.clip(y, -1 + 1e-15, 1 - 1e-15)),
             "GRADS_EXP": lambda: np.log(y),
+            "GRADS_EXPM1": lambda: np.log1p(y),
+            "GRADS_TAN": lambda: np.arctan(y),
             "GRADS_SQRT": lambda: y * y,
             "GRADS_RSQRT": lambda: 1 / (y * y),
             "GRADS_RECIPROCAL": lambda: 1 / y,
@@ -212,4 +218,14 @@ def _contents(values: Mapping[str, Any]) -> list[object]:
     for name, value in values.items():
         several = value if isinstance(value, list) else [value]
         found += [(name, np.shape(x), np.asarray(x).tobytes()) for x in several]
+    return found
+
+
+def _ordered_as(shape: tuple[int, ...], places: Array, axis: int, order: str) -> Array:
+    """An array whose first along an axis, largest or smallest, stand in the given places."""
+    found = np.zeros(shape)
+    count = places.shape[axis]
+    ranks = np.arange(count, 0, -1.0).reshape([-1 if d == axis else 1 for d in range(len(shape))])
+    ranks = np.broadcast_to(ranks if order == "largest" else -ranks, places.shape)
+    np.put_along_axis(found, places.astype(int), ranks, axis)
     return found

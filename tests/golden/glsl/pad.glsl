@@ -4,6 +4,12 @@ layout(local_size_x = 64, local_size_y = 1, local_size_z = 1) in;
 #define PADS_LEN 4
 const int pads[4] = int[4](0, 0, 1, 2);
 #define fill RUNTIME_ZERO
+#define MODE_CONSTANT 0
+#define MODE_REFLECT 1
+#define MODE_SYMMETRIC 2
+#define MODE_EDGE 3
+#define MODE_WRAP 4
+#define MODE 0
 // x: float32[N,2]
 #define X_T float
 #define X_RANK 2

@@ -117,4 +117,9 @@ class Atanh(Unary, code=409, mnemonic="ATANH", since=2):
 
     synopsis = "{y} = artanh({x})"
     formula = "atanh(x)"
-    slopes = {"x": "dy / ((1 - x) * (1 + x))"}
+    slopes = {
+        "x": """
+            d = 1 - abs(x)
+            dy / (d * (2 - d))
+        """
+    }
