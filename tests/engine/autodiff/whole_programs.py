@@ -17,7 +17,7 @@ Values = dict[str, Array]
 def values_for(
     program: Program, rng: np.random.Generator, batch: int, low: float = -1.5, high: float = 1.5
 ) -> Values:
-    """Values for everything a run reads from outside; targets fit their loss, indices are 0 or 1."""
+    """Values for everything a run reads from outside; targets fit their loss, indices: 0, 1."""
     found: Values = {}
     losses = {ins.ref("t").id: ins for ins in program if hasattr(ins, "t")}
     for tensor in program.tensors.values():

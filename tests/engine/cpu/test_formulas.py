@@ -21,13 +21,14 @@ from studio.engine.formula.kinds import Kind
 from studio.engine.formula.parse import parse_formula
 from studio.engine.formula.tree import Assign
 from studio.engine.isa.families import Unary
-from studio.engine.isa.fields import number
+from studio.engine.isa.fields import Access, number
 from studio.engine.isa.instruction import GradInstruction, Instruction, all_instructions
 from studio.engine.isa.meaning import Activation
 from studio.engine.isa.ops.data import StepWord
 from studio.engine.layers.activation_catalog import FUNCTIONS, parse_activation
 from tests.engine.conformance.case import Case, Given
 from tests.engine.conformance.harness import build, gradients, results, target_names
+from tests.engine.conformance.stated import kinds_of
 from tests.engine.registered import registered_meanwhile
 
 SPECIAL = np.array(
@@ -266,6 +267,19 @@ LOOPED = [
 ]
 
 
+def operand(name: str, place: int, kind: Kind) -> Given:
+    """Numbers of a kind for an operand, others at each place."""
+    if name == "norm":
+        return Given((), lambda rng, shape: np.float32(7.3))
+    if kind is Kind.BOOL:
+        return Given(SHAPE, lambda rng, shape: values(place, shape) > 0, DType.bool)
+    if kind is Kind.INT:
+        return Given(
+            SHAPE, lambda rng, shape: rng.integers(-(1 << 31), 1 << 31, shape), DType.int32
+        )
+    return Given(SHAPE, lambda rng, shape: values(place, shape))
+
+
 @pytest.mark.skipif(not has_compiler(), reason="there is no Numba here")
 @pytest.mark.parametrize(
     "cls",
@@ -279,13 +293,9 @@ def test_loops_give_the_bits_of_numpy(
     cls: type[Instruction], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(binding, "LOOP_FROM", 0)
-    operands = {
-        f.name: Given((), lambda rng, shape: np.float32(7.3)) if f.name == "norm"
-        else Given(SHAPE, lambda rng, shape, i=i: values(i, shape) > 0, DType.bool)
-        if f.name == "c" else Given(SHAPE, lambda rng, shape, i=i: values(i, shape))
-        for i, f in enumerate(cls.operand_fields)
-        if f.access.value != "writes"
-    }  # fmt: skip
+    names = [f.name for f in cls.operand_fields if f.access is not Access.WRITE]
+    kinds = kinds_of(cls) or kinds_of(cls, whole=True) or dict.fromkeys(names, Kind.BOOL)
+    operands = {name: operand(name, place, kinds[name]) for place, name in enumerate(names)}
     attrs = {"dtype": "float16"} if cls.mnemonic == "CAST" else {}
     case = Case(cls.mnemonic, "bits", operands, attrs)
     found = []

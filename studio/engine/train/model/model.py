@@ -345,10 +345,11 @@ class Model(Closing):
         sources = self._sources or sources_of(arrays)
         if self._used is None or not are_alike(self._used[0], sources, self.graph):
             self._drop_use()
-            spec = DataSpec(_of_shapes(sources, sources_of(arrays)), meta=dict(self._facts))
-            graph = bound_to(self.graph, [source.shape for source in spec.inputs])
-            if self._task is not None:
+            if self._task is None:
+                spec = DataSpec(_of_shapes(sources, sources_of(arrays)), meta=dict(self._facts))
+            else:
                 spec = self._task.spec
+            graph = bound_to(self.graph, [source.shape for source in spec.inputs])
             task = Task(
                 self.name, graph, TrainingSettings(), spec, facts=self._facts,
                 open_graph=open_graph_of(self.graph),
