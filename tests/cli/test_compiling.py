@@ -11,6 +11,7 @@ import pytest
 from studio.engine.formats.gbi import load_gbi
 from studio.engine.interop.file_format import Exportable, FileFormat
 from studio.samples import sample_names, sample_root
+from tests.engine.interop.formats_from_elsewhere import known_formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,7 +142,7 @@ def test_a_format_of_programs_from_elsewhere_is_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+    monkeypatch.setattr(FileFormat, "members", known_formats())
 
     class Words(FileFormat):
         name, title, ending, about = "words", "Words", ".words", "The words of a program."

@@ -22,7 +22,7 @@ from studio.engine.formats.onnx_wire import load_model
 from studio.engine.interop.file_format import Exportable, FileFormat, format_for, format_named
 from studio.engine.train.export import exporting
 from studio.engine.train.export.check import check as checking
-from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
+from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere, known_formats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -333,7 +333,7 @@ def test_a_format_from_elsewhere_is_exported_checked_and_imported(
 def test_of_a_format_that_cannot_be_read_back_it_is_said_that_nothing_was_compared(
     glassbox: Callable[..., Answer], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+    monkeypatch.setattr(FileFormat, "members", known_formats())
 
     class Names(FileFormat):
         name, title, ending, about = "names", "Names", ".names", "Names of all weights."

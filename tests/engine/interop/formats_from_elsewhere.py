@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from studio.engine.interop.file_format import FileFormat
+from studio.engine.interop.file_format import FileFormat, file_formats
 
 NAME = "glassbox_reversed_format"
 MODULE = '''
@@ -46,12 +46,17 @@ class Reversed(FileFormat):
 '''
 
 
+def known_formats() -> dict[str, FileFormat]:
+    """Every format by its name, to come back to; one found only later would be lost by that."""
+    return {form.name: form for form in file_formats()}
+
+
 @contextmanager
 def format_from_elsewhere(folder: Path, text: str) -> Iterator[ModuleType]:
     """Have the format of a module's text for as long as this lasts; child processes find it too."""
     folder.mkdir()
     (folder / f"{NAME}.py").write_text(text, encoding="utf-8")
-    before = dict(FileFormat.members)
+    before = known_formats()
     sys.path.insert(0, str(folder))
     try:
         importlib.invalidate_caches()

@@ -25,6 +25,7 @@ from studio.engine.train.export.check.process import file_hash, program_hash
 from studio.engine.train.export.exporting import exportable
 from studio.engine.train.importing import weights as importing
 from studio.engine.train.network.trained import Trained
+from tests.engine.interop.formats_from_elsewhere import known_formats
 from tests.engine.train.trained_projects import train
 
 DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
@@ -41,7 +42,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exportable]:
 @pytest.fixture
 def unregistered() -> Iterator[None]:
     """Forgets the formats that a test defines."""
-    before = dict(FileFormat.members)
+    before = known_formats()
     yield
     FileFormat.members.clear()
     FileFormat.members.update(before)

@@ -39,6 +39,7 @@ from studio.session.export.exporting import (
     weights_text,
 )
 from studio.session.export.preview import LINES, Preview, hex_lines
+from tests.engine.interop.formats_from_elsewhere import known_formats
 from tests.engine.train.trained_projects import train
 from tests.session.desk import Desk
 
@@ -429,7 +430,7 @@ def test_settings_of_the_training_alone_do_not_make_weights_old(desk: ExportDesk
 def test_what_a_format_cannot_hold_is_known_with_the_first_preview(
     desk: ExportDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+    monkeypatch.setattr(FileFormat, "members", known_formats())
 
     class Plain(FileFormat):
         name, title, ending, about = "plain", "Plain", ".plain", "Networks without norms."

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import studio.engine as gb
-from studio.engine.interop.file_format import format_named
+from studio.engine.interop.file_format import Exportable, format_named
 from studio.engine.interop.keras.graph_out import keras_from_graph
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.train.export import exporting
 from studio.engine.train.export.check.check import ExportCheck
 from studio.engine.train.model.model import Model
+from studio.engine.train.project.project import Project
+from studio.engine.train.weights import initial_weights
 from tests.engine.interop.keras.exported import exported, inputs_of
 from tests.engine.interop.keras.test_files_out import OPTIMIZERS, SCHEDULES, J, written
 from tests.recorded.keras_files.cases import CASES
@@ -25,6 +27,7 @@ from tests.recorded.layers.cases import CASES as LAYERS
 # Keras, JAX and NumPy warn of one another.
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore")]
 ALL = {**LAYERS, **CASES}
+PROJECTS = sorted((Path(__file__).parents[4] / "projects").glob("*/*.glassbox"))
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +73,21 @@ def test_keras_answers_as_the_network_does(case: str, keras: Any, tmp_path: Path
     assert {layer.name for layer in found.graph.layers()} == {each.name for each in opened.layers}
     back = keras.saving.load_model(written(again, "keras", tmp_path, "again"))
     assert_alike(answers(back, inputs), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", PROJECTS, ids=lambda path: path.stem)
+def test_keras_answers_as_the_sample_projects_do(path: Path, keras: Any, tmp_path: Path) -> None:
+    graph = Project.load(path).graph
+    # As a training begins: drawn without regard to their number, they saturate what comes last.
+    given = Exportable(path.stem, graph, initial_weights(graph, 3))
+    inputs = inputs_of(given)
+    own = Model.of_graph(graph, backend="cpu")
+    own.set_weights(list(given.public.values()))
+    expected = answers(own, inputs)
+    assert np.ptp(expected[0], axis=0).max() > 1e-3
+    opened = keras.saving.load_model(written(given, "keras", tmp_path))
+    assert_alike(answers(opened, inputs), expected)
 
 
 @pytest.mark.slow

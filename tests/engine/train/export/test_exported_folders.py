@@ -17,6 +17,7 @@ from studio.engine.train.export.exporting import export
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.network.trained import Trained
 from studio.session.export.preview import preview_file
+from tests.engine.interop.formats_from_elsewhere import known_formats
 from tests.engine.train.small_tasks import DIGITS, cnn, task
 
 
@@ -32,7 +33,7 @@ def trained() -> Iterator[Trained]:
 
 @pytest.fixture
 def form() -> Iterator[FileFormat]:
-    before = dict(FileFormat.members)
+    before = known_formats()
 
     class Parts(FileFormat):
         """One file for each weight, and one that lists them."""

@@ -30,6 +30,7 @@ from studio.engine.train.network.execute import execute
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.runs.run_folder import latest_run
+from tests.engine.interop.formats_from_elsewhere import known_formats
 from tests.engine.train.small_tasks import DIGITS, cnn, mlp, project, task
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def test_where_nothing_can_be_written_nothing_is_started(
 def test_a_format_that_fails_is_named_and_the_others_are_written(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+    monkeypatch.setattr(FileFormat, "members", known_formats())
 
     class Broken(FileFormat):
         name, title, ending, about = "broken", "Broken", ".broken", "Cannot be written."

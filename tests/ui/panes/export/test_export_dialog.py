@@ -38,7 +38,7 @@ from studio.session.studio import Studio
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.panes.export.exports import Exports
 from studio.ui.shell.actions import EXPORT
-from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere
+from tests.engine.interop.formats_from_elsewhere import MODULE, format_from_elsewhere, known_formats
 from tests.engine.train.trained_projects import train
 from tests.ui.fixtures import shown
 
@@ -483,7 +483,7 @@ def test_a_format_from_elsewhere_is_offered_shown_written_and_checked(
 def test_a_format_that_cannot_hold_the_network_is_grey_and_says_why(
     studio: Studio, qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FileFormat, "members", dict(FileFormat.members))
+    monkeypatch.setattr(FileFormat, "members", known_formats())
 
     class Plain(FileFormat):
         name, title, ending, about = "plain", "Plain networks", ".plain", "Without norms."

@@ -228,11 +228,17 @@ def test_outputs_that_changed_places_are_caught(parcel: FileFormat, tmp_path: Pa
         model = exportable(trained)
         turned = graph_from_json(graph_to_json(graph))
         turned.outputs = turned.outputs[::-1]
-        parcel.write(replace(model, graph=turned), path)
-        found = check(made, "parcel", path)
-    assert not found.is_same
-    assert "its outputs are called right, left, expected left, right" in found.reasons
-    assert found.first is not None
+        files = []
+        for form in (parcel, *map(format_named, ("keras", "hdf5", "tfjs"))):
+            place = tmp_path / f"turned{form.ending}"
+            form.write(replace(model, graph=turned), place)
+            files.append(Written(form, place, file_hash(place)))
+        several = check_files(trained, files, model, project)
+    for found in several:
+        assert isinstance(found, ExportCheck)
+        assert not found.is_same
+        assert "its outputs are called right, left, expected left, right" in found.reasons
+        assert found.first is not None
 
 
 @pytest.mark.peers
