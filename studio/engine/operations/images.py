@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import Ref, shape_text
-from studio.engine.isa.ops import arithmetic, function, order
+from studio.engine.isa.ops import arithmetic, function, image, order
 from studio.engine.operations import types
 from studio.engine.operations.lines import (
     Lines,
@@ -210,3 +212,41 @@ def apply_mask(lines: Lines, x: Ref, mask: Ref) -> Ref:
     """
     (x,), (mask,) = types.floats(lines, x), types.truths(lines, mask)
     return times(lines, x, cast(lines, mask, DType.float32))
+
+
+@operation(symbol="⤢", keras="image.resize", onnx="Resize", tfjs="image.resizeBilinear")
+def resize(
+    lines: Lines,
+    x: Ref,
+    *,
+    height: int,
+    width: int,
+    method: Literal["bilinear", "nearest", "bicubic"] = "bilinear",
+    coords: Literal["half_pixel", "align_corners", "asymmetric"] = "half_pixel",
+) -> Ref:
+    """Gives images another size.
+
+    Args:
+        x: images [N, height, width, channels].
+        height: Rows of the result.
+        width: Columns of the result.
+        method: How cells are weighed.
+        coords: Where the cells of the result lie among those of x.
+    """
+    if method != "nearest":
+        (x,) = types.floats(lines, x)
+    return lines.emit(image.Resize, x=x, height=height, width=width, method=method, coords=coords)[
+        0
+    ]
+
+
+@operation(symbol="⤢", tfjs="image.resizeNearestNeighbor")
+def resize_nearest(lines: Lines, x: Ref, *, height: int, width: int) -> Ref:
+    """Gives images another size by taking the nearest cell.
+
+    Args:
+        x: images [N, height, width, channels].
+        height: Rows of the result.
+        width: Columns of the result.
+    """
+    return resize(lines, x, height=height, width=width, method="nearest")

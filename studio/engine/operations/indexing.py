@@ -194,7 +194,7 @@ def cummin(lines: Lines, x: Ref, *, axis: Axis = 0) -> Ref:
     return _running(lines, x, "min", axis)
 
 
-@operation(symbol="∈top", keras="in_top_k", tfjs="inTopK")
+@operation(symbol="∈top", keras="in_top_k", tfjs="inTopKAsync")
 def in_top_k(lines: Lines, targets: Ref, predictions: Ref, *, k: int = 1) -> Ref:
     """Whether the prediction of a right class is among the largest of its row.
 

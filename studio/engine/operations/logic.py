@@ -60,6 +60,27 @@ isinf = plain(
 )  # fmt: skip
 
 
+bitwise_and = plain(
+    logic.BitAnd, family=__name__, name="bitwise_and", takes="whole", symbol="&",
+    numpy="bitwise_and", keras="bitwise_and", onnx="BitwiseAnd", tfjs="bitwiseAnd",
+)  # fmt: skip
+bitwise_or = plain(
+    logic.BitOr, family=__name__, name="bitwise_or", takes="whole", symbol="|",
+    numpy="bitwise_or", keras="bitwise_or", onnx="BitwiseOr",
+)  # fmt: skip
+bitwise_xor = plain(
+    logic.BitXor, family=__name__, name="bitwise_xor", takes="whole", symbol="^",
+    numpy="bitwise_xor", keras="bitwise_xor", onnx="BitwiseXor",
+)  # fmt: skip
+bitwise_not = plain(
+    logic.BitNot, family=__name__, name="bitwise_not", takes="whole", symbol="~",
+    numpy="bitwise_not invert", keras="bitwise_not bitwise_invert", onnx="BitwiseNot",
+)  # fmt: skip
+bit_shift = plain(
+    logic.BitShift, family=__name__, takes="whole", symbol="<<>>", onnx="BitShift",
+)  # fmt: skip
+
+
 def opposite(lines: Lines, x: Ref) -> Ref:
     """NOT."""
     return lines.emit(logic.Not, x=x)[0]

@@ -97,6 +97,10 @@ LOGIC = [
     *(same(name, (STRANGE,)) for name in ("isnan", "isinf", "isfinite")),
     same("nan_to_num", (STRANGE,), {"nan": 7.0}, ref=lambda x: np.nan_to_num(
         x, nan=7.0, posinf=np.finfo("f").max, neginf=np.finfo("f").min)),
+    *(same(name, (WHOLE, OTHER)) for name in ("bitwise_and", "bitwise_or", "bitwise_xor")),
+    same("bitwise_not", (WHOLE,)),
+    same("bit_shift", (abs(WHOLE), abs(OTHER)), ref=np.left_shift),
+    same("bit_shift", (abs(WHOLE), abs(OTHER)), {"direction": "right"}, ref=np.right_shift),
     Case("where", (TRUE, (2, 3), (3,))),
     Case("where", (TRUE, (3,), ()), ref=np.where),
     same("where", (TRUE, WHOLE, OTHER)),

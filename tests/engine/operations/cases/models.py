@@ -193,7 +193,27 @@ CELLS = [
     Case("dot_product_attention", ((3, 4), (2, 4), (2, 3), (3, 2)), {"scale": 0.5}, ref=attention),
 ]  # fmt: skip
 
+
+def tents(new, old):
+    """Weights of cells by their distance from the places looked at, half a cell in."""
+    places = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
+    return np.maximum(0, 1 - abs(places[:, None] - np.arange(old)))
+
+
+def corners(new, old):
+    return np.maximum(0, 1 - abs(np.linspace(0, old - 1, new)[:, None] - np.arange(old)))
+
+
+def resized(x, height, width, weights):
+    return np.einsum("ih,jw,nhwc->nijc", weights(height, x.shape[1]), weights(width, x.shape[2]), x)
+
+
 IMAGES = [
+    Case("resize", (IMAGE,), {"height": 7, "width": 3}, ref=lambda x: resized(x, 7, 3, tents)),
+    Case("resize", (IMAGE,), {"height": 3, "width": 8, "coords": "align_corners"},
+         ref=lambda x: resized(x, 3, 8, corners)),
+    Case("resize_nearest", (IMAGE,), {"height": 8, "width": 10},
+         ref=lambda x: x.repeat(2, 1).repeat(2, 2)),
     Case("flip_left_right", (IMAGE,), ref=lambda x: x[:, :, ::-1], batch=True),
     Case("flip_up_down", (IMAGE,), ref=lambda x: x[:, ::-1]),
     *(Case("rotate_quarters", ((1, 2, 3, 1),), {"turns": k},
