@@ -42,7 +42,7 @@ def fitted(formula: Formula, kinds: Mapping[str, Kind], who: str = "formula") ->
             or kinds do not fit otherwise.
     """
     # Truth values alone are 0 and 1 wherever numbers are asked for.
-    if set(kinds.values()) == {Kind.BOOL}:
+    if {kinds[name] for name in formula.names if name in kinds} == {Kind.BOOL}:
         return formula
     return _fitted(formula, tuple(kinds.items()), who)
 

@@ -204,6 +204,10 @@ def _read_rule(who: str, operands: Sequence[Operand], kinds: Mapping[str, Kind],
 def _check_new(name: str, taken: Mapping[str, Kind], who: str) -> None:
     if name in taken:
         raise ParameterError(f"{quoted(name)} cannot be assigned", who=who)
+    if name.startswith("_"):
+        raise ParameterError(
+            f"{quoted(name)} cannot be assigned: a name begins with a letter", who=who
+        )
 
 
 def _assigned(statements: Sequence[Statement]) -> list[str]:

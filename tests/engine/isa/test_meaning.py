@@ -72,6 +72,7 @@ def test_a_rule_changes_operands_and_optional_slots():
         ("x", {"alpha": "dy"}, "", "expected slopes of x"),
         ("x", {"x": "dy * z"}, "", "no such name: 'z'"),
         ("alpha = x\nalpha", {}, "", "cannot be assigned"),
+        ("_y = x\n_y", {}, "", "a name begins with a letter"),
         ("x if alpha else 0", {}, "", "expected a truth value, got a float"),
         ("(x > 0) + 1", {}, "", "expected a number, got a truth value"),
         ("x * (1.0 if x > 0 else int(x))", {}, "", "a float and a whole number meet"),

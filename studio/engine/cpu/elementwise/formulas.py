@@ -29,8 +29,11 @@ from studio.engine.formula.tree import (
 from studio.engine.isa.instruction import Instruction, by_mnemonic
 from studio.engine.isa.meaning import COUNT, GRADIENT, RATE, Meaning
 
-SLOPE = "d"
-"""What the gradient of an operand is called where its slope is stored or added."""
+SLOPE = "_slope"
+"""What the gradient of an operand is called where its slope is stored or added.
+
+No line of a formula has a name that begins so.
+"""
 
 _SCALARS = (OptionKind.NUMBER, OptionKind.INTEGER, OptionKind.FLAG, OptionKind.CHOICE)
 _CHEAP = frozenset({"abs", "max", "min", "clip", "square", "float"})
