@@ -30,8 +30,9 @@ def test_a_file_of_another_length_is_answered(tmp_path: Path) -> None:
         bench.until(lambda: evaluation.status in ("ready", "failed"))
         assert evaluation.error is None
         for length in (9, 12, 20):
-            np.save(tmp_path / "rows.npy", values[:2, :1].repeat(length, axis=1))
-            evaluation.ask_files([tmp_path / "rows.npy"])
+            # Another file each time: the one before may still be read.
+            np.save(tmp_path / f"rows{length}.npy", values[:2, :1].repeat(length, axis=1))
+            evaluation.ask_files([tmp_path / f"rows{length}.npy"])
             bench.until(
                 lambda: evaluation.answer is not None or evaluation.answer_error is not None
             )

@@ -104,7 +104,7 @@ class LeakyRelu(Unary, code=230, mnemonic="LEAKY_RELU", category="activation"):
 
 
 class PRelu(Instruction, code=424, mnemonic="PRELU", category="activation", since=2):
-    """Rectified linear unit whose slope below 0 is learnt (He et al. 2015).
+    """Rectified linear unit whose slope below 0 is learned (He et al. 2015).
 
     alpha is broadcast against x, such as one number per channel. The derivative at 0 is alpha.
     """
