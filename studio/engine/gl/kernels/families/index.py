@@ -170,12 +170,12 @@ def _scatter_sorted(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
 def _marks(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     """Two dispatches that find for each element of x which one of u takes part, if one does."""
     form, room = form_of(op), op.numel("x")
-    nobody = -1 if op.ins.value("reduction") == "none" else 2**31 - 1
+    no_entry = -1 if op.ins.value("reduction") == "none" else 2**31 - 1
     return (
         DispatchSpec(
             "scatter_clear",
             groups=(groups_for(room, LINE), 1, 1),
-            defines={"NOBODY": nobody},
+            defines={"NO_ENTRY": no_entry},
             launch=(room, 0),
             scratch=room,
             scratch_ints=True,

@@ -1,4 +1,4 @@
 // scatter_clear: nobody takes part in any of LAUNCH_0 elements yet.
 void main() {
-    if (THREAD < LAUNCH_0) scratch[THREAD] = NOBODY;
+    if (THREAD < LAUNCH_0) scratch[THREAD] = NO_ENTRY;
 }
