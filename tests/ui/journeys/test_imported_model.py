@@ -37,7 +37,7 @@ from tests.ui.journeys.person import Person, in_sight
 
 pytestmark = pytest.mark.slow
 
-WAIT = 60_000
+WAIT = 300_000
 
 
 class Importer:
