@@ -82,6 +82,15 @@ class ProgramBuilder:
         if ref.id < LATE and found.layer == layer and found.role is Role.ACTIVATION:
             self._tensors[ref.id] = found.replace(port=port)
 
+    def rename(self, ref: Ref, layer: str, name: str, port: str) -> None:
+        """Give a result of a layer another name and port; weights and other layers' tensors stay.
+
+        A taken name gets ``_2``, ``_3`` … behind it.
+        """
+        found = self.peek(ref)
+        if ref.id < LATE and found.layer == layer and found.role is Role.ACTIVATION:
+            self._tensors[ref.id] = found.replace(name=self._unique(name), port=port)
+
     def emit(
         self, section: str, cls: type[Instruction], *, name: str = "", port: str = "", **fields: Any
     ) -> tuple[Ref, ...]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy.typing as npt
+
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import CompileError, ParameterError, ShapeError, quoted
 from studio.engine.core.philox import stream_of
@@ -154,6 +156,15 @@ class LayerContext:
         name = f"{self.layer.name}/{port}"
         return self._builder.emit("forward", cls, name=name, port=port, **fields)[0]
 
+    def emit_all(self, cls: type[Instruction], port: str, /, **fields: Any) -> tuple[Ref, ...]:
+        """Append an instruction; returns all it writes, the first result as ``port``."""
+        name = f"{self.layer.name}/{port}"
+        return self._builder.emit("forward", cls, name=name, port=port, **fields)
+
+    def call_output(self, ref: Ref, port: str) -> None:
+        """Name a result of this layer after the output it is; tensors of other layers stay."""
+        self._builder.rename(ref, self._node, f"{self.layer.name}/{port}", port)
+
     def update(self, cls: type[Instruction], /, **fields: Any) -> None:
         """Append an instruction that only changes tensors in place, such as running statistics."""
         self._builder.emit("forward", cls, **fields)
@@ -162,6 +173,13 @@ class LayerContext:
         """A float32 tensor [1] that holds a number."""
         name = f"{self.layer.name}/{port}"
         return self._builder.tensor(name, (1,), role=Role.CONST, port=port, value=(number,))
+
+    def array(self, port: str, values: npt.NDArray[Any]) -> Ref:
+        """A tensor of the layer that holds numbers, of the dtype of an array."""
+        return self._builder.tensor(
+            f"{self.layer.name}/{port}", values.shape, DType.of(values.dtype), Role.CONST,
+            port=port, value=tuple(float(v) for v in values.reshape(-1)),
+        )  # fmt: skip
 
     def fill(self, port: str, sample: Shape, number: float) -> Ref:
         """A bool tensor [N,…] that holds one number everywhere."""

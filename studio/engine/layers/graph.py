@@ -93,7 +93,7 @@ class LayerGraph:
         if len(self.nodes) >= MAX_NODES:
             raise GraphError(f"a graph has at most {MAX_NODES} layers", who=self.name)
         if not layer.name:
-            layer.name = self.free_name(layer.default_name())
+            layer.name = self.free_name(layer.first_name())
         chosen = check_name(node_id, "graph") if node_id else self.free_id(layer.name)
         if chosen in self.nodes:
             raise GraphError(f"node id {quoted(chosen)} is taken", who=self.name)
@@ -344,7 +344,7 @@ class LayerGraph:
         return {n: shape for n, shape in self.input_shapes.items() if n in names and None in shape}
 
     def _check_links(self, node: Node) -> None:
-        low = node.layer.arity[0]
+        low = node.layer.inputs_taken[0]
         if len(node.inputs) < low:
             raise GraphError(
                 f"expected {low} connected input{'s' if low > 1 else ''}, got {len(node.inputs)}",

@@ -203,6 +203,20 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
         spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", "_", cls.__name__)
         return spaced.lower()
 
+    def first_name(self) -> str:
+        """What a graph names it after while it has no name."""
+        return self.default_name()
+
+    @property
+    def inputs_taken(self) -> tuple[int, int | None]:
+        """Fewest and most inputs, ``None`` for any number; `arity` unless options decide."""
+        return self.arity
+
+    def keeps_masks(self, *types: TensorType) -> bool:
+        """Whether masks of inputs of ``types`` go on; `supports_masking` unless options decide."""
+        del types
+        return self.supports_masking
+
     def config(self) -> dict[str, Plain]:
         """Name, ``trainable`` where false, and the options that are not default."""
         named: dict[str, Plain] = {"name": self.name} if self.name else {}
@@ -337,9 +351,10 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
 
     def check_inputs(self, *shapes: Shape) -> None:
         """ShapeError unless the number of inputs is one the layer takes."""
-        low, high = self.arity
+        low, high = self.inputs_taken
         if len(shapes) < low or (high is not None and len(shapes) > high):
-            wanted = str(low) if high == low else f"at least {low}"
+            most = "" if high is None else f"{low} to {high}"
+            wanted = str(low) if high == low else most or f"at least {low}"
             raise ShapeError(
                 f"expected {wanted} input{'' if wanted == '1' else 's'}, got {len(shapes)}",
                 who=self.who,

@@ -26,6 +26,7 @@ from studio.engine.layers.graph import (
 from studio.engine.layers.inputs import Input as InputLayer
 from studio.engine.layers.layer import Layer
 from studio.engine.layers.lengths import fits, open_shape, reported, tried_shapes
+from studio.engine.layers.operator import Arithmetic
 
 _CREATED = itertools.count()
 
@@ -82,7 +83,7 @@ class Call:
         given = [each.type for each in inputs]
         types, others = _types_of(layer, inputs)
         masks = checked_masks(layer, given, [each.mask for each in inputs])
-        if not layer.supports_masking and any(each.mask for each in inputs):
+        if any(each.mask for each in inputs) and not layer.keeps_masks(*given):
             # As Keras does: masks end with a warning, not with an error.
             warnings.warn(
                 f"[{layer.who}] does not support masking: the mask of its input ends here",
@@ -102,8 +103,8 @@ class Call:
             each.size += 1
 
 
-class Symbol:
-    """One output of one use of a layer.
+class Symbol(Arithmetic):
+    """One output of one use of a layer; Python's operators on it build ``Operator`` layers.
 
     Attributes:
         call: the use of the layer.

@@ -244,8 +244,14 @@ def find(name: str, library: str = "") -> Operation:
         )
     raise ParameterError(
         f"there is no operation {quoted(name)}", who="operation",
-        hint=did_you_mean(name, tuple(OPERATIONS), "docs/operations.md lists them all"),
+        hint=did_you_mean(name, _all_names(), "docs/operations.md lists them all"),
     )  # fmt: skip
+
+
+def _all_names() -> tuple[str, ...]:
+    """Own names, and behind them those of other libraries."""
+    others = (n for made in OPERATIONS.values() for names in made.aliases.values() for n in names)
+    return tuple(dict.fromkeys((*OPERATIONS, *others)))
 
 
 def operation(*, symbol: str = "", name: str = "", **aliases: str) -> Callable[[F], F]:

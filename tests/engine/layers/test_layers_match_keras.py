@@ -38,8 +38,9 @@ def test_case_gives_what_keras_gives(case: str) -> None:
 def test_every_layer_has_a_case() -> None:
     used = {node.get("type") for document in CASES.values() for node in document["nodes"]}
     without = {cls.__name__ for cls in all_layers()} - used
-    # Dropout is tested by its draws, and what Keras does not have by a functional network.
-    assert without == {"Dropout", "TiedDense"}
+    # Dropout is tested by its draws, what Keras does not have by a functional network, and Operator
+    # against the table of operations.
+    assert without == {"Dropout", "Operator", "TiedDense"}
 
 
 @pytest.mark.peers
