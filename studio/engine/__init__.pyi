@@ -12,6 +12,7 @@ from studio.engine.layers.merging import Add
 from studio.engine.layers.merging import Concatenate
 from studio.engine.layers.merging import Multiply
 from studio.engine.layers.normalization import BatchNormalization
+from studio.engine.layers.operator import Operator
 from studio.engine.layers.pooling import AveragePooling2D
 from studio.engine.layers.pooling import GlobalAveragePooling2D
 from studio.engine.layers.pooling import MaxPooling2D
@@ -134,6 +135,7 @@ __all__ = [
     "Model",
     "ModelCheckpoint",
     "Multiply",
+    "Operator",
     "Optimizer",
     "PiecewiseConstantDecay",
     "PolynomialDecay",

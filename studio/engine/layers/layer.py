@@ -37,6 +37,7 @@ CATEGORIES = (
     "merge",
     "sequence",
     "preprocessing",
+    "operation",
 )
 """What a layer may be for, in the order palettes and tables list layers."""
 

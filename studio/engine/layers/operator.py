@@ -36,6 +36,8 @@ LARGEST_CONSTANT = 4096
 LARGEST_WHOLE = 1 << 24
 """Largest whole number of a constant: the numbers of constants are kept as float32."""
 
+_RULE = "dimension 0 is the batch, which stays where it is"
+
 _MOVED = (move.Cast, move.Copy, move.Broadcast)
 
 
@@ -126,16 +128,15 @@ class Operator(Layer):
     ``Operator("mean(axis=-1)")``. Called on numbers and outputs of layers, as in
     ``Operator("subtract")(1.0, x)``, numbers become constants. Dimension 0 is the batch and stays
     where it is: an operation whose result has none is refused. Outside training DROPOUT does
-    nothing, and other draws begin anew in each program.
+    nothing, and other draws of a prediction are the same each time.
     """
 
-    category = "core"
+    category = "operation"
     arity: ClassVar[tuple[int, int | None]] = (1, None)
     dtypes: ClassVar[tuple[DType, ...]] = tuple(DType)
     supports_masking = True
-    words = ("op", "ops", "operation", "function", "formula")
+    words = ("op", "ops", "operation")
     positional = ("operation",)
-    order = 50
 
     operation = spec(
         "The operation; a name that NumPy, Keras, ONNX or TensorFlow.js has for it will do.",
@@ -367,7 +368,7 @@ class Operator(Layer):
         except StudioError as error:
             if isinstance(error, ShapeError | ParameterError):
                 message = f"{self.operation}: {error.message}"
-                raise type(error)(message, who=self.who, hint=error.hint) from error
+                raise type(error)(message, who=self.who, hint=error.hint or _RULE) from error
             raise
         made = tuple(builder.type_of(ref) for ref in results)
         for found in made:
@@ -376,7 +377,7 @@ class Operator(Layer):
                     f"{self.operation}: expected a result that begins with the batch N, as each "
                     f"sample has a result of its own; got {found}",
                     who=self.who,
-                    hint="name the axes behind the batch: 1 and up, or -1 for the last",
+                    hint="name other axes than 0, such as -1 for the last",
                 )
         return made, lines.elementwise
 

@@ -39,7 +39,8 @@ def test_no_option_falls_back_to_plain_text() -> None:
         for option in owner.options
         if option.form_editor == "text"
     }
-    assert texts == {"TiedDense.tied_to"}, "the name of a layer is the only free text"
+    own = {f"Operator.{name}" for name in ("operation", "settings", "constants")}
+    assert texts == {"TiedDense.tied_to", *own}, "other options have an editor of their own"
 
 
 @pytest.mark.parametrize("owner", OWNERS, ids=lambda owner: owner.__name__)

@@ -338,7 +338,7 @@ def test_the_palette_groups_layers_by_family():
     palette = Palette()
     groups = {group.title: [entry.title for entry in group.entries] for group in palette.groups()}
     assert groups["Data"] == ["Input", "Rescaling"]
-    assert groups["Linear"] == ["Dense", "TiedDense", "Conv2D", "DepthwiseConv2D"]
+    assert groups["Linear"] == ["Dense", "TiedDense", "Conv2D", "DepthwiseConv2D", "Operator"]
     assert groups["Sequence"] == ["Masking"]
     listed = [title for titles in groups.values() for title in titles]
     assert sorted(listed) == sorted(cls.__name__ for cls in all_layers())
