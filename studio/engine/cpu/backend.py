@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable
+from concurrent.futures import Future
 from weakref import WeakSet
 
 import numpy as np
@@ -107,6 +108,15 @@ class CpuBackend:
         )  # fmt: skip
         self._executables.add(made)
         return made
+
+    def submit(self, work: Callable[[], object]) -> Future[object]:
+        """Do a piece of work now; see ``Backend.submit``."""
+        done: Future[object] = Future()
+        try:
+            done.set_result(work())
+        except Exception as error:
+            done.set_exception(error)
+        return done
 
     def memory(self) -> MemoryReport:
         """What is held now."""

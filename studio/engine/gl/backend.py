@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakSet
@@ -133,6 +134,10 @@ class GlBackend:
         )
         self._executables.add(executable)
         return executable
+
+    def submit(self, work: Callable[[], object]) -> Future[object]:
+        """Post a piece of work to the engine thread; see ``Backend.submit``."""
+        return self.work.engine.submit(work)
 
     def prefer(self, variants: Mapping[str, str]) -> None:
         """Kernel variants to take, by mnemonic, in what is compiled from now on.

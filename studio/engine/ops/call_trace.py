@@ -57,6 +57,7 @@ class Trace:
         also: variables that show a result besides: place and variable.
         leaves: values from outside.
         leaf_kinds: numbers of their types.
+        alone: numbers of those that have a place of their own.
         sources: where in the user's code each call stands: code and place in it.
         limit: how many calls are recorded before `recording.ended` looks at them.
         tape: whether a gradient is being recorded, so that nothing may be forgotten.
@@ -66,8 +67,8 @@ class Trace:
     """
 
     __slots__ = (
-        "also", "customs", "gradient", "handles", "leaf_kinds", "leaf_of", "leaves", "limit",
-        "operands", "patterns", "sources", "tape", "variables",
+        "alone", "also", "customs", "gradient", "handles", "leaf_kinds", "leaf_of", "leaves",
+        "limit", "operands", "patterns", "sources", "tape", "variables",
     )  # fmt: skip
 
     def __init__(self, limit: int = LONGEST) -> None:
@@ -78,6 +79,7 @@ class Trace:
         self.also: list[tuple[int, ref[Tensor]]] = []
         self.leaves: list[Value] = []
         self.leaf_kinds: list[int] = []
+        self.alone: list[int] = []
         self.leaf_of: dict[Any, int] = {}
         self.sources: list[tuple[CodeType, int]] = []
         self.tape = False
@@ -103,11 +105,15 @@ class Trace:
         """The place of a value from outside."""
         place = self.leaf_of.get(value)
         if place is None:
-            place = self.leaf_of[value] = self.new_place(value)
+            place = self.leaf_of[value] = self._append(value)
         return place
 
     def new_place(self, value: Value) -> int:
         """A place of its own for a value from outside."""
+        self.alone.append(len(self.leaves))
+        return self._append(value)
+
+    def _append(self, value: Value) -> int:
         self.leaves.append(value)
         self.leaf_kinds.append(value.kind)
         return -len(self.leaves)
@@ -149,7 +155,15 @@ class Trace:
             tuple(self.leaf_kinds),
             live,
             tuple([custom.key() for custom in self.customs]),
+            self._same(),
         )
+
+    def _same(self) -> tuple[int, ...]:
+        """For every place of its own the first place with the same value."""
+        if not self.alone:
+            return ()
+        first = {id(value): n for n, value in reversed(tuple(enumerate(self.leaves)))}
+        return tuple([first[id(self.leaves[n])] for n in self.alone])
 
     def taken(self) -> list[Value]:
         """The values from outside, which the trace forgets unless more is to be recorded."""

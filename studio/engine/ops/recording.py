@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet, ref
 
+from studio.engine.core.errors import StudioError
 from studio.engine.ops.call_trace import LONGEST, Trace
 from studio.engine.ops.patterns import Pattern
 from studio.engine.ops.runner import Runner
@@ -140,7 +141,8 @@ def _at_exit() -> None:
     global _runner
     kept, _runner = _runner, None
     if kept is not None:
-        kept.close()
+        # Nobody reads any more, and the device's thread may have ended before this is called.
+        kept.backend.close()
 
 
 atexit.register(_at_exit)
@@ -150,7 +152,11 @@ def _fetch_all() -> None:
     for handle in tuple(LIVE.values()):
         tensor = handle()
         if tensor is not None and tensor._value is not None:
-            tensor._value.on_host()
+            try:
+                tensor._value.on_host()
+            except StudioError:
+                # What made it has failed: its numbers are nowhere.
+                tensor.dispose()
 
 
 def user_place() -> tuple[Any, int]:

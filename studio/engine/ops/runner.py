@@ -10,9 +10,11 @@ from studio.engine.compiler.pipeline import compile_program
 from studio.engine.core.closing import Closing
 from studio.engine.core.errors import NumericError
 from studio.engine.ops.call_trace import Trace
+from studio.engine.ops.patterns import TYPES
 from studio.engine.ops.plans import Plan, stored_tensor
 from studio.engine.ops.programs import Written, call_of, written
 from studio.engine.ops.values import Value
+from studio.engine.ops.work import Work
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
 
@@ -21,6 +23,13 @@ MOST_PLANS = 256
 
 MOST_BYTES = 2 << 30
 """Bytes of their arenas, at most, while there are several."""
+
+
+MOST_FREE = 256 << 20
+"""Bytes kept for values to come."""
+
+MOST_UNDERWAY = 8
+"""Runs handed over at most that have not been sent to the driver."""
 
 
 class Runner(Closing):
@@ -35,6 +44,7 @@ class Runner(Closing):
         is_host: whether the device's memory is that of Python.
         fuses: whether traces that come again are fused.
         runs: traces run so far.
+        lock: held while values move.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -44,20 +54,22 @@ class Runner(Closing):
         self.fuses = True
         self.runs = 0
         self._plans: OrderedDict[Any, Plan] = OrderedDict()
-        self._lock = threading.RLock()
-        self._gone: deque[str] = deque()
+        self.lock = threading.RLock()
+        self._gone: deque[tuple[str, int]] = deque()
+        self._free: dict[int, list[str]] = {}
+        self._underway: deque[Work] = deque()
         self._closed = False
 
     def run(self, trace: Trace, live: tuple[int, ...]) -> list[Value]:
         """Run a trace; returns the values at the places ``live``."""
-        with self._lock:
+        with self.lock:
             found = self._plan(trace, live).run(trace.taken())
             self.runs += 1
             return found
 
     def profile(self, trace: Trace, live: tuple[int, ...]) -> tuple[list[Value], Profile]:
         """As `run`, with the time of every kernel."""
-        with self._lock:
+        with self.lock:
             return self._plan(trace, live).profile(trace.taken())
 
     def check(self, trace: Trace, live: tuple[int, ...]) -> list[Value]:
@@ -66,7 +78,7 @@ class Runner(Closing):
         Raises:
             NumericError: a call made a NaN or an infinity; names it and where it stands.
         """
-        with self._lock:
+        with self.lock:
             plan = self._plan(trace, live, fuse=False)
             try:
                 return plan.check(trace.taken())
@@ -77,25 +89,44 @@ class Runner(Closing):
         """The program of a trace, unfused."""
         return written(trace, live)
 
+    def work(self) -> Work:
+        """Nothing yet, to be handed to the device."""
+        return Work(self.backend, at_once=self.is_host)
+
+    def underway(self, work: Work) -> None:
+        """Wait for the oldest work where much is queued."""
+        if not self.is_host:
+            self._underway.append(work)
+            if len(self._underway) > MOST_UNDERWAY:
+                self._underway.popleft().wait()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a program may be bound twice."""
+        return self.backend.memory().transient_bytes < MOST_BYTES // 4
+
     def room(self, kind: int) -> str:
         """Room for a value in the session; returns its name."""
-        self._drop_gone()
+        free = self._free.get(kind)
+        if free:
+            return free.pop()
         tensor = stored_tensor(kind)
         self.session.ensure([tensor])
         return tensor.name
 
-    def drop(self, name: str) -> None:
+    def drop(self, name: str, kind: int) -> None:
         """Give room back, soon; from any thread, even one that collects garbage."""
-        self._gone.append(name)
+        self._gone.append((name, kind))
 
     def settle(self) -> None:
         """Give back what nobody has any more."""
-        with self._lock:
-            self._drop_gone()
+        with self.lock:
+            self._sweep()
+            self._drop_free()
 
     def close(self) -> None:
         """Fetch what somebody still has, and release the device."""
-        with self._lock:
+        with self.lock:
             if self._closed:
                 return
             self._closed = True
@@ -104,15 +135,30 @@ class Runner(Closing):
             self._plans.clear()
             self.backend.close()
 
-    def _drop_gone(self) -> None:
-        names = []
+    def _sweep(self) -> None:
+        """Take back what was dropped; the next value of the type gets it."""
+        if not self._gone:
+            return
         while self._gone:
-            names.append(self._gone.popleft())
+            name, kind = self._gone.popleft()
+            self._free.setdefault(kind, []).append(name)
+        nbytes = sum(
+            TYPES[kind].numel * TYPES[kind].dtype.itemsize * len(names)
+            for kind, names in self._free.items()
+        )
+        if nbytes > MOST_FREE:
+            self._drop_free()
+
+    def _drop_free(self) -> None:
+        names = [name for each in self._free.values() for name in each]
+        self._free.clear()
         if names:
             self.session.drop(names)
 
     def _plan(self, trace: Trace, live: tuple[int, ...], *, fuse: bool = True) -> Plan:
         """The program for a trace: unfused the first time, fused from the second on."""
+        # Once a run: what is dropped during one may have to be read by its feeds.
+        self._sweep()
         key = trace.key(live)
         plan = self._plans.get(key)
         if plan is None:
@@ -121,6 +167,9 @@ class Runner(Closing):
             before = plan
             plan = self._made(trace, live, fused=True)
             before.close()
+        else:
+            self._plans.move_to_end(key)
+            return plan
         self._plans[key] = plan
         self._plans.move_to_end(key)
         self._forget_old()

@@ -10,61 +10,74 @@ import numpy as np
 from studio.engine.runtime.transfers import Array, ready
 
 if TYPE_CHECKING:
-    from studio.engine.ops.plans import Plan
+    from studio.engine.ops.bound import Bound
     from studio.engine.ops.runner import Runner
+    from studio.engine.ops.work import Work
 
 
 class Value:
     """Numbers that never change, wherever they lie.
 
-    Exactly one of ``array``, ``plan`` and ``stored`` says where.
+    Exactly one of ``array``, ``bound`` and ``stored`` says where.
 
     Args:
         kind: number of the type.
         array: the numbers, on the host; nobody else writes there.
 
     Attributes:
-        plan: whose last run made them, and has not run since.
+        bound: whose last run made them, and has not run since.
         slot: which result of that run.
-        runner: holds ``stored``.
+        runner: the device they are on.
         stored: name of a tensor of its session.
+        work: what makes them, or brought them where they are.
     """
 
-    __slots__ = ("__weakref__", "array", "kind", "plan", "runner", "slot", "stored")
+    __slots__ = ("__weakref__", "array", "bound", "kind", "runner", "slot", "stored", "work")
 
     def __init__(self, kind: int, array: Array | None = None) -> None:
         self.kind = kind
         self.array = array
-        self.plan: Plan | None = None
+        self.bound: Bound | None = None
         self.slot = 0
         self.runner: Runner | None = None
         self.stored = ""
+        self.work: Work | None = None
 
     def read(self) -> Future[Array]:
         """The numbers, in an array of the caller's own."""
-        if self.array is not None:
-            return ready(np.array(self.array, order="C"))
-        if self.plan is not None:
-            return self.plan.fetch(self.slot)
-        if self.runner is None:
-            raise RuntimeError("a value is nowhere")
-        return self.runner.session.read(self.stored)
+        runner = self.runner
+        if runner is None:
+            return self._copied()
+        # Another thread's run may be moving them.
+        with runner.lock:
+            if self.bound is not None:
+                found = self.bound.fetch(self.slot)
+            elif self.stored:
+                found = runner.session.read(self.stored)
+            else:
+                return self._copied()
+            return found if self.work is None else self.work.before(found)
 
     def on_host(self) -> Array:
         """The numbers, not to be changed."""
         if self.array is None:
             found = self.read().result()
-            self.forget()
             self.array = found
+            self.forget()
         return self.array
 
     def forget(self) -> None:
         """Give back what lies on the device."""
-        self.plan = None
+        self.bound = self.work = None
         if self.stored and self.runner is not None:
-            self.runner.drop(self.stored)
+            self.runner.drop(self.stored, self.kind)
             self.stored = ""
+
+    def _copied(self) -> Future[Array]:
+        if self.array is None:
+            raise RuntimeError("a value is nowhere")
+        return ready(np.array(self.array, order="C"))
 
     def __del__(self) -> None:
         if self.stored and self.runner is not None:
-            self.runner.drop(self.stored)
+            self.runner.drop(self.stored, self.kind)

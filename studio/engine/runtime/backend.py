@@ -249,6 +249,14 @@ class Backend(Protocol):
         """
         ...
 
+    def submit(self, work: Callable[[], object]) -> Future[object]:
+        """Have a piece of work with sessions and executables done behind all that is queued.
+
+        Returns at once where the device has a thread of its own; several calls that are one piece
+        of work take its thread one wake-up.
+        """
+        ...
+
     def memory(self) -> MemoryReport:
         """What is held now."""
         ...

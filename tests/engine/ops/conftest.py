@@ -23,3 +23,11 @@ def cpu() -> Iterator[str]:
     ops.backend("cpu")
     yield "cpu"
     ops.close()
+
+
+@pytest.fixture
+def gl() -> Iterator[str]:
+    """OpenGL, where there is any."""
+    ops.backend("gl")
+    yield "gl"
+    ops.close()

@@ -1,0 +1,90 @@
+"""What a run of a trace asks of its device, collected and handed over in one piece."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import ParamSpec, TypeVar
+
+from studio.engine.runtime.backend import Backend
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Work:
+    """Calls for a device, in order.
+
+    On a device with a thread of its own they are kept until `send` posts them together, and nobody
+    waits: posting each one alone, and waiting for it, took longer than a small network's step.
+    Elsewhere each is made at once.
+
+    Args:
+        backend: the device.
+        at_once: whether calls are made when they are given.
+    """
+
+    __slots__ = ("_at_once", "_backend", "_calls", "_sent")
+
+    def __init__(self, backend: Backend, *, at_once: bool) -> None:
+        self._backend = backend
+        self._at_once = at_once
+        self._calls: list[Callable[[], object]] = []
+        self._sent: Future[object] | None = None
+
+    def do(self, call: Callable[P, object], *given: P.args, **named: P.kwargs) -> None:
+        """Make a call, now or when its turn comes."""
+        if self._at_once:
+            call(*given, **named)
+        else:
+            self._calls.append(lambda: call(*given, **named))
+
+    def send(self) -> None:
+        """Hand the calls over; what fails among them is raised by `require`."""
+        if self._calls:
+            calls, self._calls = self._calls, []
+            self._sent = self._backend.submit(lambda: _made(calls))
+
+    @property
+    def done(self) -> bool:
+        """Whether all of it has been handed to the driver, and nothing failed."""
+        sent = self._sent
+        return self.ended and (sent is None or sent.exception() is None)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all of it has been handed to the driver, or something failed."""
+        return not self._calls and (self._sent is None or self._sent.done())
+
+    def wait(self) -> None:
+        """Return when it was handed to the driver, or failed."""
+        if self._sent is not None:
+            self._sent.exception()
+
+    def require(self) -> None:
+        """Wait for it, and raise what it raised."""
+        if self._sent is not None:
+            self._sent.result()
+
+    def before(self, answer: Future[T]) -> Future[T]:
+        """An answer that was asked for behind this, or the error of this."""
+        sent = self._sent
+        if sent is None:
+            return answer
+        found: Future[T] = Future()
+
+        def look(_: Future[T]) -> None:
+            # The device works in order: who answers has this behind it.
+            error = sent.exception() or answer.exception()
+            if error is None:
+                found.set_result(answer.result())
+            else:
+                found.set_exception(error)
+
+        answer.add_done_callback(look)
+        return found
+
+
+def _made(calls: list[Callable[[], object]]) -> None:
+    for call in calls:
+        call()
