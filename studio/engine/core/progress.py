@@ -1,4 +1,4 @@
-"""How far something is: what hears of it, and what stands in where nobody does."""
+"""Progress of long work: the type of a progress callback, and one that ignores it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Progress: TypeAlias = Callable[["float | None", str], None]
-"""Hears how far something is, from 0 to 1 or None, and what is done; may raise to stop it."""
+"""Called with the finished share (0 to 1, None where unknown) and a text; may raise to stop."""
 
 
 def unheard(share: float | None, text: str) -> None:
-    """Hear nothing."""
+    """Ignore the progress."""
     del share, text

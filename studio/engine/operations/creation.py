@@ -139,6 +139,13 @@ def logspace(
     return lines.constant(np.logspace(start, stop, count, base=base).astype(np.float32))
 
 
+def _matrix_shape(rows: int, columns: int | None) -> tuple[int, int]:
+    wide = rows if columns is None else columns
+    if min(rows, wide) < 0:
+        raise ParameterError(f"lengths must not be below 0: got {rows} and {wide}")
+    return rows, wide
+
+
 @operation(symbol="I", numpy="eye", keras="eye", onnx="EyeLike", tfjs="eye")
 def eye(lines: Lines, *, rows: int, columns: int | None = None, diagonal: int = 0) -> Ref:
     """A matrix with ones on a diagonal.
@@ -148,10 +155,8 @@ def eye(lines: Lines, *, rows: int, columns: int | None = None, diagonal: int = 
         columns: How many; as many as rows where none are given.
         diagonal: Which diagonal: above the main one where positive.
     """
-    wide = rows if columns is None else columns
-    if min(rows, wide) < 0:
-        raise ParameterError(f"lengths must not be below 0: got {rows} and {wide}")
-    return lines.constant(np.eye(rows, wide, diagonal, dtype=np.float32))
+    shape = _matrix_shape(rows, columns)
+    return lines.constant(np.eye(*shape, diagonal, dtype=np.float32))
 
 
 @operation(symbol="I", numpy="identity", keras="identity")
@@ -169,10 +174,8 @@ def tri(lines: Lines, *, rows: int, columns: int | None = None, diagonal: int = 
         columns: How many; as many as rows where none are given.
         diagonal: Which diagonal: above the main one where positive.
     """
-    wide = rows if columns is None else columns
-    if min(rows, wide) < 0:
-        raise ParameterError(f"lengths must not be below 0: got {rows} and {wide}")
-    return lines.constant(np.tri(rows, wide, diagonal, dtype=np.float32))
+    shape = _matrix_shape(rows, columns)
+    return lines.constant(np.tri(*shape, diagonal, dtype=np.float32))
 
 
 def _masked(lines: Lines, x: Ref, diagonal: int, upper: bool) -> Ref:

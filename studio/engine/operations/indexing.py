@@ -110,6 +110,11 @@ def _ranked(lines: Lines, x: Ref, k: int, axis: Axis, which: str) -> tuple[Ref, 
     return values, places
 
 
+def _ordered(lines: Lines, x: Ref, axis: Axis, descending: bool) -> tuple[Ref, Ref]:
+    length = extent(shape_of(lines, x), [at_axis(axis, rank_of(lines, x))])
+    return _ranked(lines, x, length, axis, "largest" if descending else "smallest")
+
+
 @operation(symbol="sort", numpy="sort", keras="sort")
 def sort(lines: Lines, x: Ref, *, axis: Axis = -1, descending: bool = False) -> Ref:
     """Elements along a dimension in order; equal ones keep theirs.
@@ -118,8 +123,7 @@ def sort(lines: Lines, x: Ref, *, axis: Axis = -1, descending: bool = False) -> 
         x: any tensor.
         descending: Whether the largest come first.
     """
-    length = extent(shape_of(lines, x), [at_axis(axis, rank_of(lines, x))])
-    return _ranked(lines, x, length, axis, "largest" if descending else "smallest")[0]
+    return _ordered(lines, x, axis, descending)[0]
 
 
 @operation(symbol="argsort", numpy="argsort", keras="argsort")
@@ -130,8 +134,7 @@ def argsort(lines: Lines, x: Ref, *, axis: Axis = -1, descending: bool = False) 
         x: any tensor.
         descending: Whether the largest come first.
     """
-    length = extent(shape_of(lines, x), [at_axis(axis, rank_of(lines, x))])
-    return _ranked(lines, x, length, axis, "largest" if descending else "smallest")[1]
+    return _ordered(lines, x, axis, descending)[1]
 
 
 @operation(symbol="median", numpy="median", keras="median")

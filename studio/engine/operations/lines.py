@@ -19,7 +19,7 @@ from studio.engine.isa.ops.move import Broadcast, Cast, Reshape, Slice, Transpos
 
 
 class Lines(Protocol):
-    """A place for instructions: the context of a layer, or the trace of what somebody types."""
+    """Takes instructions: the context of a layer, or the trace of eager calls."""
 
     @property
     def step(self) -> Ref:

@@ -28,7 +28,7 @@ from studio.engine.operations.reductions import mean, normalize, sum_
 from studio.engine.operations.table import operation
 
 Reduction: TypeAlias = Literal["mean", "sum", "none"]
-"""What becomes of losses: their mean, their sum, or each for itself."""
+"""How losses are combined: their mean, their sum, or not at all."""
 
 
 def together(lines: Lines, losses: Ref, weights: Ref, reduction: Reduction) -> Ref:

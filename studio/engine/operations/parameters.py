@@ -34,7 +34,7 @@ _SHARED = {
     "strides": "Steps between windows.",
     "padding": "Whether windows stay inside (valid) or the result keeps its size (same).",
     "epsilon": "Added so that nothing is divided by 0.",
-    "reduction": "What becomes of the losses of samples.",
+    "reduction": "How the losses of samples are combined: mean, sum, or none to keep them apart.",
 }
 _ENTRY = re.compile(r"^    (?:    )?(\w+): (.+(?:\n(?:    )?        +\S.*)*)", re.MULTILINE)
 

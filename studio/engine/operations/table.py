@@ -64,7 +64,7 @@ class Operation:
 
     @cached_property
     def parameters(self) -> Parameters:
-        """Operands and options; read when somebody asks first."""
+        """Operands and options; read at the first use."""
         return self._read()
 
     @property
@@ -159,7 +159,7 @@ class Operation:
 
 
 class Operations(Mapping[str, Operation]):
-    """Operations by name, sorted; the families are imported when somebody asks first."""
+    """Operations by name, sorted; the families are imported at the first use."""
 
     def __init__(self) -> None:
         self._found: dict[str, Operation] = {}

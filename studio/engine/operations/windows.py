@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from studio.engine.core.errors import ParameterError, ShapeError
@@ -132,6 +133,19 @@ def _without_rows(lines: Lines, x: Ref) -> Ref:
     return reshaped(lines, x, (shape[0], *shape[2:]))
 
 
+def _along_rows(
+    convolution: Callable[..., Ref], lines: Lines, x: Ref, kernel: Ref, bias: Ref,
+    stride: int, padding: Padding, dilation: int,
+) -> Ref:  # fmt: skip
+    """A convolution of images, applied to sequences as images of one row."""
+    images = _with_rows(lines, x, "sequences", 1)
+    flat = _with_rows(lines, kernel, "a kernel", 0)
+    found = convolution(
+        lines, images, flat, bias, strides=(1, stride), padding=padding, dilation=(1, dilation)
+    )
+    return _without_rows(lines, found)
+
+
 @operation(symbol="conv1d", tfjs="conv1d")
 def conv1d(
     lines: Lines, x: Ref, kernel: Ref, bias: Ref = ABSENT,
@@ -146,12 +160,7 @@ def conv1d(
         stride: Steps between windows.
         dilation: Distance between cells of the kernel.
     """
-    wide = _with_rows(lines, x, "sequences", 1)
-    flat = _with_rows(lines, kernel, "a kernel", 0)
-    found = conv2d(
-        lines, wide, flat, bias, strides=(1, stride), padding=padding, dilation=(1, dilation)
-    )
-    return _without_rows(lines, found)
+    return _along_rows(conv2d, lines, x, kernel, bias, stride, padding, dilation)
 
 
 @operation(symbol="dw conv1d")
@@ -168,12 +177,7 @@ def depthwise_conv1d(
         stride: Steps between windows.
         dilation: Distance between cells of the kernel.
     """
-    wide = _with_rows(lines, x, "sequences", 1)
-    flat = _with_rows(lines, kernel, "a kernel", 0)
-    found = depthwise_conv2d(
-        lines, wide, flat, bias, strides=(1, stride), padding=padding, dilation=(1, dilation)
-    )
-    return _without_rows(lines, found)
+    return _along_rows(depthwise_conv2d, lines, x, kernel, bias, stride, padding, dilation)
 
 
 def _pooled(

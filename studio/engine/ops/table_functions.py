@@ -17,7 +17,7 @@ _NAMES = {"range": "arange"}
 
 
 class Functions(Mapping[str, Function]):
-    """Functions by the name of their operation, made when somebody asks first."""
+    """Functions by the name of their operation, made at the first use."""
 
     def __init__(self) -> None:
         self._made: dict[str, Function] = {}

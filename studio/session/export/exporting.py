@@ -490,8 +490,9 @@ def weights_text(form: FileFormat, run: RunFolder, trained: Trained) -> str:
     what = "Weights" if form.has_weights else "Without weights; the network"
     told = (*origin.notes, "they are in this run, not in the project file")
     shown = told if origin.imported and form.has_weights else origin.notes
-    notes = "".join(f". {note[:1].upper()}{note[1:]}" for note in shown)
-    return f"{what} of the run {title}: {origin.trained} ({origin.file}){notes}"
+    notes = ". ".join(("", *(f"{note[:1].upper()}{note[1:]}" for note in shown)))
+    end = "." if shown else ""
+    return f"{what} of the run {title}: {origin.trained} ({origin.file}){notes}{end}"
 
 
 def _read(path: Path) -> dict[str, _Last]:

@@ -212,9 +212,18 @@ class Person:
         popup = self.until(lambda: box.view() if box.view().isVisible() else None)
         place = box.findText(text)
         assert place >= 0, f"there is no {text!r}"
-        popup.scrollTo(box.model().index(place, 0))
-        area = popup.visualRect(box.model().index(place, 0))
-        self.click(popup.viewport(), QPoint(area.left() + 8, area.center().y()))
+        entry = box.model().index(place, 0)
+
+        def pointed_at() -> QPoint | None:
+            popup.scrollTo(entry)
+            area = popup.visualRect(entry)
+            at = QPoint(area.left() + 8, area.center().y())
+            QTest.mouseMove(popup.viewport(), at)
+            # A popup that is still taking its size has other entries there a moment later.
+            QApplication.processEvents()
+            return at if popup.indexAt(at) == entry and popup.currentIndex() == entry else None
+
+        self.click(popup.viewport(), self.until(pointed_at))
         # A popup that still closes would take the next click.
         self.until(lambda: not popup.isVisible())
 

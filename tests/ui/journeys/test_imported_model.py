@@ -53,7 +53,9 @@ class Importer:
         line = self.person.see(QLineEdit, "fileNameEdit", chooser)
         line.setFocus()
         QTest.keyClicks(line, str(path))
+        assert line.text() == str(path)
         QTest.keyClick(line, Qt.Key.Key_Return)
+        self.person.until(lambda: not chooser.isVisible(), WAIT)
 
     def drop(self, *paths: Path) -> None:
         """From a file manager onto the window."""

@@ -93,7 +93,7 @@ class ParameterChoice(QWidget):
         super().__init__(parent)
         self._table = table
         self._name = ""
-        label = QLabel("&Take it for", self)
+        label = QLabel("&Parameter", self)
         self.box = QComboBox(self)
         self.box.setObjectName("match_parameter")
         self.box.setAccessibleName("Parameter of the chosen array")
