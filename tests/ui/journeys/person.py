@@ -245,9 +245,18 @@ class Person:
         self.click(self.canvas.viewport(), at.toPoint())
 
     def click_layer(self, node_id: str) -> None:
-        area = self.canvas.graph.nodes[node_id].scene_area
-        at = self.canvas.view_point(QPointF(area.center().x(), area.top() + 12)).toPoint()
-        self.click(self.canvas.viewport(), at)
+        """Click the head of a card, which selects its layer."""
+        before = self.actions
+
+        def selected() -> bool:
+            area = self.canvas.graph.nodes[node_id].scene_area
+            at = self.canvas.view_point(QPointF(area.center().x(), area.top() + 12)).toPoint()
+            self.click(self.canvas.viewport(), at)
+            # A card that still moves to its place may be missed; it is clicked again.
+            return self.canvas.marks.of(node_id).selected == "primary"
+
+        self.until(selected)
+        self.actions = before + 1
 
     def click_instruction(self, node_id: str) -> None:
         """Click the number of a line in sight of the listing that works for a layer."""
