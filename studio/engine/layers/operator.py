@@ -15,12 +15,14 @@ from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError, StudioError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import REQUIRED, AnyOption, Plain, spec
-from studio.engine.core.tensor import ABSENT, MAX_RANK, Ref, Shape, TensorType
+from studio.engine.core.tensor import ABSENT, MAX_RANK, Ref, Shape, TensorType, bind_shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.families import broadcast_shapes
+from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import Instruction
-from studio.engine.isa.ops import move, random
+from studio.engine.isa.ops import conv, move, random
 from studio.engine.isa.ops.data import STEP_WORDS
+from studio.engine.isa.program import Program
 from studio.engine.layers.context import LayerContext
 from studio.engine.layers.graph import output_port
 from studio.engine.layers.layer import Layer
@@ -37,6 +39,9 @@ LARGEST_WHOLE = 1 << 24
 """Largest whole number of a constant: the numbers of constants are kept as float32."""
 
 _RULE = "dimension 0 is the batch, which stays where it is"
+
+_ROWS = 4099
+"""A number of samples to try; nothing else is likely to be as long."""
 
 _MOVED = (move.Cast, move.Copy, move.Broadcast)
 
@@ -71,6 +76,8 @@ class LayerLines:
         if issubclass(cls, random.Dropout):
             if not self._context.training:
                 return (fields["x"],)
+        elif issubclass(cls, conv.Conv2D | conv.DepthwiseConv2D) and self._is_batch(fields["w"]):
+            raise ShapeError("weights have no batch", hint="give them as a constant")
         elif not cls.elementwise and not issubclass(cls, _MOVED):
             self.elementwise = False
         return self._context.emit_all(cls, cls.mnemonic.lower(), **fields)
@@ -90,6 +97,9 @@ class LayerLines:
         """A stream of this layer for each draw."""
         self._draws += 1
         return self._context.stream(role if self._draws == 1 else f"{role}/{self._draws}")
+
+    def _is_batch(self, ref: Ref) -> bool:
+        return self.type_of(ref).is_batch
 
     def _constant(self, port: str, array: npt.NDArray[Any]) -> Ref:
         if port not in self._kept:
@@ -370,6 +380,7 @@ class Operator(Layer):
                 message = f"{self.operation}: {error.message}"
                 raise type(error)(message, who=self.who, hint=error.hint or _RULE) from error
             raise
+        self._require_no_number(builder.finish((), ()))
         made = tuple(builder.type_of(ref) for ref in results)
         for found in made:
             if not found.is_batch:
@@ -380,6 +391,29 @@ class Operator(Layer):
                     hint="name other axes than 0, such as -1 for the last",
                 )
         return made, lines.elementwise
+
+    def _require_no_number(self, program: Program) -> None:
+        """ShapeError where a line takes the symbol of the batch for a length to count with."""
+        types = {i: tensor.type.bind(_ROWS) for i, tensor in program.tensors.items()}
+        for line in program.sections.get("forward", ()):
+            shape = getattr(line, "shape", None)
+            # The shape of a result may be an option, with the batch in front.
+            ins = line if shape is None else line.replace(shape=bind_shape(shape, _ROWS))
+            try:
+                found = ins.types(lambda ref: types[ref.id])
+            except StudioError as error:
+                wrong = error.message
+            else:
+                written = [r for s, r in ins.named_operands() if s.access is Access.WRITE]
+                pairs = zip(found, (r for r in written if r.present), strict=False)
+                if all(made.bind(_ROWS) == types[ref.id] for made, ref in pairs):
+                    continue
+                wrong = "a result would depend on how many samples there are"
+            raise ShapeError(
+                f"{self.operation}: {ins.mnemonic} cannot take the batch N there: {wrong}",
+                who=self.who,
+                hint="give an operand that has no batch as a constant",
+            )
 
 
 def _unknown(made: Operation, key: str, known: Sequence[str], who: str) -> ParameterError:

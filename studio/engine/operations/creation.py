@@ -8,7 +8,7 @@ import numpy as np
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
-from studio.engine.core.tensor import BATCH, Ref, shape_text
+from studio.engine.core.tensor import BATCH, Ref, Shape, shape_text
 from studio.engine.isa.ops import arithmetic, random, reduce
 from studio.engine.operations import types
 from studio.engine.operations.lines import (
@@ -272,8 +272,13 @@ def random_uniform(lines: Lines, *, shape: Ints = (), low: float = 0.0, high: fl
         low: Smallest number.
         high: Bound that is not reached.
     """
+    return _drawn(lines, _checked(shape), low, high)
+
+
+def _drawn(lines: Lines, shape: Shape, low: float = 0.0, high: float = 1.0) -> Ref:
+    """RANDOM_UNIFORM; dimension 0 may be the batch."""
     return lines.emit(
-        random.RandomUniform, step=lines.step, low=low, high=high, shape=_checked(shape),
+        random.RandomUniform, step=lines.step, low=low, high=high, shape=shape,
         stream=lines.stream("uniform"),
     )[0]  # fmt: skip
 
@@ -282,7 +287,7 @@ def random_uniform(lines: Lines, *, shape: Ints = (), low: float = 0.0, high: fl
 def bernoulli(lines: Lines, probabilities: Ref) -> Ref:
     """Draws 1 with given probabilities, else 0."""
     (p,) = types.floats(lines, probabilities)
-    drawn = random_uniform(lines, shape=shape_of(lines, p))
+    drawn = _drawn(lines, shape_of(lines, p))
     return cast(lines, lines.emit(arithmetic.Greater, a=p, b=drawn)[0], DType.float32)
 
 

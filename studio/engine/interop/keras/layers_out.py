@@ -15,6 +15,7 @@ from studio.engine.layers.activation_catalog import NAMES
 from studio.engine.layers.initializers import Initializer
 from studio.engine.layers.inputs import Input
 from studio.engine.layers.layer import Layer
+from studio.engine.layers.operator import Operator
 from studio.engine.layers.regularizers import L1, L1L2, L2, Regularizer
 
 if TYPE_CHECKING:
@@ -40,6 +41,12 @@ def keras_form(layer: Layer) -> KerasForm:
     if isinstance(layer, Input):
         return KerasForm("InputLayer", {"batch_shape": [None, *layer.shape]})
     name = type(layer).__name__
+    if isinstance(layer, Operator):
+        raise FormatError(
+            f"Keras' files have layers only, and none for the operation {layer.operation}",
+            who=layer.who,
+            hint=f"replace it by a layer where one does the same, or {ELSEWHERE}",
+        )
     if name not in CLASSES or not type(layer).__module__.startswith("studio.engine.layers."):
         raise FormatError(f"Keras has no layer {name}", who=layer.who, hint=ELSEWHERE)
     config: dict[str, JsonValue] = {}
