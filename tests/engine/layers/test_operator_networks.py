@@ -89,6 +89,7 @@ def test_an_instruction_file_gives_the_same(tmp_path) -> None:
     np.testing.assert_allclose(found, wanted, 1e-6, 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["keras", "tfjs"])
 def test_keras_forms_refuse_it_by_name(form: str, tmp_path) -> None:
     x = Input((4,), name="x")
