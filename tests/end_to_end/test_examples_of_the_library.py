@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from studio.engine import Model
@@ -20,7 +21,7 @@ def test_networks_of_your_own_are_built_trained_and_saved(
     text = LIBRARY.read_text(encoding="utf-8")
     section = text[text.index("## A network of your own") : text.index("## What is included")]
     examples = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    assert len(examples) == 5
+    assert len(examples) == 6
     # Each begins where the one before it ended, as a reader's interpreter would.
     names: dict[str, object] = {}
     for example in examples:
@@ -29,6 +30,7 @@ def test_networks_of_your_own_are_built_trained_and_saved(
     pair, twins = names["model"], names["twins"]
     assert isinstance(pair, Model)
     assert isinstance(twins, Model)
+    assert names["small"].predict(np.ones((3, 6))).shape == (3, 1)  # type: ignore[attr-defined]
     assert len(names["answers"]) == 24  # type: ignore[arg-type]
     again = Model.load(tmp_path / "pair.glassbox")
     kinds, sizes = again.predict(names["x"])

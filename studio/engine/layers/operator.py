@@ -6,7 +6,7 @@ import ast
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,6 @@ from studio.engine.layers.graph import output_port
 from studio.engine.layers.layer import Layer
 from studio.engine.layers.merging import any_of
 from studio.engine.operations import OPERATIONS, Operation, find
-
-if TYPE_CHECKING:
-    from studio.engine.layers.symbol import Symbol
 
 LARGEST_CONSTANT = 4096
 """Most numbers that a constant of an operator may have; projects and listings hold them as text."""
@@ -522,107 +519,3 @@ def _takes(option: AnyOption, value: object) -> bool:
 def _first_value(option: AnyOption) -> Plain:
     """A first value; of one in a form of its own, an empty list."""
     return [] if option.read is not None and option.start is None else option.first_value
-
-
-class Arithmetic:
-    """Python's operators for outputs of layers: each use is an operator of its own.
-
-    Numbers and arrays beside an output become constants; they take its element type where that can
-    hold them. ``==`` and ``!=`` compare symbols, not their values.
-    """
-
-    __slots__ = ()
-    __array_ufunc__ = None
-    """NumPy leaves ``array + symbol`` to the symbol."""
-
-    type: TensorType
-
-    def __add__(self, other: Any) -> Symbol:
-        return _operate("add", self, other)
-
-    def __radd__(self, other: Any) -> Symbol:
-        return _operate("add", other, self)
-
-    def __sub__(self, other: Any) -> Symbol:
-        return _operate("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Symbol:
-        return _operate("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Symbol:
-        return _operate("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Symbol:
-        return _operate("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Symbol:
-        return _operate("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Symbol:
-        return _operate("divide", other, self)
-
-    def __floordiv__(self, other: Any) -> Symbol:
-        return _operate("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Symbol:
-        return _operate("floor_divide", other, self)
-
-    def __mod__(self, other: Any) -> Symbol:
-        return _operate("mod", self, other)
-
-    def __rmod__(self, other: Any) -> Symbol:
-        return _operate("mod", other, self)
-
-    def __pow__(self, other: Any) -> Symbol:
-        return _operate("power", self, other)
-
-    def __rpow__(self, other: Any) -> Symbol:
-        return _operate("power", other, self)
-
-    def __matmul__(self, other: Any) -> Symbol:
-        return _operate("matmul", self, other)
-
-    def __lt__(self, other: Any) -> Symbol:
-        return _operate("less", self, other)
-
-    def __le__(self, other: Any) -> Symbol:
-        return _operate("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Symbol:
-        return _operate("greater", self, other)
-
-    def __ge__(self, other: Any) -> Symbol:
-        return _operate("greater_equal", self, other)
-
-    def __and__(self, other: Any) -> Symbol:
-        return _operate("logical_and", self, other)
-
-    def __or__(self, other: Any) -> Symbol:
-        return _operate("logical_or", self, other)
-
-    def __xor__(self, other: Any) -> Symbol:
-        return _operate("logical_xor", self, other)
-
-    def __neg__(self) -> Symbol:
-        return _operate("negative", self)
-
-    def __abs__(self) -> Symbol:
-        return _operate("absolute", self)
-
-    def __invert__(self) -> Symbol:
-        return _operate("logical_not", self)
-
-
-def _operate(operation: str, *given: Any) -> Symbol:
-    """An operator on symbols and numbers."""
-    beside = next(x.type.dtype for x in given if isinstance(x, Arithmetic))
-    made: Symbol = Operator(operation)(*(_beside(x, beside) for x in given))
-    return made
-
-
-def _beside(given: Any, beside: DType) -> Any:
-    """Whole numbers beside floats as floats, so that no line has to convert them."""
-    if isinstance(given, Arithmetic) or beside is not DType.float32:
-        return given
-    array = np.asarray(given)
-    return array.astype(np.float32) if array.dtype.kind in "iub" else given

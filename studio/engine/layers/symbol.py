@@ -8,6 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
+from typing import Any
+
+import numpy as np
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import GraphError
@@ -26,7 +29,7 @@ from studio.engine.layers.graph import (
 from studio.engine.layers.inputs import Input as InputLayer
 from studio.engine.layers.layer import Layer
 from studio.engine.layers.lengths import fits, open_shape, reported, tried_shapes
-from studio.engine.layers.operator import Arithmetic
+from studio.engine.layers.operator import Operator
 
 _CREATED = itertools.count()
 
@@ -101,6 +104,110 @@ class Call:
         self.use = use
         for each in use.chain if use is not None else ():
             each.size += 1
+
+
+class Arithmetic:
+    """Python's operators for outputs of layers: each use is an operator of its own.
+
+    Numbers and arrays beside an output become constants; they take its element type where that can
+    hold them. ``==`` and ``!=`` compare symbols, not their values.
+    """
+
+    __slots__ = ()
+    __array_ufunc__ = None
+    """NumPy leaves ``array + symbol`` to the symbol."""
+
+    type: TensorType
+
+    def __add__(self, other: Any) -> Symbol:
+        return _operate("add", self, other)
+
+    def __radd__(self, other: Any) -> Symbol:
+        return _operate("add", other, self)
+
+    def __sub__(self, other: Any) -> Symbol:
+        return _operate("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Symbol:
+        return _operate("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Symbol:
+        return _operate("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Symbol:
+        return _operate("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Symbol:
+        return _operate("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Symbol:
+        return _operate("divide", other, self)
+
+    def __floordiv__(self, other: Any) -> Symbol:
+        return _operate("floor_divide", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Symbol:
+        return _operate("floor_divide", other, self)
+
+    def __mod__(self, other: Any) -> Symbol:
+        return _operate("mod", self, other)
+
+    def __rmod__(self, other: Any) -> Symbol:
+        return _operate("mod", other, self)
+
+    def __pow__(self, other: Any) -> Symbol:
+        return _operate("power", self, other)
+
+    def __rpow__(self, other: Any) -> Symbol:
+        return _operate("power", other, self)
+
+    def __matmul__(self, other: Any) -> Symbol:
+        return _operate("matmul", self, other)
+
+    def __lt__(self, other: Any) -> Symbol:
+        return _operate("less", self, other)
+
+    def __le__(self, other: Any) -> Symbol:
+        return _operate("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Symbol:
+        return _operate("greater", self, other)
+
+    def __ge__(self, other: Any) -> Symbol:
+        return _operate("greater_equal", self, other)
+
+    def __and__(self, other: Any) -> Symbol:
+        return _operate("logical_and", self, other)
+
+    def __or__(self, other: Any) -> Symbol:
+        return _operate("logical_or", self, other)
+
+    def __xor__(self, other: Any) -> Symbol:
+        return _operate("logical_xor", self, other)
+
+    def __neg__(self) -> Symbol:
+        return _operate("negative", self)
+
+    def __abs__(self) -> Symbol:
+        return _operate("absolute", self)
+
+    def __invert__(self) -> Symbol:
+        return _operate("logical_not", self)
+
+
+def _operate(operation: str, *given: Any) -> Symbol:
+    """An operator on symbols and numbers."""
+    beside = next(x.type.dtype for x in given if isinstance(x, Arithmetic))
+    made: Symbol = Operator(operation)(*(_beside(x, beside) for x in given))
+    return made
+
+
+def _beside(given: Any, beside: DType) -> Any:
+    """Whole numbers beside floats as floats, so that no line has to convert them."""
+    if isinstance(given, Arithmetic) or beside is not DType.float32:
+        return given
+    array = np.asarray(given)
+    return array.astype(np.float32) if array.dtype.kind in "iub" else given
 
 
 class Symbol(Arithmetic):
