@@ -43,10 +43,14 @@ _WHERE = {name: module for module, names in _PLACES.items() for name in names}
 def __getattr__(name: str) -> Any:
     module = _WHERE.get(name)
     if module is not None:
-        return getattr(importlib.import_module(f"{__name__}.{module}"), name)
-    if name in OPERATIONS:
-        return importlib.import_module(f"{__name__}.table_functions").FUNCTIONS[name]
-    raise AttributeError(f"studio.engine.ops has no {name!r}")
+        found = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    elif name in OPERATIONS:
+        found = importlib.import_module(f"{__name__}.table_functions").FUNCTIONS[name]
+    else:
+        raise AttributeError(f"studio.engine.ops has no {name!r}")
+    # The next look finds it without this.
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

@@ -105,15 +105,11 @@ class Trace:
         """The place of a value from outside."""
         place = self.leaf_of.get(value)
         if place is None:
-            place = self.leaf_of[value] = self._append(value)
+            place = self.leaf_of[value] = self.new_place(value)
         return place
 
     def new_place(self, value: Value) -> int:
         """A place of its own for a value from outside."""
-        self.alone.append(len(self.leaves))
-        return self._append(value)
-
-    def _append(self, value: Value) -> int:
         self.leaves.append(value)
         self.leaf_kinds.append(value.kind)
         return -len(self.leaves)

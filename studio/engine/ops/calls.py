@@ -16,7 +16,7 @@ from studio.engine.ops import patterns, seeds
 from studio.engine.ops.handle import Tensor, shown
 from studio.engine.ops.patterns import Pattern, Writes, kind_of
 from studio.engine.ops.recording import STATE, add
-from studio.engine.ops.values import Value
+from studio.engine.ops.values import Value, value_of_float, value_of_int
 
 Number: TypeAlias = "bool | int | float"
 Given: TypeAlias = "Tensor | Number | npt.ArrayLike"
@@ -47,7 +47,7 @@ def call(operation: Writes, given: Sequence[Any], options: Mapping[str, Any]) ->
         tensor = x if isinstance(x, Tensor) else None
         if tensor is None:
             value = value_of(x, operation.name)
-            places.append(trace.place_of(value))
+            places.append(trace.new_place(value))
             kinds.append(value.kind)
         else:
             places.append(tensor._place if tensor._trace is trace else trace.leaf(tensor))
@@ -94,6 +94,10 @@ def value_of(given: Any, who: str, dtype: DType | None = None) -> Value:
         ShapeError: it is no number or array of numbers, or has too many dimensions.
         ParameterError: a whole number beyond int32.
     """
+    if dtype is None and type(given) is float:
+        return value_of_float(given)
+    if dtype is None and type(given) is int and (whole := value_of_int(given)) is not None:
+        return whole
     try:
         array = np.asarray(given)
     except ValueError:

@@ -230,6 +230,7 @@ def _alone(trace: Trace, given: Any) -> Tensor:
     tensor = given if isinstance(given, Tensor) else _constant(given)
     trace.leaf(tensor)
     value = tensor._computed()
+    trace.alone.append(len(trace.leaves))
     made = shown(trace, trace.new_place(value), value.kind)
     made._value = value
     return made

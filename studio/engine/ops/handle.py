@@ -17,7 +17,7 @@ from studio.engine.core.tensor import Shape, shape_text
 from studio.engine.ops.call_trace import Trace
 from studio.engine.ops.patterns import TYPES, Pattern
 from studio.engine.ops.recording import STATE, compute, ended, flush, forget, remember
-from studio.engine.ops.values import Value
+from studio.engine.ops.values import Value, value_of_float, value_of_int
 from studio.engine.runtime.transfers import Array
 
 _SHOWN = 1000
@@ -269,18 +269,30 @@ def _operator(name: str, swapped: bool = False) -> Callable[[Tensor, Any], Any]:
     found = _OPERATORS.get((name, swapped))
     if found is not None:
         return found
-    cache: dict[tuple[int, int], Pattern] = {}
+    # By the types of the operands; of a number its Python type stands beside that of the tensor.
+    cache: dict[tuple[Any, Any], Pattern] = {}
     get_frame, tensor_class, state = sys._getframe, Tensor, STATE
 
     def method(self: Tensor, other: Any) -> Any:
-        if type(other) is not tensor_class:
-            return general(self, other)
+        cls = type(other)
         trace = state.trace
-        pattern = cache.get((self._kind, other._kind))
-        if pattern is None or type(self) is not tensor_class:
-            return general(self, other)
-        left = self._place if self._trace is trace else trace.leaf(self)
-        right = other._place if other._trace is trace else trace.leaf(other)
+        if cls is tensor_class or cls is Variable:
+            pattern = cache.get((self._kind, other._kind))
+            if pattern is None or swapped:
+                return general(self, other)
+            left = self._place if self._trace is trace else trace.leaf(self)
+            right = other._place if other._trace is trace else trace.leaf(other)
+        else:
+            pattern = cache.get((self._kind, cls))
+            value = None if pattern is None else _number(self, other)
+            if pattern is None or value is None:
+                return general(self, other)
+            if swapped:
+                left = trace.new_place(value)
+                right = self._place if self._trace is trace else trace.leaf(self)
+            else:
+                left = self._place if self._trace is trace else trace.leaf(self)
+                right = trace.new_place(value)
         frame = get_frame(1)
         handles = trace.handles
         made = _new(tensor_class)
@@ -303,11 +315,13 @@ def _operator(name: str, swapped: bool = False) -> Callable[[Tensor, Any], Any]:
         operation = found_name(name)
         if operation is None:
             return NotImplemented
-        other = _beside(self, other)
-        made = call(operation, (other, self) if swapped else (self, other), {})
-        if type(other) is tensor_class and not swapped:
-            kinds = (self._kind, other._kind)
-            cache[kinds] = pattern_for(operation, kinds, {})
+        given = _beside(self, other)
+        made = call(operation, (given, self) if swapped else (self, given), {})
+        if isinstance(given, Tensor):
+            cache[self._kind, given._kind] = pattern_for(operation, (self._kind, given._kind), {})
+        elif (value := _number(self, other)) is not None:
+            kinds = (value.kind, self._kind) if swapped else (self._kind, value.kind)
+            cache[self._kind, type(other)] = pattern_for(operation, kinds, {})
         return made
 
     _OPERATORS[name, swapped] = method
@@ -322,6 +336,17 @@ def _beside(tensor: Tensor, other: Any) -> Any:
     if type(other) is int and TYPES[tensor._kind].dtype is DType.float32:
         return float(other)
     return other
+
+
+def _number(tensor: Tensor, other: Any) -> Value | None:
+    """A Python number in the type it takes beside a tensor; None for anything else."""
+    if type(other) is float:
+        return value_of_float(other)
+    if type(other) is not int:
+        return None
+    if TYPES[tensor._kind].dtype is DType.float32:
+        return value_of_float(float(other))
+    return value_of_int(other)
 
 
 def _single(name: str) -> Callable[[Tensor], Any]:

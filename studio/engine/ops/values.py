@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from studio.engine.core.dtypes import DType
+from studio.engine.core.tensor import TensorType
+from studio.engine.ops.patterns import kind_of
 from studio.engine.runtime.transfers import Array, ready
 
 if TYPE_CHECKING:
@@ -81,3 +84,31 @@ class Value:
     def __del__(self) -> None:
         if self.stored and self.runner is not None:
             self.runner.drop(self.stored, self.kind)
+
+
+_INT32 = 1 << 31
+_MOST_NUMBERS = 1 << 12
+_FLOAT, _INT = (kind_of(TensorType((), dtype)) for dtype in (DType.float32, DType.int32))
+_NUMBERS: dict[float, Value] = {}
+_WHOLE_NUMBERS: dict[int, Value] = {}
+
+
+def value_of_float(number: float) -> Value:
+    """A Python float as a value: the same one for the same number, which is then fed once."""
+    found = _NUMBERS.get(number)
+    if found is None:
+        found = Value(_FLOAT, np.array(number, np.float32))
+        # Zeros of both signs are equal, and differ.
+        if number != 0 and len(_NUMBERS) < _MOST_NUMBERS:
+            _NUMBERS[number] = found
+    return found
+
+
+def value_of_int(number: int) -> Value | None:
+    """As `value_of_float` for an int; None where it does not fit int32."""
+    found = _WHOLE_NUMBERS.get(number)
+    if found is None and -_INT32 <= number < _INT32:
+        found = Value(_INT, np.array(number, np.int32))
+        if len(_WHOLE_NUMBERS) < _MOST_NUMBERS:
+            _WHOLE_NUMBERS[number] = found
+    return found
