@@ -132,6 +132,19 @@ class Trace:
             found = sorted(more.union(found))
         return tuple(found)
 
+    def waiting(self) -> list[tuple[int, Tensor]]:
+        """The tensors that wait for the numbers of a place, with it."""
+        found = [
+            (tensor._place, tensor)
+            for handle in self.handles
+            if (tensor := handle()) is not None and tensor._trace is self
+        ]
+        for place, also in self.also:
+            tensor = also()
+            if tensor is not None and tensor._trace is self and tensor._place == place:
+                found.append((place, tensor))
+        return found
+
     def shown(self) -> Iterator[Tensor]:
         """The tensors that show a result, or did before they were assigned to."""
         for handle in self.handles:
@@ -177,9 +190,11 @@ class Trace:
         """
         if self.tape or self.gradient >= 0 or self.customs:
             return self, live
+        if len(live) == len(self.handles):
+            return self, live
         used = set(self.operands)
         used.update(live)
-        if sum(place >= 0 for place in used) == len(self.handles):
+        if sum([place >= 0 for place in used]) == len(self.handles):
             return self, live
         return _Pruning(self, live).finish()
 

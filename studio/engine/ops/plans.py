@@ -39,11 +39,13 @@ class Plan:
     Attributes:
         program: what runs.
         fused: whether it is fused.
+        is_short: whether there is nothing to fuse.
     """
 
     def __init__(self, runner: Runner, made: Written, program: Program, *, fused: bool) -> None:
         self.program = program
         self.fused = fused
+        self.is_short = len(program) < 2
         self._runner = runner
         self._made = made
         self._turns = [Bound(runner, made, program)]
@@ -137,8 +139,13 @@ class Plan:
     def _look(self, leaves: list[Value], moves: Work) -> None:
         """Bind a second time once the same results came back twice."""
         only = self._turns[0]
+        for value in leaves:
+            if value.bound is only:
+                break
+        else:
+            return
         found = {n: v.slot for n, v in enumerate(leaves) if v.bound is only}
-        if not found or found != self._seen:
+        if found != self._seen:
             self._seen = found
             return
         returning = _can_return(self.program, self._made, found)

@@ -194,9 +194,12 @@ def flush() -> None:
 
 def compute(trace: Trace) -> None:
     """Run a trace and give every tensor that shows a result its numbers."""
-    live = trace.live()
-    if not live:
+    waiting = trace.waiting()
+    if not waiting:
         return
+    live = tuple([place for place, _ in waiting])
+    if trace.also:
+        live = tuple(sorted(set(live)))
     try:
         values = _values(*trace.needed(live))
     except BaseException:
@@ -204,13 +207,12 @@ def compute(trace: Trace) -> None:
         raise
     STATE.last = trace
     by_place = dict(zip(live, values, strict=True))
-    for tensor in trace.shown():
-        value = by_place.get(tensor._place)
-        if tensor._trace is trace and value is not None:
-            tensor._value = value
-            if not trace.tape:
-                tensor._trace = None
-            remember(tensor)
+    tape = trace.tape
+    for place, tensor in waiting:
+        tensor._value = by_place[place]
+        if not tape:
+            tensor._trace = None
+        remember(tensor)
 
 
 def _values(trace: Trace, live: tuple[int, ...]) -> list[Value]:

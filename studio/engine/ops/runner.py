@@ -14,7 +14,7 @@ from studio.engine.ops.patterns import TYPES
 from studio.engine.ops.plans import Plan, stored_tensor
 from studio.engine.ops.programs import Written, call_of, written
 from studio.engine.ops.values import Value
-from studio.engine.ops.work import Work
+from studio.engine.ops.work import Work, WorkNow
 from studio.engine.profiler.events import Profile
 from studio.engine.runtime.backend import Backend
 
@@ -58,6 +58,7 @@ class Runner(Closing):
         self._gone: deque[tuple[str, int]] = deque()
         self._free: dict[int, list[str]] = {}
         self._underway: deque[Work] = deque()
+        self._work = WorkNow(backend) if self.is_host else None
         self._closed = False
 
     def run(self, trace: Trace, live: tuple[int, ...]) -> list[Value]:
@@ -91,7 +92,7 @@ class Runner(Closing):
 
     def work(self) -> Work:
         """Nothing yet, to be handed to the device."""
-        return Work(self.backend, at_once=self.is_host)
+        return self._work or Work(self.backend)
 
     def underway(self, work: Work) -> None:
         """Wait for the oldest work where much is queued."""
@@ -163,7 +164,7 @@ class Runner(Closing):
         plan = self._plans.get(key)
         if plan is None:
             plan = self._made(trace, live, fused=False)
-        elif not plan.fused and fuse and self.fuses and len(plan.program) > 1:
+        elif not plan.fused and fuse and self.fuses and not plan.is_short:
             before = plan
             plan = self._made(trace, live, fused=True)
             before.close()

@@ -15,29 +15,23 @@ T = TypeVar("T")
 class Work:
     """Calls for a device, in order.
 
-    On a device with a thread of its own they are kept until `send` posts them together, and nobody
-    waits: posting each one alone, and waiting for it, took longer than a small network's step.
-    Elsewhere each is made at once.
+    They are kept until `send` posts them together, and nobody waits: posting each one alone, and
+    waiting for it, took longer than a small network's step.
 
     Args:
         backend: the device.
-        at_once: whether calls are made when they are given.
     """
 
-    __slots__ = ("_at_once", "_backend", "_calls", "_sent")
+    __slots__ = ("_backend", "_calls", "_sent")
 
-    def __init__(self, backend: Backend, *, at_once: bool) -> None:
+    def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._at_once = at_once
         self._calls: list[Callable[[], object]] = []
         self._sent: Future[object] | None = None
 
     def do(self, call: Callable[P, object], *given: P.args, **named: P.kwargs) -> None:
-        """Make a call, now or when its turn comes."""
-        if self._at_once:
-            call(*given, **named)
-        else:
-            self._calls.append(lambda: call(*given, **named))
+        """Make a call when its turn comes."""
+        self._calls.append(lambda: call(*given, **named))
 
     def send(self) -> None:
         """Hand the calls over; what fails among them is raised by `require`."""
@@ -83,6 +77,19 @@ class Work:
 
         answer.add_done_callback(look)
         return found
+
+
+class WorkNow(Work):
+    """Calls for a device that works on the thread that asks: each is made when it is given."""
+
+    __slots__ = ()
+
+    def do(self, call: Callable[P, object], *given: P.args, **named: P.kwargs) -> None:
+        """Make a call."""
+        call(*given, **named)
+
+    def send(self) -> None:
+        """Everything is done already."""
 
 
 def _made(calls: list[Callable[[], object]]) -> None:
