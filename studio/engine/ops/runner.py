@@ -120,8 +120,10 @@ class Runner(Closing):
         self._gone.append((name, kind))
 
     def settle(self) -> None:
-        """Give back what nobody has any more."""
+        """Give back what nobody has any more, behind all that was handed over."""
         with self.lock:
+            while self._underway:
+                self._underway.popleft().wait()
             self._sweep()
             self._drop_free()
 
