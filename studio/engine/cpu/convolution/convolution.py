@@ -14,7 +14,8 @@ class Lines:
     """Pictures seen as matrices [cells, channels], a stretch at a time.
 
     Args:
-        views: gives working memory where the pictures have a halo.
+        views: gives working memory where the pictures have a halo, or a stretch is some rows of
+            several pictures.
         pictures: [N,H,W,C].
         columns: whose stretches are meant.
     """
@@ -23,7 +24,8 @@ class Lines:
         self._pictures = pictures
         self._room: Floats | None = None
         channels = pictures.shape[3]
-        if not pictures.flags.c_contiguous:
+        parts = (pictures[each.samples, each.rows] for each in columns.stretches)
+        if not all(part.flags.c_contiguous for part in parts):
             longest = max(len(s.matrix) for s in columns.stretches)
             self._room = views.scratch((longest, channels))
 
