@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from types import MethodType
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import ref
 
@@ -185,7 +186,7 @@ class Tensor:
         found = None if name.startswith("_") else _method(name)
         if found is None:
             raise AttributeError(f"a tensor has no {name!r}")
-        return lambda *given, **options: found(self, *given, **options)
+        return MethodType(found, self)
 
     def __dir__(self) -> list[str]:
         from studio.engine.ops.table_functions import FUNCTIONS

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from studio.engine.core.tensor import shape_text
 from studio.engine.isa.line import format_line
 from studio.engine.isa.program import Program
 from studio.engine.ops import recording
 from studio.engine.ops.call_trace import Trace
-from studio.engine.ops.handle import Tensor
+from studio.engine.ops.handle import Tensor, Variable
 from studio.engine.ops.patterns import TYPES
 from studio.engine.ops.programs import call_of, written
 from studio.engine.ops.recording import STATE
 from studio.engine.ops.scopes import tensors_in
+from studio.engine.runtime.transfers import Array
 
-_SHOWN = 1000
-_ROWS, _COLUMNS = 12, 12
+_ROWS, _COLUMNS, _LINES = 12, 12, 200
+# Notebooks set cells of tables flush right.
+_LEFT = 'style="text-align:left;white-space:pre"'
 
 
 class Listing:
@@ -50,17 +51,21 @@ class Listing:
     __repr__ = __str__
 
     def html(self) -> str:
-        """The lines as a table, as a notebook shows them."""
+        """The lines as a table, as a notebook shows them; the first of very many."""
         rows = []
-        for (section, index, ins), source in zip(self.program.located(), self.sources, strict=True):
+        lines = zip(self.program.located(), self.sources, strict=True)
+        for (section, index, ins), source in islice(lines, _LINES):
             cells = [str(index), section, format_line(ins), self._types(ins), source]
-            rows.append("".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
+            rows.append("".join(f"<td {_LEFT}>{html.escape(cell)}</td>" for cell in cells))
+        if len(self) > _LINES:
+            more = f"… and {len(self) - _LINES:,} more lines; print() shows them all"
+            rows.append(f'<td colspan="5" {_LEFT}>{more}</td>')
         head = "".join(
-            f"<th>{name}</th>" for name in ("#", "section", "instruction", "writes", "from")
+            f"<th {_LEFT}>{name}</th>" for name in ("#", "section", "instruction", "writes", "from")
         )
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return (
-            '<table class="glassbox-listing" style="font-family:monospace;text-align:left">'
+            '<table class="glassbox-listing" style="font-family:monospace">'
             f"<tr>{head}</tr>{body}</table>"
         )
 
@@ -101,27 +106,47 @@ def listing(function: Callable[..., Any] | None = None, *given: Any) -> Listing:
 
 
 def tensor_html(tensor: Tensor) -> str:
-    """A tensor as a notebook shows it: its type, its range and a corner of its numbers."""
+    """A tensor as a notebook shows it: its type, its range and a corner of its numbers.
+
+    Colours are left to the notebook, so that it can be read in light and in dark.
+    """
     kind = TYPES[tensor._kind]
-    title = f"{kind.dtype.name} {shape_text(kind.shape)}"
     if tensor._value is None and tensor._trace is not STATE.trace:
         return f"<div><b>{html.escape(repr(tensor))}</b></div>"
     values = tensor.numpy()
+    title = str(kind)
+    if isinstance(tensor, Variable):
+        title = f"{tensor.name}: {title}"
+    rows = "".join(f"<tr>{row}</tr>" for row in _rows(values))
+    return (
+        f'<div class="glassbox-tensor"><b>{html.escape(title)}</b>{_range(values)}'
+        f"<table>{rows}</table></div>"
+    )
+
+
+def _range(values: Array) -> str:
+    """The smallest and the largest number, and how many are none."""
+    good, told = values, ""
+    if values.dtype.kind == "f" and not (finite := np.isfinite(values)).all():
+        good = values[finite]
+        told = f", <b>{values.size - good.size} not finite</b>"
+    return f", {_text(good.min())} to {_text(good.max())}{told}" if good.size else told
+
+
+def _rows(values: Array) -> Iterator[str]:
+    """The first rows; of more than two dimensions each with its place in front."""
     width = values.shape[-1] if values.ndim else 1
     flat = values.reshape((values.size // max(width, 1), width))
-    told = ""
-    if values.size:
-        told = f", {_text(values.min())} to {_text(values.max())}"
-    if values.dtype.kind == "f" and (bad := int(np.count_nonzero(~np.isfinite(values)))):
-        told += f", <b>{bad} not finite</b>"
-    rows = []
-    for row in flat[:_ROWS]:
-        cells = [_text(number) for number in row[:_COLUMNS]]
-        cells += ["…"] if len(row) > _COLUMNS else []
-        rows.append("".join(f"<td>{cell}</td>" for cell in cells))
-    rows += ["<td>…</td>"] if len(flat) > _ROWS else []
-    body = "".join(chain.from_iterable(("<tr>", row, "</tr>") for row in rows))
-    return f'<div class="glassbox-tensor"><b>{title}</b>{told}<table>{body}</table></div>'
+    for number, row in enumerate(flat[:_ROWS]):
+        cells = [_text(value) for value in row[:_COLUMNS]]
+        cells += ["…"] if width > _COLUMNS else []
+        place = ""
+        if values.ndim > 2:
+            inner = map(str, np.unravel_index(number, values.shape[:-1]))
+            place = f"<th>[{','.join(inner)}]</th>"
+        yield place + "".join(f"<td>{cell}</td>" for cell in cells)
+    if len(flat) > _ROWS:
+        yield "<td>…</td>"
 
 
 def _text(number: Any) -> str:

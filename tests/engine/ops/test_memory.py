@@ -125,14 +125,14 @@ def test_listings_show_what_was_typed(cpu: str) -> None:
     found = ops.listing(lambda a: ops.grad(lambda b: ops.sum(b * b))(a), x)
     assert "GRADS_MUL" in str(found)
     assert len(found) == len(str(found).splitlines())
-    assert "<td>GRADS_MUL 0x1 0x1 0x2</td>" in found.html()
+    assert ">GRADS_MUL 0x1 0x1 0x2</td>" in found.html()
 
 
 def test_tensors_show_themselves(cpu: str) -> None:
     x = ops.tensor(np.arange(1000.0).reshape(20, 50))
     assert repr(ops.tensor([1.0, 2.0]) * 2) == "tensor([2., 4.], float32[2])"
     html = tensor_html(x)
-    assert "float32 [20,50]" in html
+    assert "float32[20,50]" in html
     assert "0 to 999" in html
     assert html.count("<tr>") == 13
     assert "1 not finite" in tensor_html(ops.log(ops.tensor([0.0, 1.0])))
