@@ -35,6 +35,9 @@ LARGEST_CONSTANT = 4096
 LARGEST_WHOLE = 1 << 24
 """Largest whole number of a constant: the numbers of constants are kept as float32."""
 
+LONGEST_TEXT = 100_000
+"""Most characters of an operation with its values as text."""
+
 _RULE = "dimension 0 is the batch, which stays where it is"
 
 _ROWS = 4099
@@ -492,6 +495,8 @@ def _parsed(given: object, who: str) -> tuple[object, dict[str, Any]]:
     """``mean(axis=-1)`` as name and values; other texts are names."""
     if not isinstance(given, str) or "(" not in given:
         return given, {}
+    if len(given) > LONGEST_TEXT:
+        raise ParameterError(f"expected at most {LONGEST_TEXT} characters", who=who)
     wrong = ParameterError(
         f"expected an operation with values by name, such as mean(axis=-1), got {quoted(given)}",
         who=who,

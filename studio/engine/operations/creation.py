@@ -23,6 +23,7 @@ from studio.engine.operations.lines import (
     order_to_end,
     permuted,
     rank_of,
+    require_small,
     reshaped,
     scalar,
     scaled,
@@ -184,6 +185,7 @@ def _masked(lines: Lines, x: Ref, diagonal: int, upper: bool) -> Ref:
     if len(shape) < 2:
         raise ShapeError(f"expected matrices, got {shape_text(shape)}")
     extent(shape, [len(shape) - 2, len(shape) - 1])
+    require_small(*shape[-2:])
     mask = np.tri(shape[-2], shape[-1], diagonal - upper)
     kept = 1 - mask if upper else mask
     return times(lines, x, lines.constant(kept.astype(lines.type_of(x).dtype.np)))
@@ -208,6 +210,7 @@ def diag(lines: Lines, x: Ref) -> Ref:
     if len(shape) != 1 or shape == (BATCH,):
         raise ShapeError(f"expected a vector, got {shape_text(shape)}")
     (x,) = types.numbers(lines, x)
+    require_small(shape[0], shape[0])
     mask = np.eye(shape[0], dtype=lines.type_of(x).dtype.np)
     return times(lines, lines.constant(mask), reshaped(lines, x, (shape[0], 1)))
 
@@ -218,6 +221,7 @@ def _diagonal_of(lines: Lines, x: Ref) -> Ref:
         raise ShapeError(f"expected matrices, got {shape_text(shape)}")
     extent(shape, [len(shape) - 2, len(shape) - 1])
     (x,) = types.numbers(lines, x)
+    require_small(*shape[-2:])
     mask = np.eye(shape[-2], shape[-1], dtype=lines.type_of(x).dtype.np)
     return times(lines, x, lines.constant(mask))
 

@@ -48,6 +48,9 @@ class Lines(Protocol):
         ...
 
 
+LARGEST_CONSTANT = 1 << 22
+"""Most numbers of a constant that an operation makes for the shape of an operand."""
+
 Axis: TypeAlias = int
 """One dimension; negative ones count from the end."""
 
@@ -100,6 +103,16 @@ def extent(shape: Shape, axes: Sequence[int]) -> int:
             hint="choose other axes than 0",
         )
     return prod(shape[axis] for axis in axes)
+
+
+def require_small(*lengths: int) -> None:
+    """ShapeError where an operation would need a constant of too many numbers."""
+    if prod(lengths) > LARGEST_CONSTANT:
+        raise ShapeError(
+            f"a constant of {' x '.join(map(str, lengths))} numbers would be needed: at most "
+            f"{LARGEST_CONSTANT} may be",
+            hint="make the dimensions smaller first",
+        )
 
 
 def cast(lines: Lines, x: Ref, dtype: DType) -> Ref:

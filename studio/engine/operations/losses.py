@@ -6,6 +6,7 @@ import math
 from typing import Literal, TypeAlias
 
 from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import ABSENT, Ref
 from studio.engine.isa.ops import activation, arithmetic, function, reduce
 from studio.engine.operations import types
@@ -246,6 +247,8 @@ def sparse_softmax_cross_entropy(
         weights: what losses are multiplied with.
     """
     (i,), (x,) = types.whole(lines, classes), types.floats(lines, logits)
+    if not shape_of(lines, x):
+        raise ShapeError("logits need a dimension of classes: got a scalar")
     shares = lines.emit(reduce.OneHot, x=i, depth=shape_of(lines, x)[-1])[0]
     products = times(lines, shares, log_softmax(lines, x, axis=-1))
     found = scaled(lines, sum_(lines, products, axis=-1), -1.0)

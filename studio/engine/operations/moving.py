@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Literal
 
 from studio.engine.core.dtypes import DType
@@ -31,6 +32,9 @@ from studio.engine.operations.lines import (
 )
 from studio.engine.operations.lines import cast as cast_to
 from studio.engine.operations.table import operation
+
+MOST_PIECES = 4096
+"""Most pieces that one operation cuts or joins; each is a line of its own."""
 
 
 def filled_shape(given: Ints, old: Shape) -> Shape:
@@ -183,6 +187,7 @@ def unstack(lines: Lines, x: Ref, *, axis: Axis = 0) -> tuple[Ref, ...]:
     shape = shape_of(lines, x)
     at = at_axis(axis, len(shape))
     count = extent(shape, [at])
+    _require_few(count)
     rest = without(shape, [at])
     return tuple(reshaped(lines, cut(lines, x, at, i, 1), rest) for i in range(count))
 
@@ -204,10 +209,16 @@ def split(
     if not sizes:
         if parts < 1 or length % parts:
             raise ShapeError(f"{length} cannot be cut into {parts} pieces of one length")
+        _require_few(parts)
         sizes = (length // parts,) * parts
     sizes = filled_sizes(sizes, length)
-    begins = [sum(sizes[:i]) for i in range(len(sizes))]
+    begins = [0, *accumulate(sizes[:-1])]
     return tuple(cut(lines, x, at, b, s) for b, s in zip(begins, sizes, strict=True))
+
+
+def _require_few(pieces: int) -> None:
+    if pieces > MOST_PIECES:
+        raise ShapeError(f"at most {MOST_PIECES} pieces may be cut or joined: got {pieces}")
 
 
 def filled_sizes(sizes: Ints, length: int) -> Ints:
@@ -363,6 +374,7 @@ def _tiled(lines: Lines, x: Ref, axis: int, count: int) -> Ref:
     length = extent(shape, [axis])
     before, behind = shape[:axis], shape[axis + 1 :]
     if len(shape) == 6 or count == 0:
+        _require_few(count)
         parts = (x,) * count
         if count == 0:
             return cut(lines, x, axis, 0, 0)

@@ -16,6 +16,7 @@ from studio.engine.operations.lines import (
     at_axis,
     extent,
     plus,
+    require_small,
     reshaped,
     scalar,
     scaled,
@@ -155,6 +156,7 @@ def local_response_normalization(
     if len(shape) < 2:
         raise ShapeError("expected a batch and channels")
     count = extent(shape, [len(shape) - 1])
+    require_small(count, count)
     places = np.arange(count)
     near = (np.abs(places[:, None] - places) <= radius).astype(np.float32)
     sums = lines.emit(MatMul, a=times(lines, x, x), b=lines.constant(near))[0]

@@ -17,7 +17,10 @@ def _gates(lines: Lines, x: Ref, state: Ref, kernel: Ref, bias: Ref, count: int)
     """Columns of [x, state]·kernel + bias in ``count`` parts."""
     joined = concatenate(lines, x, state, axis=-1)
     product = plus(lines, matmul(lines, joined, kernel), bias)
-    width = shape_of(lines, product)[-1]
+    shape = shape_of(lines, product)
+    if len(shape) != 2:
+        raise ShapeError(f"expected an input [N, in], got one that gives {shape_text(shape)}")
+    width = shape[-1]
     if width % count:
         raise ShapeError(f"the kernel needs {count} parts of one width: got {width} columns")
     units = width // count

@@ -16,6 +16,7 @@ from studio.engine.operations.lines import (
     extent,
     plus,
     rank_of,
+    require_small,
     reshaped,
     scaled,
     shape_of,
@@ -66,6 +67,7 @@ def frame(lines: Lines, x: Ref, *, length: int, step: int) -> Ref:
             f"frames of {length} by steps of {step} do not fit a length of {whole}"
         )
     count = (whole - length) // step + 1
+    require_small(count, length)
     places = np.arange(count)[:, None] * step + np.arange(length)
     indices = lines.constant(places.astype(np.int32))
     return lines.emit(index.Gather, x=x, i=indices, axis=len(shape) - 1)[0]
@@ -162,6 +164,7 @@ def band_part(lines: Lines, x: Ref, *, below: int = -1, above: int = -1) -> Ref:
     if len(shape) < 2:
         raise ShapeError(f"expected matrices, got {shape_text(shape)}")
     extent(shape, (len(shape) - 2, len(shape) - 1))
+    require_small(*shape[-2:])
     apart = np.arange(shape[-1]) - np.arange(shape[-2])[:, None]
     kept = ((apart >= -below) | (below < 0)) & ((apart <= above) | (above < 0))
     return times(lines, x, lines.constant(kept.astype(lines.type_of(x).dtype.np)))
@@ -178,6 +181,7 @@ def power_spectrum(lines: Lines, x: Ref) -> Ref:
     if not shape:
         raise ShapeError("a scalar is no sequence")
     length = extent(shape, [len(shape) - 1])
+    require_small(length, length // 2 + 1)
     # Whole products are reduced first, so that large ones lose no digits.
     turns = np.outer(np.arange(length), np.arange(length // 2 + 1)) % max(length, 1)
     angles = 2 * np.pi * turns / length
