@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import GraphError
+from studio.engine.core.errors import GraphError, ShapeError, quoted
+from studio.engine.core.options import MAX_INTEGER
 from studio.engine.core.tensor import OpenShape, TensorType
 from studio.engine.layers.graph import (
     TRIED,
@@ -185,6 +186,17 @@ class Arithmetic:
     def __xor__(self, other: Any) -> Symbol:
         return _operate("logical_xor", self, other)
 
+    def __getitem__(self, place: Any) -> Symbol:
+        """A part by whole numbers, slices, ``...`` and None; the first index is ``:`` or ``...``.
+
+        Raises:
+            ShapeError: the batch is indexed, there are too many indices, or one of another kind.
+        """
+        return _part(self, place if isinstance(place, tuple) else (place,))
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("an output of a layer has no length: its samples come when it runs")
+
     def __neg__(self) -> Symbol:
         return _operate("negative", self)
 
@@ -200,6 +212,58 @@ def _operate(operation: str, *given: Any) -> Symbol:
     beside = next(x.type.dtype for x in given if isinstance(x, Arithmetic))
     made: Symbol = Operator(operation)(*(_beside(x, beside) for x in given))
     return made
+
+
+def _part(given: Any, places: tuple[Any, ...]) -> Symbol:
+    """A box cut by steps, without the dimensions that have one index, with those of length 1."""
+    rank = len(given.type.shape)
+    count = sum(place is not None and place is not Ellipsis for place in places)
+    if count > rank or sum(place is Ellipsis for place in places) > 1:
+        raise ShapeError(f"{given.type} takes at most {rank} indices, got {count}", who="index")
+    full = [slice(None)] * (rank - count)
+    at = next((i for i, place in enumerate(places) if place is Ellipsis), len(places))
+    filled = [*places[:at], *full, *places[at + 1 :]]
+    old = [place for place in filled if place is not None]
+    if not (isinstance(filled[0], slice) and filled[0] == slice(None)):
+        raise ShapeError("the batch cannot be indexed: begin with : or ...", who="index")
+    bounds = [_bounds(place) for place in old]
+    for axis, (length, place) in enumerate(zip(given.shape, old[1:], strict=True), 1):
+        if length is not None and not isinstance(place, slice) and not -length <= place < length:
+            raise ShapeError(
+                f"index {place} is outside of {length} places in dimension {axis}", who="index"
+            )
+    made: Symbol = given
+    if any(bound != (0, MAX_INTEGER, 1) for bound in bounds):
+        # The whole batch is said with -1; its length is not known.
+        begin, end, steps = zip((0, -1, 1), *bounds[1:], strict=True)
+        made = Operator("strided_slice", begin=begin, end=end, steps=steps)(made)
+    gone = [axis for axis, place in enumerate(old) if not isinstance(place, slice)]
+    if gone:
+        made = Operator("squeeze", axis=gone)(made)
+    kept = [place for place in filled if place is None or isinstance(place, slice)]
+    for axis, place in enumerate(kept):
+        if place is None:
+            made = Operator("expand_dims", axis=axis)(made)
+    return made
+
+
+def _bounds(place: Any) -> tuple[int, int, int]:
+    """First index, end and step of an index; the largest numbers stand for the ends."""
+    parts = (place.start, place.stop, place.step) if isinstance(place, slice) else (place,)
+    if any(isinstance(n, bool) or not hasattr(n, "__index__") for n in parts if n is not None):
+        raise ShapeError(
+            f"{quoted(place)} is no index", who="index",
+            hint="use whole numbers, slices, ... and None, or the operation gather for a list",
+        )  # fmt: skip
+    numbers = [None if n is None else int(n.__index__()) for n in parts]
+    if len(numbers) == 1:
+        first = numbers[0] or 0
+        return first, first + 1 or MAX_INTEGER, 1
+    begin, end, step = numbers[0], numbers[1], 1 if numbers[2] is None else numbers[2]
+    if step == 0:
+        raise ShapeError("the step of a slice must not be 0", who="index")
+    low, high = (0, MAX_INTEGER) if step > 0 else (MAX_INTEGER, -MAX_INTEGER)
+    return low if begin is None else begin, high if end is None else end, step
 
 
 def _beside(given: Any, beside: DType) -> Any:

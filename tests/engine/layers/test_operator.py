@@ -129,6 +129,47 @@ def test_python_operators_are_operators() -> None:
         np.testing.assert_allclose(found, wanted, 1e-5, 1e-5)
 
 
+@pytest.mark.slow
+def test_indices_are_those_of_numpy() -> None:
+    x = Input((5, 4), name="x")
+    places = [
+        np.s_[:, 0], np.s_[:, -1], np.s_[..., 1:3], np.s_[:, ::-1], np.s_[:, 1:4:2, ::2],
+        np.s_[:, None], np.s_[:, 0, None, 1:], np.s_[..., None], np.s_[:, 4:0:-2], np.s_[:],
+        np.s_[:, 2, 3], np.s_[:, None, :, 0],
+    ]  # fmt: skip
+    values = np.random.default_rng(0).random((3, 5, 4)).astype(np.float32)
+    model = Model(x, [x[place] for place in places], backend="cpu")
+    for place, found in zip(places, model.predict(values), strict=True):
+        np.testing.assert_array_equal(found, values[place])
+    steps = Input((None, 3))
+    shapes = [steps[:, :, 0].shape, steps[:, -1].shape, steps[:, 1:].shape]
+    assert shapes == [(None,), (3,), (None, 3)]
+
+
+@pytest.mark.parametrize(
+    ("place", "words"),
+    [
+        (0, "the batch cannot be indexed"),
+        (np.s_[1:], "the batch cannot be indexed"),
+        (None, "the batch cannot be indexed"),
+        (np.s_[:, 9], "index 9 is outside of 5 places in dimension 1"),
+        (np.s_[:, 0, 0, 0], "takes at most 3 indices, got 4"),
+        (np.s_[:, "a"], "is no index"),
+        (np.s_[:, True], "is no index"),
+        (np.s_[:, [0, 1]], "is no index"),
+        (np.s_[:, ::0], "must not be 0"),
+    ],
+)
+def test_wrong_indices_are_refused(place, words: str) -> None:
+    with pytest.raises(ShapeError, match=words):
+        Input((5, 4))[place]
+
+
+def test_outputs_are_no_sequences() -> None:
+    with pytest.raises(TypeError, match="has no length"):
+        list(Input((5, 4)))
+
+
 def test_whole_numbers_take_the_type_of_their_neighbour() -> None:
     assert (Input((3,)) * 2).layer.constants == {"b": 2.0}
     whole = Input((3,), dtype="int32") * 2
