@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import ShapeError
+from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import BATCH, Ref, Shape, TensorType, shape_text
 from studio.engine.isa.families import broadcast_shapes
 from studio.engine.isa.instruction import Instruction
@@ -205,5 +205,12 @@ def times(lines: Lines, a: Ref, b: Ref) -> Ref:
 
 
 def scalar(lines: Lines, number: float, dtype: DType = DType.float32) -> Ref:
-    """One number, of no dimensions."""
+    """One number, of no dimensions; ParameterError where its type cannot hold it."""
+    if dtype.np.kind in "iu":
+        bounds = np.iinfo(dtype.name)
+        if not bounds.min <= number <= bounds.max:
+            raise ParameterError(
+                f"expected a number from {bounds.min} to {bounds.max} for {dtype.name}, got "
+                f"{number:g}"
+            )
     return lines.constant(np.asarray(number, dtype.np))

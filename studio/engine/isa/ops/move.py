@@ -6,7 +6,7 @@ from math import prod
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
-from studio.engine.core.tensor import BATCH, Shape, TensorType, shape_text
+from studio.engine.core.tensor import Shape, TensorType, shape_text
 from studio.engine.isa.families import Unary, broadcast_shapes
 from studio.engine.isa.fields import choice, integer, integers, number, reads, reads_many, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
@@ -34,10 +34,14 @@ class Join(Move):
         """The shape of the parts with the joined dimension summed."""
         types = [of(x) for x in self.xs]
         axis = self.axis_of(len(types[0].shape))
-        if axis == 0 and any(t.shape[0] == BATCH for t in types):
+        if not 0 <= axis < len(types[0].shape):
+            raise ShapeError(f"there is no dimension {axis} to join in {types[0]}",
+                             who=self.mnemonic)  # fmt: skip
+        if axis == 0 and any(t.is_batch for t in types):
             raise ShapeError("the batch dimension cannot be joined", who=self.mnemonic)
         for t in types[1:]:
-            if _without(t.shape, axis) != _without(types[0].shape, axis):
+            same_rank = len(t.shape) == len(types[0].shape)
+            if not same_rank or _without(t.shape, axis) != _without(types[0].shape, axis):
                 raise ShapeError(
                     f"parts must agree but for dimension {axis}: got {types[0]} and {t}",
                     who=self.mnemonic,
