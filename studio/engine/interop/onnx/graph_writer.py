@@ -247,7 +247,8 @@ class GraphWriter:
     def scalar(self, number: float | bool, dtype: str = "float32") -> str:
         """The constant with one number."""
         value = np.array(number, dtype)
-        name = f"{dtype}/{value}"
+        # A list of one whole number is another constant than the number.
+        name = f"{dtype}/just {value}" if dtype == "int64" else f"{dtype}/{value}"
         if name not in self._constants:
             self._constants[self._free(name)] = value
         return name
