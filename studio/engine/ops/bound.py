@@ -46,7 +46,7 @@ class Bound:
         roots = {program.tensors.root(r.id) for r in (*touched, *made.outputs)}
         self._used = [program.tensors.root(i) in roots for i in made.inputs]
         read = {program.tensors.root(i) for i in made.inputs}
-        self._shared = [program.tensors.root(r.id) in read for r in made.outputs]
+        self._shared = any(not r.grad and program.tensors.root(r.id) in read for r in made.outputs)
         self._kinds = [kind_of(program.type_of(r)) for r in made.outputs]
         self._fed: list[ref[Value] | None] = [None] * len(made.inputs)
         self._lent: list[ref[Value]] = []
@@ -76,8 +76,7 @@ class Bound:
             else:
                 work.do(last.require)
         self._last = work
-        shared = self._shared
-        if True in shared and any(v.bound is self and shared[v.slot] for v in leaves):
+        if self._shared:
             # A result lies where an input does, so that feeding could overwrite it.
             self.settle(moves)
         fed, used = self._fed, self._used

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from studio.engine.core.tensor import Role
 from studio.engine.gl.backend import GlBackend
 from studio.engine.gl.plan import issue_order
 from studio.engine.gl.record import step_issue
-from studio.engine.gl.record.step_issue import WORTHWHILE, StepIssue, rows_of
+from studio.engine.gl.record.step_issue import FEW, WORTHWHILE, StepIssue, rows_of
 from studio.engine.gl.run.executable import GlExecutable
 from studio.engine.isa.program import Program
 from studio.engine.optim.emit_updates import emit_updates
@@ -81,6 +82,7 @@ def test_the_loop_is_compiled_on_fast_devices_once_it_pays(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch, fast: bool
 ) -> None:
     from_python = FakeList(monkeypatch)
+    monkeypatch.setattr(step_issue, "_loaded", threading.Event())
     step = StepIssue(backend.work.gl, (), fast=fast)
     for _ in range(WORTHWHILE):
         assert not step.compiled
@@ -88,6 +90,12 @@ def test_the_loop_is_compiled_on_fast_devices_once_it_pays(
     assert step.compiled is fast
     step.step()
     assert from_python.sent == WORTHWHILE + (not fast)
+    # The loop that is there serves other steps soon.
+    another = StepIssue(backend.work.gl, (), fast=fast)
+    for _ in range(FEW):
+        assert not another.compiled
+        another.step()
+    assert another.compiled is fast
 
 
 def test_without_a_compiler_python_goes_on(

@@ -189,3 +189,14 @@ def test_a_failed_run_is_told_to_who_reads_it(gl: str, monkeypatch: pytest.Monke
                 lost.numpy()
     assert before.numpy().tolist() == [2, 4]
     assert (x * 3.0).numpy().tolist() == [3, 6]
+
+
+def test_a_result_that_lies_where_an_input_does_outlives_the_next_feed(device: str) -> None:
+    kept = []
+    for number in range(STEPS):
+        x = ops.tensor(np.full((2, 3), float(number), np.float32))
+        kept.append((ops.reshape(x, shape=(6,)), x + 1.0))
+        recording.flush()
+    for number, (same, more) in enumerate(kept):
+        assert same.numpy().tolist() == [number] * 6
+        assert more.numpy()[0, 0] == number + 1

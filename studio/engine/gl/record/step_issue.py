@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -22,10 +23,17 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 Words = npt.NDArray[np.int64]
+_loaded = threading.Event()
+"""Set once the loop was compiled; it serves all steps."""
+
 SendRows = Callable[[Words, Words], None]
 
 WORTHWHILE = 64
 """Steps sent from Python before the loop is compiled, which takes as long as thousands of them."""
+FEW = 2
+"""Steps sent from Python where the loop is there: rows take as long to make as a few steps."""
+MANY_DISPATCHES = 32
+"""A step of so many counts as two of the short ones."""
 _BARRIER, _PROGRAM, _STORAGES, _NUMBERS, _GROUPS, _WIDTH = 0, 1, 2, 8, 14, 17
 """Where a row has its bits of a barrier, its program, what it binds (six words), and its groups."""
 
@@ -56,7 +64,8 @@ class StepIssue:
         self._following = self._dispatches
         if seamless and dispatches:
             self._following = (replace(dispatches[0], barrier=False), *dispatches[1:])
-        self._left = WORTHWHILE if fast and gl.bind_buffers_range is not None else -1
+        wait = FEW if _loaded.is_set() else WORTHWHILE
+        self._left = wait if fast and gl.bind_buffers_range is not None else -1
         self._send: SendRows | None = None
         self._functions = self._rows = self._following_rows = np.zeros(0, np.int64)
 
@@ -76,8 +85,9 @@ class StepIssue:
             return
         issue(self._gl, self._following if follows else self._dispatches)
         if self._left > 0:
-            self._left -= 1
-            if self._left == 0:
+            self._left -= 1 + len(self._dispatches) // MANY_DISPATCHES
+            if self._left <= 0:
+                self._left = 0
                 self.compile()
 
     def compile(self) -> None:
@@ -90,6 +100,7 @@ class StepIssue:
             self._rows = rows_of(self._dispatches)
             self._following_rows = rows_of(self._following)
             self._send = send
+            _loaded.set()
 
 
 def rows_of(dispatches: Sequence[Dispatch]) -> Words:
