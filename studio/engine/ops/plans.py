@@ -184,6 +184,8 @@ def _can_return(program: Program, made: Written, found: Mapping[int, int]) -> di
     tensors = program.tensors
     views = {tensor.view_of for tensor in tensors.values()}
     graded = {r.id for ins in program for r in ins.effects().writes if r.grad}
+    # A result that lies where an input is read would be overwritten by the other turn.
+    shown = {tensors.root(r.id) for r in made.outputs if not r.grad}
     taken: dict[int, bool] = {}
     returning: dict[int, int] = {}
     for number, slot in found.items():
@@ -195,7 +197,8 @@ def _can_return(program: Program, made: Written, found: Mapping[int, int]) -> di
         )  # fmt: skip
         has_gradient = read.id in graded
         again = slot in taken and (read.id in views or (has_gradient and taken[slot]))
-        if plain and not again and written.id not in made.inputs:
+        fed = written.id in made.inputs
+        if plain and not again and not fed and read.id not in shown:
             returning[number] = slot
             taken[slot] = taken.get(slot, False) or has_gradient
     return returning

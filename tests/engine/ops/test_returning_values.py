@@ -200,3 +200,12 @@ def test_a_result_that_lies_where_an_input_does_outlives_the_next_feed(device: s
     for number, (same, more) in enumerate(kept):
         assert same.numpy().tolist() == [number] * 6
         assert more.numpy()[0, 0] == number + 1
+
+
+def test_another_shape_of_what_returns_keeps_its_numbers(device: str) -> None:
+    x, kept = ops.tensor(np.zeros((2, 3), np.float32)), []
+    for _ in range(STEPS):
+        kept.append(ops.reshape(x, shape=(6,)))
+        x = x * 2.0 + 1.0
+        recording.flush()
+    assert [same.numpy()[0] for same in kept] == [2**n - 1 for n in range(STEPS)]
