@@ -82,7 +82,7 @@ def test_the_loop_is_compiled_on_fast_devices_once_it_pays(
     backend: GlBackend, monkeypatch: pytest.MonkeyPatch, fast: bool
 ) -> None:
     from_python = FakeList(monkeypatch)
-    monkeypatch.setattr(step_issue, "_loaded", threading.Event())
+    monkeypatch.setattr(step_issue, "LOADED", threading.Event())
     step = StepIssue(backend.work.gl, (), fast=fast)
     for _ in range(WORTHWHILE):
         assert not step.compiled

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 Words = npt.NDArray[np.int64]
-_loaded = threading.Event()
+LOADED = threading.Event()
 """Set once the loop was compiled; it serves all steps."""
 
 SendRows = Callable[[Words, Words], None]
@@ -64,7 +64,7 @@ class StepIssue:
         self._following = self._dispatches
         if seamless and dispatches:
             self._following = (replace(dispatches[0], barrier=False), *dispatches[1:])
-        wait = FEW if _loaded.is_set() else WORTHWHILE
+        wait = FEW if LOADED.is_set() else WORTHWHILE
         self._left = wait if fast and gl.bind_buffers_range is not None else -1
         self._send: SendRows | None = None
         self._functions = self._rows = self._following_rows = np.zeros(0, np.int64)
@@ -100,7 +100,7 @@ class StepIssue:
             self._rows = rows_of(self._dispatches)
             self._following_rows = rows_of(self._following)
             self._send = send
-            _loaded.set()
+            LOADED.set()
 
 
 def rows_of(dispatches: Sequence[Dispatch]) -> Words:
