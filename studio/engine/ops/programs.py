@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from studio.engine.autodiff.differentiate import UserRule, differentiate
+from studio.engine.compiler.passes.make_views import make_views
 from studio.engine.core.tensor import Ref, Role, Tensor, TensorMap, TensorType
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.move import Copy, Zero
@@ -29,17 +30,19 @@ class Written:
     outputs: tuple[Ref, ...]
 
 
-def written(trace: Trace, live: tuple[int, ...]) -> Written:
+def written(trace: Trace, live: tuple[int, ...], *, views: bool = False) -> Written:
     """The program of a trace.
 
     Args:
         trace: calls in order.
         live: places of the results that are fetched.
+        views: let reshapes and copies be views before gradients are written, which then need no
+            lines for them; a later pass finds this too late.
 
     Raises:
         GradientError: a call on the way to a scalar that is differentiated has no gradient.
     """
-    writer = _Writer(trace)
+    writer = _Writer(trace, views=views)
     program = writer.finish(live)
     return Written(program, writer.inputs, tuple(writer.refs[place] for place in live))
 
@@ -55,6 +58,15 @@ def call_of(owner: str) -> int:
     return int(number) if number.isdecimal() else -1
 
 
+def _with_views(program: Program, loss: Ref) -> tuple[Program, Ref]:
+    """The program with views, and the scalar that a line writes; both as they are without one."""
+    made = make_views(program)
+    root = made.tensors[made.tensors.root(loss.id)]
+    if root.shape or root.role is not Role.ACTIVATION:
+        return program, loss
+    return made, root.ref
+
+
 class _Writer:
     """Writes the lines of one trace.
 
@@ -63,8 +75,10 @@ class _Writer:
         inputs: ids of the leaves.
     """
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, *, views: bool) -> None:
         self._trace = trace
+        # A rule of the user's names the lines it stands for by their numbers.
+        self._views = views and not trace.customs
         self._tensors: list[Tensor] = []
         self._constants: dict[str, Ref] = {}
         self.refs: dict[int, Ref] = {}
@@ -97,7 +111,10 @@ class _Writer:
         _, operands, place = self._calls[last]
         loss, *wanted = (self.refs[o] for o in operands)
         rules = [self._rule(custom, lines_of) for custom in trace.customs]
-        program = differentiate(self._program(sections, ()), loss, wrt=wanted, rules=rules)
+        program = self._program(sections, ())
+        if self._views:
+            program, loss = _with_views(program, loss)
+        program = differentiate(program, loss, wrt=wanted, rules=rules)
         self._tensors = list(program.tensors.values())
         update: list[Instruction] = []
         self._gradients(last, program, wanted, place, update, live)

@@ -179,7 +179,7 @@ class Runner(Closing):
         return plan
 
     def _made(self, trace: Trace, live: tuple[int, ...], *, fused: bool) -> Plan:
-        made = written(trace, live)
+        made = written(trace, live, views=fused)
         program = made.program
         if fused:
             program = compile_program(program, self.backend.target)
