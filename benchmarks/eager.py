@@ -1,6 +1,7 @@
 """Operations typed one by one, ours beside PyTorch and JAX in one process.
 
     python -m benchmarks.eager --backend cpu --json eager.json
+    python -m benchmarks.eager --backend gl --where              # what a step of W2 waits for
 
 Rows: 1000 dependent additions of 16x16 (microseconds each, recording and running; unfused as the
 first time, and fused as when they come again), a step of W2 at batch 128 as a loop written by hand
@@ -11,8 +12,10 @@ operands beside the program's own kernel. A row is the median of blocks, with th
 from __future__ import annotations
 
 import argparse
+import cProfile
 import json
 import os
+import pstats
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +32,7 @@ from studio.engine.runtime.backend import Backend
 
 ADDITIONS = 1000
 BLOCKS = 60
+STEPS = 200
 BATCH = 128
 LARGE = 1 << 20
 LAYERS = (784, 512, 512, 10)
@@ -41,9 +45,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--peers", default="torch,jax")
     parser.add_argument("--threads", default=str(len(os.sched_getaffinity(0))))
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--where", action="store_true", help="where the time of a step of W2 goes")
     options = parser.parse_args(arguments)
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, options.threads)
+    if options.where:
+        where(options.backend)
+        return 0
     rows: dict[str, tuple[float, float]] = {}
     rows |= ours(options.backend)
     for peer in filter(None, options.peers.split(",")):
@@ -107,7 +115,53 @@ def ours(choice: str) -> dict[str, tuple[float, float]]:
     return found
 
 
+def where(choice: str) -> None:
+    """Print where the time of a step of W2 goes: in calls, in the host's functions, in kernels."""
+    from studio.engine import ops
+    from studio.engine.ops import recording
+
+    ops.backend(choice)
+    record, read = _our_parts()
+    for _ in range(STEPS):
+        record()
+        recording.flush()
+        read()
+    parts: dict[str, list[float]] = {"recording": [], "handing over": [], "until it is read": []}
+    for _ in range(STEPS):
+        for found, work in zip(parts.values(), (record, recording.flush, read), strict=True):
+            begin = time.perf_counter()
+            work()
+            found.append((time.perf_counter() - begin) * 1e6)
+    for name, each in parts.items():
+        print(f"{name:<20} {statistics.median(each):9.1f} {min(each):9.1f} µs")
+    seen = cProfile.Profile()
+    with seen:
+        for _ in range(STEPS):
+            record()
+            recording.flush()
+            read()
+    pstats.Stats(seen).sort_stats("tottime").print_stats(25)
+    with ops.profile() as kernels:
+        record()
+        recording.flush()
+        read()
+    print(kernels.table())
+    print(f"{sum(row.calls for row in kernels.rows)} kernels, {kernels.kernel_us:.1f} µs")
+    ops.close()
+
+
 def _our_step() -> Callable[[], object]:
+    record, read = _our_parts()
+
+    def step() -> None:
+        record()
+        read()
+
+    return step
+
+
+def _our_parts() -> tuple[Callable[[], object], Callable[[], object]]:
+    """What types a step of W2, and what reads its loss."""
     from studio.engine import ops
 
     images, classes, *parts = numbers()
@@ -121,13 +175,20 @@ def _our_step() -> Callable[[], object]:
         right = ops.sum(rows * ops.one_hot(y, depth=10), axis=1)
         return ops.mean(ops.logsumexp(rows, axis=1) - right)
 
-    def step() -> None:
+    last: list[Any] = []
+
+    def record() -> None:
         value, found = ops.value_and_grads(loss)(*weights)
         for weight, slope in zip(weights, found, strict=True):
             weight.assign(weight - 0.01 * slope)
-        value.item()
+        # The gradients are there until the loss is read, as in a loop.
+        last[:] = [value, found]
 
-    return step
+    def read() -> None:
+        last[0].item()
+        last.clear()
+
+    return record, read
 
 
 def _compiled(backend: Backend) -> tuple[float, float]:
