@@ -86,6 +86,8 @@ def kernel(folder: Path) -> Iterator[Kernel]:
     )
     try:
         found = Kernel(client)
+        # Signatures are left out of completions that take longer than this, by default 400 ms.
+        found.shown(f"%config IPCompleter.jedi_compute_type_timeout={SECONDS * 1000}")
         found.shown("import numpy as np\nfrom studio.engine import ops\nops.backend('cpu')")
         yield found
     finally:
