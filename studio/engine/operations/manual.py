@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from studio.engine.core.options import AnyOption
+from studio.engine.operations.parameters import shown_default
 from studio.engine.operations.table import OPERATIONS, Operation
 
 _PREFACE = """# Operations
@@ -32,7 +33,8 @@ def option_text(option: AnyOption) -> str:
     """An option with its default, in bold where it must be given."""
     if option.required:
         return f"**`{option.name}`**"
-    return f"`{option.name}={option.plain_default!r}`"
+    default = shown_default(option)
+    return f"`{option.name}={list(default) if isinstance(default, tuple) else default!r}`"
 
 
 def row(made: Operation) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import numpy as np
+
 from studio.engine.core.errors import ParameterError, quoted
 from studio.engine.core.options import MAX_INTEGER, REQUIRED, AnyOption, Option, OptionKind, Plain
 from studio.engine.core.tensor import ABSENT
@@ -62,6 +64,12 @@ class Parameters:
 
     operands: tuple[Operand, ...]
     options: tuple[AnyOption, ...]
+
+
+def shown_default(option: AnyOption) -> Any:
+    """The default of an option as a person would write it: 0.2 for the float32 next to it."""
+    value = option.default
+    return float(str(np.float32(value))) if isinstance(value, float) else value
 
 
 def read_function(function: Callable[..., Any]) -> Parameters:
@@ -139,7 +147,8 @@ def _option(who: str, name: str, hint: Any, default: Any, doc: str) -> AnyOption
     return made.named(name)
 
 
-def _read_axes(value: object, who: str) -> int | tuple[int, ...] | None:
+def read_axes(value: object, who: str) -> int | tuple[int, ...] | None:
+    """A dimension, several, or None; also as text of a form. ParameterError for anything else."""
     if isinstance(value, str):
         value = _parsed(value)
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
@@ -151,7 +160,8 @@ def _read_axes(value: object, who: str) -> int | tuple[int, ...] | None:
     )
 
 
-def _read_pairs(value: object, who: str) -> tuple[tuple[int, int], ...]:
+def read_pairs(value: object, who: str) -> tuple[tuple[int, int], ...]:
+    """Two whole numbers for each dimension; also as text of a form. ParameterError otherwise."""
     if isinstance(value, str):
         value = _parsed(value)
     if isinstance(value, list | tuple):
@@ -180,7 +190,8 @@ def _parsed(text: str) -> object:
         return text
 
 
-def _read_text(value: object, who: str) -> str:
+def read_text(value: object, who: str) -> str:
+    """Text that is not too long; ParameterError otherwise."""
     if not isinstance(value, str) or len(value) > _LONGEST:
         raise ParameterError(
             f"expected text of at most {_LONGEST} characters, got {quoted(value)}", who=who
@@ -193,8 +204,8 @@ def _plain(value: Any) -> Plain:
 
 
 _READERS: Mapping[object, tuple[Callable[[object, str], Any], Callable[[Any], Plain]]] = {
-    Axes: (_read_axes, _plain),
-    Pairs: (_read_pairs, _plain),
-    str: (_read_text, _plain),
+    Axes: (read_axes, _plain),
+    Pairs: (read_pairs, _plain),
+    str: (read_text, _plain),
 }
 _LONGEST = 200

@@ -6,7 +6,7 @@ import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 from studio.engine.core.discovery import import_modules
 from studio.engine.core.errors import ParameterError, ShapeError, StudioError, quoted
@@ -76,6 +76,14 @@ class Operation:
     def options(self) -> tuple[AnyOption, ...]:
         """What may be said by name; an option without default must be."""
         return self.parameters.options
+
+    @cached_property
+    def results(self) -> int | None:
+        """How many results it has; None where that depends on operands and options."""
+        found = get_type_hints(self._function)["return"]
+        if found is Ref:
+            return 1
+        return None if Ellipsis in get_args(found) else len(get_args(found))
 
     @property
     def tip(self) -> str:

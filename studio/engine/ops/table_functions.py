@@ -7,13 +7,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from studio.engine.core.errors import ParameterError
+from studio.engine.operations.parameters import shown_default
 from studio.engine.operations.table import OPERATIONS, Operation
 from studio.engine.ops.calls import call
 from studio.engine.ops.handle import Tensor
 
 Function = Callable[..., Any]
 
-_NAMES = {"range": "arange"}
+_RESULTS: Mapping[int | None, Any] = {
+    1: Tensor,
+    2: tuple[Tensor, Tensor],
+    None: tuple[Tensor, ...],
+}
 
 
 class Functions(Mapping[str, Function]):
@@ -43,6 +48,7 @@ def function_of(operation: Operation) -> Function:
     names = tuple(option.name for option in operation.options)
     many = any(operand.many for operand in operation.operands)
     most = len(operation.operands)
+    counted = operation.results is not None
 
     def function(*given: Any, **options: Any) -> Any:
         operands, rest = (given, ()) if many else (given[:most], given[most:])
@@ -59,7 +65,9 @@ def function_of(operation: Operation) -> Function:
             if name in options:
                 raise ParameterError(f"{name} is given twice", who=operation.name)
             options[name] = value
-        return call(operation, operands, options)
+        made = call(operation, operands, options)
+        # As many as there are is a tuple, even where that is one.
+        return made if isinstance(made, tuple) or counted else (made,)
 
     function.__name__ = function.__qualname__ = operation.name
     function.__doc__ = _doc(operation)
@@ -83,23 +91,30 @@ def _by_name(operation: Operation, count: int, options: dict[str, Any]) -> tuple
 
 def signature_of(operation: Operation) -> inspect.Signature:
     """The signature that editors and help show."""
-    parameters = []
+    one, rest, named = (
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.VAR_POSITIONAL,
+        inspect.Parameter.KEYWORD_ONLY,
+    )
+    parameters: list[inspect.Parameter] = []
     for operand in operation.operands:
         default: Any = None if operand.optional else inspect.Parameter.empty
-        if operand.many:
-            parameters.append(inspect.Parameter(operand.name, inspect.Parameter.VAR_POSITIONAL))
-        else:
-            parameters.append(
-                inspect.Parameter(
-                    operand.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default
-                )
-            )
+        kind = rest if operand.many else one
+        parameters.append(inspect.Parameter(operand.name, kind, default=default))
+    by_name = any(operand.many for operand in operation.operands)
     for option in operation.options:
-        default = inspect.Parameter.empty if option.required else option.default
+        default = inspect.Parameter.empty if option.required else shown_default(option)
+        # Behind one that may be left out, one that must be given is given by name.
+        by_name |= option.required and parameters[-1:] != [] and _has_default(parameters[-1])
         parameters.append(
-            inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default)
+            inspect.Parameter(option.name, named if by_name else one, default=default)
         )
-    return inspect.Signature(parameters, return_annotation=Tensor)
+    return inspect.Signature(parameters, return_annotation=_RESULTS[operation.results])
+
+
+def _has_default(parameter: inspect.Parameter) -> bool:
+    """Whether it may be left out."""
+    return parameter.default is not inspect.Parameter.empty
 
 
 def _doc(operation: Operation) -> str:

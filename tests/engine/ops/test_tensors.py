@@ -225,7 +225,7 @@ def test_a_seed_repeats_the_draws(device: str) -> None:
 def test_functions_have_signatures_and_documentation(cpu: str) -> None:
     import inspect
 
-    assert str(inspect.signature(ops.sum)).startswith("(x, *, axis=None, keepdims=False)")
+    assert str(inspect.signature(ops.sum)).startswith("(x, axis=None, keepdims=False)")
     assert inspect.getdoc(ops.sum).startswith("Sum")
     assert {"sum", "matmul", "tidy", "grad", "tensor"} <= set(dir(ops))
     assert {"sum", "numpy", "shape"} <= set(dir(ops.tensor(1.0)))
