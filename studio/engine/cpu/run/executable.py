@@ -18,7 +18,7 @@ from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.cpu.machine.threads import single_blas_thread
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.memory.scratch import Scratch
-from studio.engine.cpu.memory.views import Run, Views
+from studio.engine.cpu.memory.views import Anything, Run, Views
 from studio.engine.cpu.plan.assemble import assemble, kernel_name
 from studio.engine.cpu.run.live import CpuTap
 from studio.engine.cpu.run.placement import Placement, place
@@ -94,6 +94,7 @@ class CpuExecutable:
             self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0],
             self._config,
         )  # fmt: skip
+        self._found: dict[Ref, Anything] = {}
         runs = self._assembled(progress)
         self._executor = Executor(runs)
         self._board.drop_pending()
@@ -167,8 +168,7 @@ class CpuExecutable:
         with self._lock, source._lock:
             self._require_open()
             source._require_open()
-            require_kept(source._plan, ref, source._placement.pinned)
-            np.copyto(self._views.any(Ref(tensor)), source._views.any(ref), casting="no")
+            np.copyto(self._views.any(Ref(tensor)), source._kept(ref), casting="no")
 
     def feed_held(self, tensor: int, name: str) -> None:
         """Copy a tensor of the session into an input tensor of the same type."""
@@ -180,8 +180,7 @@ class CpuExecutable:
         """Copy what was computed into a tensor of the session of the same type."""
         with self._lock:
             self._require_open()
-            require_kept(self._plan, ref, self._placement.pinned)
-            np.copyto(self._session.held(name).array, self._views.any(ref), casting="no")
+            np.copyto(self._session.held(name).array, self._kept(ref), casting="no")
 
     def run(self, steps: int = 1, stop: Callable[[], bool] | None = None) -> int:
         """Run whole steps; returns how many."""
@@ -198,10 +197,17 @@ class CpuExecutable:
         with self._lock:
             try:
                 self._require_open()
-                require_kept(self._plan, ref, self._placement.pinned)
-                return ready(np.array(self._views.any(ref), order="C"))
+                return ready(np.array(self._kept(ref), order="C"))
             except BackendError as error:
                 return failed(error)
+
+    def _kept(self, ref: Ref) -> Anything:
+        """What a run left in a tensor; finding the array takes longer than copying a small one."""
+        found = self._found.get(ref)
+        if found is None:
+            require_kept(self._plan, ref, self._placement.pinned)
+            found = self._found[ref] = self._views.any(ref)
+        return found
 
     def finish(self) -> None:
         """Nothing is left to wait for: work is done when ``run`` returns."""
@@ -303,7 +309,7 @@ class CpuExecutable:
             self._closed = True
             self._board.drop_pending()
             self._count.transient(-self._held, -1)
-            del self._views, self._executor, self._placement, self._scratches
+            del self._views, self._executor, self._placement, self._scratches, self._found
 
     def _require_open(self) -> None:
         """Raise BackendError if closed; bind again if the session replaced its data."""

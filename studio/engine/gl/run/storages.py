@@ -58,6 +58,7 @@ class Storages:
         purpose = f"the arena of {program.name} ({program.mode}, batch {batch})"
         self._arena: list[PoolBuffer] = pool.acquire_all(self.plan.buffers, purpose)
         self._is_zero = False
+        self._kept: set[Ref] = set()
 
     @property
     def nbytes(self) -> int:
@@ -101,7 +102,9 @@ class Storages:
 
     def require_kept(self, ref: Ref) -> None:
         """BackendError unless an operand's contents are still there when a run has ended."""
-        require_kept(self.plan, ref)
+        if ref not in self._kept:
+            require_kept(self.plan, ref)
+            self._kept.add(ref)
 
     def place(self, ref: Ref) -> tuple[int, int]:
         """The driver's buffer an operand lies in, and its offset there."""
