@@ -14,6 +14,9 @@ An operation is a name for instructions. Element types meet in the larger one: b
 below float32. Shapes broadcast as in NumPy. Axes count with the batch; negative ones count from the
 end. Gradients are those of the instructions; the manual of instructions says which have none.
 
+Each is a function of `studio.engine.ops` and, where dimension 0 of its result stays the batch, a
+layer: `Operator("mean", axis=-1)`.
+
 An option in **bold** must be given. Names elsewhere are those of NumPy, Keras' `ops`, ONNX and
 TensorFlow.js; options may differ there. [operations-tfjs.md](operations-tfjs.md) lists all
 functions of TensorFlow.js.
