@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -114,9 +115,21 @@ def _read_operation(value: object, who: str) -> str:
 
 
 def _read_mapping(value: object, who: str) -> dict[str, Any]:
+    """Values by name, also as text: ``axis=-1, keepdims=True``, or a JSON object."""
+    if isinstance(value, str):
+        text = value.strip()
+        value = _object(text) if text.startswith("{") else _parsed(f"f({text})", who)[1]
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise ParameterError(f"expected values by name, got {quoted(value)}", who=who)
     return dict(value)
+
+
+def _object(text: str) -> object:
+    """What a text of JSON says; the text itself where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 _NOTHING: dict[str, Any] = {}
@@ -154,11 +167,11 @@ class Operator(Layer):
     )  # fmt: skip
     settings = spec(
         "Options of the operation that differ from their defaults, by name.",
-        _NOTHING, _read_mapping, _plain, on_card=True,
+        _NOTHING, _read_mapping, _plain,
     )  # fmt: skip
     constants = spec(
         "Numbers in place of operands, by the operand's name; other operands are inputs.",
-        _NOTHING, _read_mapping, _plain, on_card=True,
+        _NOTHING, _read_mapping, _plain,
     )  # fmt: skip
 
     def __init__(

@@ -31,6 +31,13 @@ def test_its_text_reads_back_as_the_same() -> None:
         assert again.config() == made.config()
 
 
+def test_values_by_name_may_be_text() -> None:
+    for text in ("axis=-1, keepdims=True", '{"axis": -1, "keepdims": true}'):
+        assert Operator("mean", settings=text).settings == {"axis": -1, "keepdims": True}
+    assert Operator("mean", settings="", constants=" ").config() == {"operation": "mean"}
+    assert Operator("add", constants="b=[1, 2.5]").constants == {"b": (1.0, 2.5)}
+
+
 def test_defaults_are_left_out() -> None:
     made = Operator("mean", axis=None, keepdims=False)
     assert made.settings == {}
@@ -58,6 +65,8 @@ def test_defaults_are_left_out() -> None:
         ("mean(axis=open)", {}, "expected an operation with values by name"),
         (3, {}, "expected the name of an operation"),
         ("add", {"settings": 1}, "expected values by name"),
+        ("add", {"settings": "{1}"}, "expected values by name"),
+        ("add", {"constants": "2.0"}, "values by name"),
     ],
 )
 def test_wrong_declarations_are_refused(operation, given, words) -> None:
