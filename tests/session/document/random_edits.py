@@ -32,7 +32,8 @@ from studio.session.document.levels import all_blocks, contents
 from studio.session.document.resolve import output_names
 from studio.session.document.state import PREVIEW_MODES, DocumentState, Wire
 
-TYPES = [cls.__name__ for cls in all_layers()]
+# Which options and inputs an operator has follows from its operation, not from its class.
+TYPES = [cls.__name__ for cls in all_layers() if cls.__name__ != "Operator"]
 NAMES = ("conv", "head", "tail", "relu", "data", "", "two words", "x" * 70, "é", "block.1")
 SHAPES = ([8, 8, 1], [4], [12, 12, 3], [2, 3])
 
