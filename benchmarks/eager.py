@@ -1,4 +1,4 @@
-"""Operations typed one by one, ours beside PyTorch and JAX in one process.
+"""Operations typed one by one, ours beside PyTorch, JAX and TensorFlow.js in one run.
 
     python -m benchmarks.eager --backend cpu --json eager.json
     python -m benchmarks.eager --backend gl --where              # what a step of W2 waits for
@@ -7,6 +7,7 @@ Rows: 1000 dependent additions of 16x16 (microseconds each, recording and runnin
 first time, and fused as when they come again), a step of W2 at batch 128 as a loop written by hand
 (milliseconds) beside the compiled step of a model, and one addition of 2²⁰ elements with the same
 operands beside the program's own kernel. A row is the median of blocks, with the best beside it.
+TensorFlow.js runs in a process of its own, under Node, on its CPU backend.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.ours import ready_to_train
+from benchmarks.peers import tfjs_eager
 from benchmarks.workloads import WORKLOADS
 from studio.engine.runtime.backend import Backend
 
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print a table, and write JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--backend", default="cpu", choices=("cpu", "gl"))
-    parser.add_argument("--peers", default="torch,jax")
+    parser.add_argument("--peers", default="torch,jax,tfjs")
     parser.add_argument("--threads", default=str(len(os.sched_getaffinity(0))))
     parser.add_argument("--json", type=Path)
     parser.add_argument("--where", action="store_true", help="where the time of a step of W2 goes")
@@ -55,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows: dict[str, tuple[float, float]] = {}
     rows |= ours(options.backend)
     for peer in filter(None, options.peers.split(",")):
-        rows |= {"torch": torch_rows, "jax": jax_rows}[peer]()
+        rows |= {"torch": torch_rows, "jax": jax_rows, "tfjs": tfjs_rows}[peer]()
     for name, (median, best) in rows.items():
-        print(f"{name:<44} {median:9.3f} {best:9.3f}")
+        print(f"{name:<64} {median:9.3f} {best:9.3f}")
     if options.json is not None:
         options.json.write_text(json.dumps(rows, indent=1))
     return 0
@@ -284,6 +286,20 @@ def jax_rows() -> dict[str, tuple[float, float]]:
     return {
         "JAX: an addition of 16x16, µs": measured(additions, 1e6 / ADDITIONS, 20),
         "JAX: an addition of 2^20, µs": measured(lambda: (a + b).block_until_ready(), 1e6),
+    }
+
+
+def tfjs_rows() -> dict[str, tuple[float, float]]:
+    """TensorFlow.js' rows, under Node."""
+    found = tfjs_eager.answers(numbers(), additions=ADDITIONS, large=LARGE, blocks=BLOCKS)
+    titles = {
+        "additions": "an addition of 16x16, µs",
+        "step": "W2 written by hand, ms",
+        "large": "an addition of 2^20, µs",
+    }
+    return {
+        f"{tfjs_eager.NAME}: {title}": (found[name][0], found[name][1])
+        for name, title in titles.items()
     }
 
 
