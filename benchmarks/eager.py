@@ -21,6 +21,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     rows: dict[str, tuple[float, float]] = {}
     rows |= ours(options.backend)
+    peers: dict[str, Callable[[], dict[str, tuple[float, float]]]] = {
+        "torch": partial(torch_rows, options.backend),
+        "jax": partial(jax_rows, options.backend),
+        "tfjs": tfjs_rows,
+    }
     for peer in filter(None, options.peers.split(",")):
-        rows |= {"torch": torch_rows, "jax": jax_rows, "tfjs": tfjs_rows}[peer]()
+        rows |= peers[peer]()
     for name, (median, best) in rows.items():
         print(f"{name:<64} {median:9.3f} {best:9.3f}")
     if options.json is not None:
@@ -237,20 +243,25 @@ def _large() -> dict[str, tuple[float, float]]:
     }
 
 
-def torch_rows() -> dict[str, tuple[float, float]]:
-    """PyTorch's rows, without a compiler."""
+def torch_rows(choice: str) -> dict[str, tuple[float, float]]:
+    """PyTorch's rows, without a compiler: on the card beside OpenGL, where it has one."""
     import torch
 
-    start, step = torch.ones(16, 16), torch.full((16, 16), 1e-3)
+    torch.backends.cuda.matmul.allow_tf32 = False
+    device = "cuda" if choice == "gl" and torch.cuda.is_available() else "cpu"
+    wait = torch.cuda.synchronize if device == "cuda" else lambda: None
+    start = torch.ones(16, 16, device=device)
+    step = torch.full((16, 16), 1e-3, device=device)
     images, classes, *parts = numbers()
-    x, y = torch.from_numpy(images), torch.from_numpy(classes).long()
-    weights = [torch.from_numpy(part).requires_grad_() for part in parts]
+    x = torch.from_numpy(images).to(device)
+    y = torch.from_numpy(classes).long().to(device)
+    weights = [torch.from_numpy(part).to(device).requires_grad_() for part in parts]
 
     def additions() -> None:
         total = start
         for _ in range(ADDITIONS):
             total = total + step
-        total.numpy()
+        total.cpu().numpy()
 
     def train() -> None:
         h = torch.relu(x @ weights[0] + weights[1])
@@ -262,19 +273,29 @@ def torch_rows() -> dict[str, tuple[float, float]]:
                 weight -= 0.01 * slope
         loss.item()
 
-    a, b = torch.ones(LARGE), torch.ones(LARGE)
+    a, b = torch.ones(LARGE, device=device), torch.ones(LARGE, device=device)
+
+    def large() -> None:
+        torch.add(a, b)
+        wait()
+
+    name = f"PyTorch ({device})"
     return {
-        "PyTorch: an addition of 16x16, µs": measured(additions, 1e6 / ADDITIONS),
-        "PyTorch: W2 written by hand, ms": measured(train, 1e3),
-        "PyTorch: an addition of 2^20, µs": measured(lambda: a + b, 1e6),
+        f"{name}: an addition of 16x16, µs": measured(additions, 1e6 / ADDITIONS),
+        f"{name}: W2 written by hand, ms": measured(train, 1e3),
+        f"{name}: an addition of 2^20, µs": measured(large, 1e6),
     }
 
 
-def jax_rows() -> dict[str, tuple[float, float]]:
-    """JAX's rows, one operation at a time."""
+def jax_rows(choice: str) -> dict[str, tuple[float, float]]:
+    """JAX's rows, one operation at a time, on its own choice of device beside OpenGL."""
+    import jax
     import jax.numpy as jnp
 
-    start, step = jnp.ones((16, 16)), jnp.full((16, 16), 1e-3)
+    device = jax.devices()[0] if choice == "gl" else jax.devices("cpu")[0]
+    with jax.default_device(device):
+        start, step = jnp.ones((16, 16)), jnp.full((16, 16), 1e-3)
+        a, b = jnp.ones(LARGE), jnp.ones(LARGE)
 
     def additions() -> None:
         total = start
@@ -282,15 +303,15 @@ def jax_rows() -> dict[str, tuple[float, float]]:
             total = total + step
         np.asarray(total)
 
-    a, b = jnp.ones(LARGE), jnp.ones(LARGE)
+    name = f"JAX ({device.platform})"
     return {
-        "JAX: an addition of 16x16, µs": measured(additions, 1e6 / ADDITIONS, 20),
-        "JAX: an addition of 2^20, µs": measured(lambda: (a + b).block_until_ready(), 1e6),
+        f"{name}: an addition of 16x16, µs": measured(additions, 1e6 / ADDITIONS, 20),
+        f"{name}: an addition of 2^20, µs": measured(lambda: (a + b).block_until_ready(), 1e6),
     }
 
 
 def tfjs_rows() -> dict[str, tuple[float, float]]:
-    """TensorFlow.js' rows, under Node."""
+    """TensorFlow.js' rows, under Node: on the processor, whatever ours run on."""
     found = tfjs_eager.answers(numbers(), additions=ADDITIONS, large=LARGE, blocks=BLOCKS)
     titles = {
         "additions": "an addition of 16x16, µs",

@@ -22,7 +22,7 @@ def loss_of(arrays: tuple[np.ndarray, ...]) -> float:
 
 @pytest.mark.peers
 @pytest.mark.slow
-def test_tensorflow_js_takes_the_same_step(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peers_take_the_same_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     arrays = eager.numbers()
     found = tfjs_eager.answers(arrays, additions=5, large=1 << 10, blocks=1)
     assert found["backend"] == "cpu"
@@ -30,5 +30,10 @@ def test_tensorflow_js_takes_the_same_step(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(eager, "ADDITIONS", 5)
     monkeypatch.setattr(eager, "BLOCKS", 1)
     rows = eager.tfjs_rows()
-    assert len(rows) == 3
+    monkeypatch.setattr(eager, "LARGE", 1 << 10)
+    rows |= eager.torch_rows("cpu") | eager.jax_rows("cpu")
+    assert len(rows) == 8
+    assert {name.partition(":")[0] for name in rows} == {
+        tfjs_eager.NAME, "PyTorch (cpu)", "JAX (cpu)",
+    }  # fmt: skip
     assert all(0 < best <= median for median, best in rows.values())
