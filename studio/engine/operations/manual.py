@@ -10,16 +10,19 @@ _PREFACE = """# Operations
 
 Made from the declarations in `studio/engine/operations`; a test keeps it current.
 
-An operation is a name for instructions. Element types meet in the larger one: bool below int32
-below float32. Shapes broadcast as in NumPy. Axes count with the batch; negative ones count from the
-end. Gradients are those of the instructions; the manual of instructions says which have none.
+An operation is a name for one instruction or several. Operands of different element types are
+brought to the larger one: bool is below int32, and int32 below float32. Shapes broadcast as in
+NumPy. Axes are counted with the batch, negative ones from the end. The gradient of an operation is
+that of its instructions; [instructions.md](instructions.md) says which have none.
 
 Each is a function of `studio.engine.ops` and, where dimension 0 of its result stays the batch, a
 layer: `Operator("mean", axis=-1)`.
 
-An option in **bold** must be given. Names elsewhere are those of NumPy, Keras' `ops`, ONNX and
-TensorFlow.js; options may differ there. [operations-tfjs.md](operations-tfjs.md) lists all
-functions of TensorFlow.js.
+An option in **bold** must be given. The last column has the names in NumPy, Keras' `ops`, ONNX and
+TensorFlow.js, where options may differ. [operations-tfjs.md](operations-tfjs.md) lists all
+functions of TensorFlow.js, and [operations-compared.md](operations-compared.md) puts lines of
+PyTorch and TensorFlow.js beside ours. Notebooks in
+`projects/notebooks` show operations at work.
 """
 
 _TITLES = {"numpy": "NumPy", "keras": "Keras", "onnx": "ONNX", "tfjs": "TensorFlow.js"}

@@ -65,7 +65,7 @@ class Listing:
         )
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         return (
-            '<table class="glassbox-listing" style="font-family:monospace">'
+            '<table class="glassbox-listing" style="font-family:monospace;color:inherit">'
             f"<tr>{head}</tr>{body}</table>"
         )
 
@@ -120,7 +120,7 @@ def tensor_html(tensor: Tensor) -> str:
     rows = "".join(f"<tr>{row}</tr>" for row in _rows(values))
     return (
         f'<div class="glassbox-tensor"><b>{html.escape(title)}</b>{_range(values)}'
-        f"<table>{rows}</table></div>"
+        f'<table style="color:inherit">{rows}</table></div>'
     )
 
 

@@ -198,10 +198,10 @@ def page() -> str:
         rows.append(f"| `tf.{name}` | {kind} | {text} |")
     head = (
         "# The operations of TensorFlow.js\n\nMade by a test from the names of tfjs 4.22 and the "
-        "table in `studio/engine/operations`. *Here* is an operation of [operations.md]"
+        "table in `studio/engine/operations`. *Here* names the operation of [operations.md]"
         "(operations.md), *otherwise* says what to write instead, *absent* says why there is "
         f"none.\n\nOf {len(rows)} functions {counts['here']} are here, {counts['otherwise']} "
-        f"are had otherwise, {counts['absent']} are absent.\n\n"
+        f"can be written with others, {counts['absent']} are absent.\n\n"
         "| function | | operation, or reason |\n|---|---|---|\n"
     )
     return head + "\n".join(rows) + "\n"

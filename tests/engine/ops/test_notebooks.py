@@ -148,7 +148,7 @@ def shown_table(kernel: Kernel, code: str) -> Table:
     assert bundle["text/plain"]
     found = Table(bundle["text/html"])
     # Colours are the notebook's own, in light and in dark.
-    assert "color" not in found.styles
+    assert "color" not in found.styles.replace("color:inherit", "")
     assert "background" not in found.styles
     assert "script" not in found.tags
     return found
