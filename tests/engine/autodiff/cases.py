@@ -94,6 +94,11 @@ CASES: dict[str, list[Case]] = {
         Case({"x": IMAGE}, {"height": 7, "width": 3, "method": "bilinear"}),
         Case({"x": IMAGE}, {"height": 2, "width": 9, "method": "bicubic"}),
     ],
+    "SAMPLE_GRID": [
+        Case({"x": IMAGE, "grid": (IMAGE[0], 3, 2, 2)}, {"outside": outside, "coords": coords})
+        for outside in ("zeros", "border", "reflect")
+        for coords in ("half_pixel", "align_corners", "pixels")
+    ],
     "GATHER": [Case({"x": (3, 4), "i": (2, 3)}, {"axis": 1}), Case({"x": (3, 4), "i": (5,)}, {})],
     "GATHER_ELEMENTS": [Case({"x": (3, 4), "i": (5, 4)}, {"axis": 0})],
     "GATHER_ND": [

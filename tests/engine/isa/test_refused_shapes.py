@@ -59,6 +59,10 @@ REFUSED: dict[str, tuple[str, tuple[Shape, ...], dict[str, Any], str]] = {
         "RESIZE", ((N, 4, 4, 1),), {"height": 2, "width": 2, "antialias": True}, "cannot smooth",
     ),
     "no picture": ("RESIZE", ((N, 4),), {"height": 2, "width": 2}, "rank 4 or more"),
+    "grid of other images": (
+        "SAMPLE_GRID", ((N, 4, 4, 1), (2, 3, 3, 2)), {}, "grid for images",
+    ),
+    "grid of three numbers": ("SAMPLE_GRID", ((2, 4, 4, 1), (2, 3, 3, 3)), {}, "grid for images"),
     "empty picture": ("RESIZE", ((N, 0, 4, 1),), {"height": 2, "width": 2}, "rows and columns"),
     "batch padded": (
         "PAD", ((N, 4),), {"pads": (1, 0, 1, 1), "mode": "reflect"}, "cannot be padded",

@@ -1,4 +1,4 @@
-"""Pictures in another size: every result by its definition, with matrices of weights."""
+"""Pictures in another size or at places: results by definition, with what each cell weighs."""
 
 from __future__ import annotations
 
@@ -66,4 +66,40 @@ def _resize(v: Values, a: Values) -> Values:
     return {"y": np.einsum("ih,jw,...hwc->...ijc", rows, columns, x)}
 
 
-REFERENCES: dict[str, Callable[[Values, Values], Values]] = {"RESIZE": _resize}
+def _inside(p: float, a: Values, size: int) -> float:
+    """A place among cells, brought inside by mirroring or to the border."""
+    if a["outside"] == "reflect":
+        corners = a["coords"] == "align_corners"
+        low, high = (0.0, size - 1.0) if corners else (-0.5, size - 0.5)
+        while high > low and not low <= p <= high:
+            p = 2 * low - p if p < low else 2 * high - p
+    return p if a["outside"] == "zeros" else min(max(p, 0.0), size - 1.0)
+
+
+def _share(g: float, a: Values, size: int) -> Array:
+    """What each cell weighs for one number of a grid."""
+    places = {
+        "half_pixel": (g + 1) / 2 * size - 0.5,
+        "align_corners": (g + 1) / 2 * (size - 1),
+        "pixels": g,
+    }
+    p, cells = _inside(places[a["coords"]], a, size), np.arange(size)
+    if a["method"] == "nearest":
+        return np.equal(cells, np.round(p)).astype(float)
+    return np.maximum(1 - np.abs(cells - p), 0)
+
+
+def _sample_grid(v: Values, a: Values) -> Values:
+    x, grid = v["x"], v["grid"]
+    y = np.zeros((*grid.shape[:3], x.shape[3]))
+    for n, i, j in np.ndindex(*grid.shape[:3]):
+        across, down = grid[n, i, j]
+        rows, columns = _share(down, a, x.shape[1]), _share(across, a, x.shape[2])
+        y[n, i, j] = np.einsum("h,w,hwc->c", rows, columns, x[n])
+    return {"y": y}
+
+
+REFERENCES: dict[str, Callable[[Values, Values], Values]] = {
+    "RESIZE": _resize,
+    "SAMPLE_GRID": _sample_grid,
+}

@@ -356,6 +356,7 @@ ENTRIES: Mapping[str, Entry] = {
     "MAXPOOL2D": pictures.window("MaxPool"),
     "AVGPOOL2D": pictures.window("AveragePool"),
     "RESIZE": pictures.resize,
+    "SAMPLE_GRID": pictures.sample_grid,
     "GLOBAL_AVGPOOL2D": pictures.global_average,
     "BATCHNORM": _batch_norm,
     "BATCHNORM2D": _batch_norm,

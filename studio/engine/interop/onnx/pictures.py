@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.core.errors import FormatError
 from studio.engine.core.tensor import Ref
 from studio.engine.formats.onnx_wire import Attribute
 from studio.engine.interop.onnx.graph_writer import Entry, GraphWriter, Kernel
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.conv import geometry_ends
-from studio.engine.isa.ops.image import Resize, weights_of
+from studio.engine.isa.ops.image import Resize, SampleGrid, weights_of
 from studio.engine.isa.ops.move import Pad
 
 Array = npt.NDArray[np.float32]
@@ -154,6 +155,41 @@ def resize(writer: GraphWriter, line: Instruction) -> None:
     elif line.method == "bicubic":
         attributes |= {"cubic_coeff_a": line.cubic, "exclude_outside": int(line.exclude)}
     pictured(writer, y, "Resize", (value, "", "", sizes), attributes)
+
+
+_BEYOND = {"zeros": "zeros", "border": "border", "reflect": "reflection"}
+_SINCE_GRIDS = 16
+"""The first operator set that has GridSample."""
+_SINCE_LINEAR = 20
+"""The operator set from which bilinear is called linear."""
+
+
+def sample_grid(writer: GraphWriter, line: Instruction) -> None:
+    """The operator GridSample; places in cells are first told as parts of the image.
+
+    Raises:
+        FormatError: the operator set has no GridSample.
+    """
+    if not isinstance(line, SampleGrid):
+        raise TypeError(f"{line.mnemonic} is no SAMPLE_GRID")
+    if writer.opset < _SINCE_GRIDS:
+        raise FormatError(
+            f"operator set {writer.opset} has no GridSample; {_SINCE_GRIDS} has", who=line.mnemonic
+        )
+    height, width = writer.shape(line.x)[1:3]
+    grid = writer.plain(line.grid)
+    if line.coords == "pixels":
+        sizes = np.array((width, height), np.float32)
+        scale = writer.constant("float32/scale", 2 / sizes)
+        shift = writer.constant("float32/shift", 1 / sizes - 1)
+        grid = writer.node("Add", (writer.node("Mul", (grid, scale)), shift))
+    linear = "linear" if writer.opset >= _SINCE_LINEAR else "bilinear"
+    attributes: dict[str, Attribute] = {
+        "mode": linear if line.method == "bilinear" else "nearest",
+        "padding_mode": _BEYOND[line.outside],
+        "align_corners": int(line.coords == "align_corners"),
+    }
+    pictured(writer, line.y, "GridSample", (pictures(writer, line.x), grid), attributes)
 
 
 def _weighed(writer: GraphWriter, line: Resize) -> None:

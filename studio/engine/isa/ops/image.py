@@ -8,7 +8,7 @@ from typing import TypeAlias
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import TensorType
-from studio.engine.isa.families import PICTURES, require_pictures
+from studio.engine.isa.families import PICTURES, require_pictures, require_rank
 from studio.engine.isa.fields import choice, flag, integer, number, reads, writes
 from studio.engine.isa.instruction import Instruction, TypeOf
 
@@ -75,6 +75,58 @@ class Resize(Instruction, code=470, mnemonic="RESIZE", category="image", saves=(
         """A product and a sum for each cell weighed, none for nearest."""
         cells = {"nearest": 0, "bilinear": 4, "bicubic": 16}[self.method]
         return 2 * cells * of(self.y).numel
+
+
+class SampleGrid(
+    Instruction, code=471, mnemonic="SAMPLE_GRID", category="image", saves=("x", "grid"), since=2
+):
+    """Look images up at real places.
+
+    Element (u, v) of the grid is a place across and down, for a width of W and likewise down:
+    half_pixel has the edges of the image at -1 and 1, p = ((u + 1)·W - 1)/2; align_corners the
+    centres of the outermost cells, p = (u + 1)/2·(W - 1); pixels counts cells, p = u.
+    bilinear weighs the four cells around by 1 - |d| of their distances; nearest takes the cell that
+    p is rounded to, of two as near the even one. Cells outside are 0 with zeros; border moves p to
+    the nearest cell; reflect mirrors it at the edges, with align_corners at the outermost centres.
+    A place that is not finite gives NaN and no gradient. With nearest the grid has the gradient 0;
+    cells add up what they gave in the same order in every run.
+    """
+
+    synopsis = "{y} = {x} at {grid}"
+
+    x = reads("Images [N,H,W,C], float32.")
+    grid = reads("Places [N,H',W',2], across then down, float32.")
+    y = writes("Images [N,H',W',C].")
+    method = choice("How cells are weighed.", "bilinear", "nearest")
+    outside = choice("What lies beyond the border.", "zeros", "border", "reflect")
+    coords = choice("What places count.", "half_pixel", "align_corners", "pixels")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """[N,H',W',C]."""
+        x, grid = of(self.x), of(self.grid)
+        for name, found in (("x", x), ("grid", grid)):
+            require_rank(self.mnemonic, name, found, 4)
+            if found.dtype is not DType.float32:
+                raise ShapeError(
+                    f"{name} must be float32: got {found.dtype.name}",
+                    who=self.mnemonic,
+                    hint="CAST it first",
+                )
+        n, height, width, channels = x.shape
+        if not 1 <= min(height, width) <= max(height, width) <= LONGEST_SIDE:
+            raise ShapeError(
+                f"images have 1 to {LONGEST_SIDE} rows and columns: got {x}", who=self.mnemonic
+            )
+        if grid.shape[0] != n or grid.shape[3] != 2:
+            raise ShapeError(
+                f"a grid for images {x} is [{'N' if n < 0 else n},H',W',2]: got {grid}",
+                who=self.mnemonic,
+            )
+        return (TensorType((*grid.shape[:3], channels), DType.float32),)
+
+    def flops(self, of: TypeOf) -> int:
+        """A product and a sum for each of four cells, none for nearest."""
+        return (8 if self.method == "bilinear" else 0) * of(self.y).numel
 
 
 def _place(ins: Resize, i: int, size: int, length: int) -> tuple[int, int]:

@@ -1,10 +1,10 @@
-"""Cases of pictures in another size."""
+"""Cases of pictures in another size and of pictures looked up at places."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.engine.conformance.case import HALO, Case, Given, floats, integers
+from tests.engine.conformance.case import HALO, Case, Given, floats, integers, uniform
 
 
 def _resizes() -> list[Case]:
@@ -47,4 +47,26 @@ def _resizes() -> list[Case]:
     ]  # fmt: skip
 
 
-CASES = _resizes()
+def _samples() -> list[Case]:
+    places = uniform(-1.6, 1.6)
+    found = [
+        Case("SAMPLE_GRID", f"{method}-{outside}-{coords}",
+             {"x": floats(2, 4, 5, 3),
+              "grid": floats(2, 3, 6, 2, make=uniform(-7, 9) if coords == "pixels" else places)},
+             {"method": method, "outside": outside, "coords": coords})
+        for method in ("bilinear", "nearest")
+        for outside in ("zeros", "border", "reflect")
+        for coords in ("half_pixel", "align_corners", "pixels")
+    ]  # fmt: skip
+    corners = {"outside": "reflect", "coords": "align_corners"}
+    return [
+        *found,
+        Case("SAMPLE_GRID", "single", {"x": floats(1, 1, 1, 2), "grid": floats(1, 2, 2, 2)},
+             corners),
+        Case("SAMPLE_GRID", "halo",
+             {"x": floats(2, 4, 5, 4, pad=HALO), "grid": floats(2, 3, 4, 2, make=places)},
+             out_pad=HALO),
+    ]  # fmt: skip
+
+
+CASES = [*_resizes(), *_samples()]
