@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import erf, inf, sqrt
 from typing import Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import BATCH, Ref, Shape, shape_text
-from studio.engine.isa.ops import arithmetic, random, reduce
+from studio.engine.isa.ops import arithmetic, function, random, reduce
 from studio.engine.operations import types
 from studio.engine.operations.lines import (
     Axis,
@@ -22,6 +23,7 @@ from studio.engine.operations.lines import (
     inverse_of,
     order_to_end,
     permuted,
+    plus,
     rank_of,
     require_small,
     reshaped,
@@ -285,6 +287,84 @@ def _drawn(lines: Lines, shape: Shape, low: float = 0.0, high: float = 1.0) -> R
         random.RandomUniform, step=lines.step, low=low, high=high, shape=shape,
         stream=lines.stream("uniform"),
     )[0]  # fmt: skip
+
+
+@operation(symbol="randn", numpy="random.normal", keras="random.normal", onnx="RandomNormal",
+           tfjs="randomNormal randomStandardNormal")  # fmt: skip
+def random_normal(
+    lines: Lines, *, shape: Ints = (), mean: float = 0.0, deviation: float = 1.0
+) -> Ref:
+    """Numbers drawn from a normal distribution.
+
+    Args:
+        mean: Mean of the distribution.
+        deviation: Standard deviation.
+    """
+    return lines.emit(
+        random.RandomNormal, step=lines.step, mean=mean, deviation=_spread(deviation),
+        shape=_checked(shape), stream=lines.stream("normal"),
+    )[0]  # fmt: skip
+
+
+def _spread(deviation: float) -> float:
+    if not 0 <= deviation < inf:
+        raise ParameterError(f"deviation must be a number from 0: got {deviation}")
+    return deviation
+
+
+# Giles (2012), "Approximating the erfinv function", single precision, central part.
+_ERFINV = (2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+           -0.00125372503, -0.00417768164, 0.246640727, 1.50140941)  # fmt: skip
+
+
+@operation(symbol="randn", keras="random.truncated_normal", tfjs="truncatedNormal")
+def truncated_normal(
+    lines: Lines, *, shape: Ints = (), mean: float = 0.0, deviation: float = 1.0
+) -> Ref:
+    """Numbers drawn from a normal distribution without what is over two deviations from its mean.
+
+    √2·erf⁻¹(u) of numbers u drawn evenly between -erf √2 and erf √2.
+
+    Args:
+        mean: Mean of the distribution.
+        deviation: Standard deviation of the distribution before it is cut.
+    """
+    bound = erf(sqrt(2.0))
+    u = _drawn(lines, _checked(shape), -bound, bound)
+    rest = shifted(lines, scaled(lines, times(lines, u, u), -1.0), 1.0)
+    w = shifted(lines, scaled(lines, lines.emit(function.Log, x=rest)[0], -1.0), -2.5)
+    sums = shifted(lines, scaled(lines, w, _ERFINV[0]), _ERFINV[1])
+    for number in _ERFINV[2:]:
+        sums = shifted(lines, times(lines, sums, w), number)
+    z = scaled(lines, times(lines, sums, u), sqrt(2.0))
+    limited = lines.emit(function.Clip, x=z, low=-2.0, high=2.0)[0]
+    return shifted(lines, scaled(lines, limited, _spread(deviation)), mean)
+
+
+@operation(symbol="draw", keras="random.categorical", onnx="Multinomial", tfjs="multinomial")
+def multinomial(lines: Lines, logits: Ref, *, count: int = 1) -> Ref:
+    """Draws classes by their logits; int32.
+
+    The class is the largest of logit - ln(-ln u) with even u (Gumbel's trick).
+
+    Args:
+        logits: of each class, [rows, classes].
+        count: How many draws for each row.
+    """
+    (logits,) = types.floats(lines, logits)
+    shape = shape_of(lines, logits)
+    if len(shape) != 2 or shape[1] < 1:
+        raise ShapeError(f"expected logits [rows, classes], got {shape_text(shape)}")
+    if count < 1:
+        raise ParameterError(f"count must be at least 1: got {count}")
+    rows, classes = shape
+    # Half a step above the 2⁻²⁴ steps of u: no logarithm of 0.
+    u = shifted(lines, _drawn(lines, (rows, count, classes), 0.0, 1.0 - 2.0**-23), 2.0**-25)
+    noise = u
+    for _ in range(2):
+        noise = scaled(lines, lines.emit(function.Log, x=noise)[0], -1.0)
+    sums = plus(lines, reshaped(lines, logits, (rows, 1, classes)), noise)
+    return lines.emit(reduce.ArgMax, x=sums, axis=2)[0]
 
 
 @operation(symbol="Bern", keras="random.binomial", onnx="Bernoulli")

@@ -19,7 +19,7 @@ from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import BATCH, TensorType
 from studio.engine.layers.graph import checked_types
 from studio.engine.operations import OPERATIONS
-from tests.engine.operations.cases import arrays, elementwise, models
+from tests.engine.operations.cases import arrays, elementwise, models, sampling
 from tests.engine.operations.cases.case import Case
 
 TABLE = (3, 4)
@@ -85,6 +85,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "diag": ("", ("float32[N]",), "expected a vector"),
     "flipud": ("", ("float32[N,2]",), UNKNOWN),
     "kron": ("", ("float32[N,2]", "float32[N,2]"), UNKNOWN),
+    "map_coordinates": ("", ("float32[N,5]", "float32[N,3]"), "expected a matrix"),
     "ravel": ("", ("float32[N,2]",), "the element count must not change"),
     "scatter": ("(shape=[3, 2])", ("int32[N,1]", "float32[N,2]"), LOST),
     "segment_sum": ("(count=3)", ("float32[N,2]", "int32[N]"), LOST),
@@ -99,7 +100,7 @@ def type_of(text: str) -> TensorType:
     return TensorType(shape, DType[dtype])
 
 
-UNLIKE = {"bernoulli", "dropout", "strided_slice"}
+UNLIKE = {"bernoulli", "dropout", "multinomial", "strided_slice"}
 """These draw; and the end -1 of a batch means all of it, as its length is not known."""
 
 
@@ -143,13 +144,15 @@ def fitted(case: Case) -> Fitting | None:
 def fitting() -> dict[str, Fitting]:
     """For every operation that can be a layer a case that is one."""
     found: dict[str, Fitting] = {}
-    for case in (*elementwise.CASES, *arrays.CASES, *models.CASES, *AS_LAYERS):
+    for case in (*elementwise.CASES, *arrays.CASES, *models.CASES, *sampling.CASES, *AS_LAYERS):
         one = None if case.name in found else fitted(case)
         if one is not None:
             found[case.name] = one
-    bernoulli = fitted(Case("bernoulli", (TABLE,), low=0.0, high=1.0))
-    assert bernoulli is not None
-    return {**found, "bernoulli": bernoulli}
+    for name in ("bernoulli", "multinomial"):
+        drawn = fitted(Case(name, (TABLE,), low=0.0, high=1.0))
+        assert drawn is not None
+        found[name] = drawn
+    return found
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

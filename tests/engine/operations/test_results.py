@@ -9,13 +9,15 @@ import pytest
 
 from studio.engine.operations import OPERATIONS
 from tests.engine.conformance.backends import opened
-from tests.engine.operations.cases import arrays, elementwise, models
+from tests.engine.operations.cases import arrays, elementwise, models, sampling
 from tests.engine.operations.cases.case import Case
 from tests.engine.operations.writing import run
 from tests.tables import sampled
 
-CASES = [*elementwise.CASES, *arrays.CASES, *models.CASES]
-DRAWS = {"random_uniform", "bernoulli", "dropout"}
+CASES = [*elementwise.CASES, *arrays.CASES, *models.CASES, *sampling.CASES]
+DRAWS = {
+    "random_uniform", "random_normal", "truncated_normal", "multinomial", "bernoulli", "dropout",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["cpu", pytest.param("gl", marks=pytest.mark.gl)])

@@ -123,10 +123,8 @@ STRINGS = "there are no strings on a device; words are looked up while data are 
 RAGGED = "tensors have one length along each dimension; a mask marks what counts"
 THREE = "no instruction goes through volumes"
 RANDOM = "no instruction draws them; NumPy's generators do, then `ops.tensor`"
-NORMAL = "RANDOM_NORMAL is an instruction without an operation; NumPy's draws, then `ops.tensor`"
 BROWSER = "there is no page; pixels come in by `ops.tensor` and go out by `numpy()`"
 BOXES = "each box that is kept depends on those kept before; no instruction does that"
-SAMPLES = "no instruction reads images between cells at places that are given"
 SPARSE = "tensors hold all their elements, zeros too"
 WORKINGS = "part of how TensorFlow.js works inside"
 
@@ -143,14 +141,12 @@ ABSENT: dict[str, str] = {
     **told(RAGGED, "raggedGather raggedRange raggedTensorToTensor"),
     **told(SPARSE, "sparse.sparseReshape"),
     **told(THREE, "avgPool3d maxPool3d conv3d conv3dTranspose"),
-    **told(RANDOM, "multinomial randomGamma truncatedNormal"),
-    **told(NORMAL, "randomNormal randomStandardNormal"),
+    **told(RANDOM, "randomGamma"),
     **told(BROWSER, "browser.draw browser.fromPixels browser.fromPixelsAsync browser.toPixels"),
     **told(WORKINGS, "op enclosingPowerOfTwo"),
     "conv2dTranspose": "no instruction; its sums are those of the gradient of `conv2d`",
     **told("no instruction goes through windows by a kernel of maxima", "dilation2d"),
     **told("no instruction gives the places of maxima in windows", "maxPoolWithArgmax"),
-    **told(SAMPLES, "image.cropAndResize image.rotateWithOffset image.transform"),
     **told("decompositions take as many dependent steps as there are columns", "linalg.qr "
            "linalg.gramSchmidt"),
     **told("no instruction searches in sorted rows", "searchSorted lowerBound upperBound"),
