@@ -515,6 +515,19 @@ def crop(x: Given, amounts: Sequence[Sequence[int]]) -> Tensor:
         amounts: Cells taken from the beginning and the end of each dimension.
     """
 
+def crop_and_resize(x: Given, boxes: Given, indices: Given, height: int, width: int, method: Literal['bilinear', 'nearest'] = 'bilinear', fill: float = 0.0) -> Tensor:
+    """Cuts boxes out of images and gives them one size.
+
+    Args:
+        x: images [N, rows, columns, channels].
+        boxes: top, left, bottom, right of each box, [boxes, 4]; 0 and 1 are the outermost centres.
+        indices: the image of each box, whole numbers [boxes].
+        height: Rows of the result.
+        width: Columns of the result.
+        method: How cells are weighed.
+        fill: Number where a box reaches beyond its image.
+    """
+
 def cross(a: Given, b: Given) -> Tensor:
     """The vector at right angles to two vectors of 3 in the last dimension."""
 
@@ -830,6 +843,17 @@ def greater_equal(a: Given, b: Given) -> Tensor:
     Args:
         a: Left operand.
         b: Right operand, broadcast against the left one by NumPy's rule.
+    """
+
+def grid_sample(x: Given, grid: Given, method: Literal['bilinear', 'nearest'] = 'bilinear', outside: Literal['zeros', 'border', 'reflect'] = 'zeros', coords: Literal['half_pixel', 'align_corners', 'pixels'] = 'half_pixel') -> Tensor:
+    """Looks images up at the places of a grid.
+
+    Args:
+        x: images [N, height, width, channels].
+        grid: places [N, rows, columns, 2], across then down.
+        method: How cells are weighed.
+        outside: What lies beyond the border.
+        coords: Whether -1 and 1 are the edges or the outermost centres, or places count cells.
     """
 
 def group_normalization(x: Given, scale: Given | None = None, offset: Given | None = None, groups: int = 1, epsilon: float = 0.001) -> Tensor:
@@ -1163,6 +1187,17 @@ def logsumexp(x: Given, axis: int | Sequence[int] | None = None, keepdims: bool 
         keepdims: Keep reduced dimensions with length 1.
     """
 
+def map_coordinates(x: Given, coordinates: Given, method: Literal['bilinear', 'nearest'] = 'bilinear', outside: Literal['zeros', 'border', 'reflect'] = 'zeros', fill: float = 0.0) -> Tensor:
+    """Looks a matrix up at real places.
+
+    Args:
+        x: a matrix.
+        coordinates: rows, then columns, [2, …].
+        method: How cells are weighed.
+        outside: What lies beyond the border; ``fill`` with zeros.
+        fill: Number beyond the border.
+    """
+
 def matmul(a: Given, b: Given, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
     """Product of matrices in the last two dimensions; those before broadcast.
 
@@ -1294,6 +1329,16 @@ def moveaxis(x: Given, source: int = 0, destination: int = -1) -> Tensor:
     Args:
         source: Source.
         destination: Destination.
+    """
+
+def multinomial(logits: Given, count: int = 1) -> Tensor:
+    """Draws classes by their logits; int32.
+
+    The class is the largest of logit - ln(-ln u) with even u (Gumbel's trick).
+
+    Args:
+        logits: of each class, [rows, classes].
+        count: How many draws for each row.
     """
 
 def multiply(a: Given, b: Given) -> Tensor:
@@ -1445,6 +1490,14 @@ def put_along_axis(x: Given, indices: Given, updates: Given, axis: int = -1, red
 def rad2deg(x: Given) -> Tensor:
     """Turns radians into degrees."""
 
+def random_normal(shape: int | Sequence[int] = (), mean: float = 0.0, deviation: float = 1.0) -> Tensor:
+    """Numbers drawn from a normal distribution.
+
+    Args:
+        mean: Mean of the distribution.
+        deviation: Standard deviation.
+    """
+
 def random_uniform(shape: int | Sequence[int] = (), low: float = 0.0, high: float = 1.0) -> Tensor:
     """Numbers drawn evenly from an interval.
 
@@ -1530,6 +1583,19 @@ def roll(x: Given, shift: int = 1, axis: int = -1) -> Tensor:
     Args:
         x: any tensor.
         shift: How far elements move.
+    """
+
+def rotate(x: Given, radians: float, method: Literal['bilinear', 'nearest'] = 'nearest', outside: Literal['zeros', 'border', 'reflect'] = 'zeros', fill: float = 0.0, center_x: float = 0.5, center_y: float = 0.5) -> Tensor:
+    """Turns images about a point, against the clock.
+
+    Args:
+        x: images [N, height, width, channels].
+        radians: The angle.
+        method: How cells are weighed.
+        outside: What lies beyond the border; ``fill`` with zeros.
+        fill: Number beyond the border.
+        center_x: The point, as a share of the columns.
+        center_y: The point, as a share of the rows.
     """
 
 def rotate_quarters(x: Given, turns: int = 1) -> Tensor:
@@ -1931,6 +1997,22 @@ def total_variation(x: Given) -> Tensor:
 def trace(x: Given) -> Tensor:
     """Sum of the main diagonals of matrices in the last two dimensions."""
 
+def transform(x: Given, transforms: Given, method: Literal['bilinear', 'nearest'] = 'bilinear', outside: Literal['zeros', 'border', 'reflect'] = 'zeros', fill: float = 0.0, height: int | None = None, width: int | None = None) -> Tensor:
+    """Moves, turns, stretches and tilts images.
+
+    With the numbers a0, a1, a2, b0, b1, b2, c0, c1 the cell (u, v) of the result, u across, shows
+    what was at (a0·u + a1·v + a2)/k, (b0·u + b1·v + b2)/k with k = c0·u + c1·v + 1.
+
+    Args:
+        x: images [N, height, width, channels].
+        transforms: eight numbers for each image, or for all, [N, 8], [1, 8] or [8].
+        method: How cells are weighed.
+        outside: What lies beyond the border; ``fill`` with zeros.
+        fill: Number beyond the border.
+        height: Rows of the result; those of x unless given.
+        width: Columns of the result; those of x unless given.
+    """
+
 def transpose(x: Given, axes: int | Sequence[int] | None = None) -> Tensor:
     """Permutes dimensions; without a permutation they are turned round.
 
@@ -1972,6 +2054,16 @@ def triu(x: Given, diagonal: int = 0) -> Tensor:
 
 def trunc(x: Given) -> Tensor:
     """Cuts fractions off, towards 0."""
+
+def truncated_normal(shape: int | Sequence[int] = (), mean: float = 0.0, deviation: float = 1.0) -> Tensor:
+    """Numbers drawn from a normal distribution without what is over two deviations from its mean.
+
+    √2·erf⁻¹(u) of numbers u drawn evenly between -erf √2 and erf √2.
+
+    Args:
+        mean: Mean of the distribution.
+        deviation: Standard deviation of the distribution before it is cut.
+    """
 
 def unstack(x: Given, axis: int = 0) -> tuple[Tensor, ...]:
     """Takes a tensor apart along a dimension, which goes.
