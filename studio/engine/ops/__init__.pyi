@@ -1,4 +1,4 @@
-# Written by pytest --update-golden tests/engine/ops/test_stub.py
+# Written by pytest --update-golden tests/engine/operations/test_manual.py
 from collections.abc import Sequence
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""The pages of operations are current, and name what TensorFlow.js has."""
+"""The pages and the stub of operations are current, and name what TensorFlow.js has."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.engine.operations.tfjs_table import (
     own_names,
     page,
 )
+from tests.engine.ops.stub import stub
 
 
 def test_the_page_of_operations_is_current(golden):
@@ -24,6 +25,10 @@ def test_the_page_of_operations_is_current(golden):
 
 def test_the_page_of_tensorflow_js_is_current(golden):
     golden("../../docs/operations-tfjs.md", page())
+
+
+def test_the_stub_of_operations_at_once_is_current(golden):
+    golden("../../studio/engine/ops/__init__.pyi", stub())
 
 
 def test_every_function_of_tensorflow_js_is_in_one_list():

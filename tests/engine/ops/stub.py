@@ -24,7 +24,7 @@ READ: Mapping[Callable[..., object], str] = {
     read_text: "str",
 }
 HEAD = """\
-# Written by pytest --update-golden tests/engine/ops/test_stub.py
+# Written by pytest --update-golden tests/engine/operations/test_manual.py
 from collections.abc import Sequence
 from typing import Literal
 
