@@ -164,6 +164,26 @@ def test_whole_numbers_stay_whole_and_wrap() -> None:
     np.testing.assert_array_equal(floats, [0, 100, 127.5, 1.5])
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("float(i) + x", Kind.FLOAT),
+        ("(float(i) if i > 2 else 0.5) * x", Kind.FLOAT),
+        ("i * 2 + k", Kind.INT),
+        ("(i if i > 2 else 1) + k", Kind.INT),
+        ("int(f) + k", Kind.INT),
+    ],
+)
+def test_what_is_the_same_for_all_elements_has_the_kind_it_is_cast_to(
+    text: str, kind: Kind
+) -> None:
+    kinds = {"i": Kind.INT, "f": Kind.FLOAT, "x": Kind.FLOAT, "k": Kind.INT}
+    graph = build_graph(
+        (Assign("to", parse_formula(text).value),), ("to",), kinds, uniform=frozenset("if")
+    )
+    assert graph.results[0][1].kind is kind
+
+
 def test_halves_are_computed_as_float32() -> None:
     with np.errstate(all="ignore"):
         x = values(0, (300,)).astype(np.float16)

@@ -22,7 +22,7 @@ from studio.engine.formula.tree import (
     Not,
     Number,
     Select,
-    names_in,
+    parts,
     substituted,
 )
 from studio.engine.formula.uniform import split
@@ -117,12 +117,12 @@ def build_graph(
         narrow: operands stored in fewer bytes than they are computed with.
         who: the instruction, for errors.
     """
-    parts = split(assignments, frozenset(kinds.keys() - uniform).union(targets))
+    found = split(assignments, frozenset(kinds.keys() - uniform).union(targets))
     scalars: dict[str, Expression] = {name: Name(name) for name in uniform}
-    for line in parts.once:
+    for line in found.once:
         scalars[line.name] = substituted(line.value, scalars)
     reader = _Reader(kinds, scalars, narrow, who)
-    for line in parts.each:
+    for line in found.each:
         reader.known[line.name] = reader.node(line.value)
     return Graph(tuple((name, reader.known[name]) for name in targets))
 
@@ -182,7 +182,10 @@ class _Reader:
             return Kind.BOOL
         if isinstance(tree, Name):
             return self._kinds[tree.name]
-        found = {self._kinds[name] for name in names_in(tree)}
+        if isinstance(tree, Call) and tree.function in ("float", "int"):
+            return Kind.FLOAT if tree.function == "float" else Kind.INT
+        inner = (tree.a, tree.b) if isinstance(tree, Select) else parts(tree)
+        found = {self._scalar_kind(part) for part in inner} - {Kind.NUMBER}
         return found.pop() if len(found) == 1 else Kind.FLOAT
 
     def _cast(self, tree: Expression, kind: Kind) -> Node:
