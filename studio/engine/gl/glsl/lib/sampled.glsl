@@ -39,10 +39,10 @@ Taps taps_of(float g, int size) {
     p = (odd ? span - far : far) + low;
 #endif
 #if OUTSIDE == OUTSIDE_ZEROS
-    p = clamp(p, -2.0, last + 2.0);
+    p = within(p, -2.0, last + 2.0);
 #else
     if (p <= 0.0 || p >= last) slope = 0.0;
-    p = clamp(p, 0.0, last);
+    p = within(p, 0.0, last);
 #endif
 #if METHOD == METHOD_NEAREST
     return Taps(int(roundEven(p)), 0.0, 0.0, true);
