@@ -176,6 +176,7 @@ def ended(trace: Trace) -> None:
     """Called behind the last call a trace takes, and in check mode behind each."""
     if not trace.tape:
         flush()
+        runner().let_begin()
     elif STATE.checks:
         compute(trace)
 

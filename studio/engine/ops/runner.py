@@ -101,6 +101,11 @@ class Runner(Closing):
             if len(self._underway) > MOST_UNDERWAY:
                 self._underway.popleft().wait()
 
+    def let_begin(self) -> None:
+        """Let the device take up what was handed over last, before more is recorded."""
+        if self._underway:
+            self._underway[-1].let_begin()
+
     @property
     def has_room(self) -> bool:
         """Whether a program may be bound twice."""

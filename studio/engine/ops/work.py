@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import ParamSpec, TypeVar
@@ -10,6 +11,9 @@ from studio.engine.runtime.backend import Backend
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+PATIENCE = 0.001
+"""Seconds `let_begin` sleeps at most."""
 
 
 class Work:
@@ -22,10 +26,11 @@ class Work:
         backend: the device.
     """
 
-    __slots__ = ("_backend", "_calls", "_sent")
+    __slots__ = ("_backend", "_begun", "_calls", "_sent")
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
+        self._begun: threading.Lock | None = None
         self._calls: list[Callable[[], object]] = []
         self._sent: Future[object] | None = None
 
@@ -37,7 +42,9 @@ class Work:
         """Hand the calls over; what fails among them is raised by `require`."""
         if self._calls:
             calls, self._calls = self._calls, []
-            self._sent = self._backend.submit(lambda: _made(calls))
+            begun = self._begun = threading.Lock()
+            begun.acquire()
+            self._sent = self._backend.submit(lambda: _made(calls, begun))
 
     @property
     def done(self) -> bool:
@@ -54,6 +61,16 @@ class Work:
         """Return when it was handed to the driver, or failed."""
         if self._sent is not None:
             self._sent.exception()
+
+    def let_begin(self) -> None:
+        """Sleep until the device is at the last of the calls, or is busy with others.
+
+        A thread that goes on in Python keeps the interpreter lock for milliseconds, in which the
+        device's thread could not begin: nothing would run while more is recorded. The last call
+        sends kernels from a compiled loop, which needs no such lock.
+        """
+        if self._begun is not None and self._begun.acquire(timeout=PATIENCE):
+            self._begun.release()
 
     def require(self) -> None:
         """Wait for it, and raise what it raised."""
@@ -92,6 +109,10 @@ class WorkNow(Work):
         """Everything is done already."""
 
 
-def _made(calls: list[Callable[[], object]]) -> None:
-    for call in calls:
-        call()
+def _made(calls: list[Callable[[], object]], begun: threading.Lock) -> None:
+    try:
+        for call in calls[:-1]:
+            call()
+    finally:
+        begun.release()
+    calls[-1]()

@@ -134,7 +134,7 @@ def test_only_a_step_that_follows_itself_begins_without_a_barrier(
     sent: list[bool] = []
     if compiled:
         executable.work.engine.call(executable._step.compile)
-        executable._step._send = lambda _, rows: sent.append(bool(rows[0, 0]))
+        executable._step._send = lambda _, rows, __: sent.append(bool(rows[0, 0]))
     else:
         monkeypatch.setattr(step_issue, "issue", lambda _, found: sent.append(found[0].barrier))
     executable.run(3)

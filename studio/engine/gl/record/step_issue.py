@@ -26,7 +26,7 @@ Words = npt.NDArray[np.int64]
 LOADED = threading.Event()
 """Set once the loop was compiled; it serves all steps."""
 
-SendRows = Callable[[Words, Words], None]
+SendRows = Callable[[Words, Words, bool], None]
 
 WORTHWHILE = 64
 """Steps sent from Python before the loop is compiled, which takes as long as thousands of them."""
@@ -74,14 +74,17 @@ class StepIssue:
         """Whether steps are sent by the compiled loop."""
         return self._send is not None
 
-    def step(self, *, follows: bool = False) -> None:
+    def step(self, *, follows: bool = False, more: bool = False) -> None:
         """Send one step; nothing is asked back and the interpreter lock is let go.
 
         Args:
             follows: whether the last thing sent to the driver was the same step, sent from here.
+            more: whether another step is sent at once; behind the last the device begins, however
+                long this thread then waits for the interpreter.
         """
         if self._send is not None:
-            self._send(self._functions, self._following_rows if follows else self._rows)
+            rows = self._following_rows if follows else self._rows
+            self._send(self._functions, rows, not more)
             return
         issue(self._gl, self._following if follows else self._dispatches)
         if self._left > 0:
@@ -95,7 +98,9 @@ class StepIssue:
         send = send_rows()
         if send is not None:
             gl = self._gl
-            called = (gl.memory_barrier, gl.use_program, gl.bind_buffers_range, gl.dispatch_compute)
+            called = (
+                gl.memory_barrier, gl.use_program, gl.bind_buffers_range, gl.dispatch_compute, gl.flush
+            )  # fmt: skip
             self._functions = np.array([_address(f) for f in called], np.int64)
             self._rows = rows_of(self._dispatches)
             self._following_rows = rows_of(self._following)
@@ -140,10 +145,11 @@ def send_rows() -> SendRows | None:
 
 def _compiled_loop() -> SendRows:
     numba = import_module("numba")
-    call_one, call_three, call_six = (_call(words) for words in (".", "...", "...***"))
+    words = ("", ".", "...", "...***")
+    call_none, call_one, call_three, call_six = (_call(given) for given in words)
 
-    def send(functions: Words, rows: Words) -> None:
-        barrier, use, bind, dispatch = functions[0], functions[1], functions[2], functions[3]
+    def send(functions: Words, rows: Words, begins: bool) -> None:
+        barrier, use, bind, dispatch, flush = functions
         for k in range(rows.shape[0]):
             row = rows[k]
             if row[0]:
@@ -154,9 +160,13 @@ def _compiled_loop() -> SendRows:
             if row[8]:
                 call_six(bind, row[8], row[9], row[10], row[11], row[12], row[13])
             call_three(dispatch, row[14], row[15], row[16])
+        if begins:
+            call_none(flush)
 
     line, table = (numba.types.Array(numba.types.int64, rank, "C") for rank in (1, 2))
-    made: SendRows = numba.njit(numba.types.void(line, table), nogil=True)(send)
+    made: SendRows = numba.njit(numba.types.void(line, table, numba.types.boolean), nogil=True)(
+        send
+    )
     return made
 
 

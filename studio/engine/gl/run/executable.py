@@ -304,7 +304,7 @@ class GlExecutable:
                 self._issue_watched(recording)
                 follows = False
             else:
-                self._step.step(follows=follows)
+                self._step.step(follows=follows, more=done + 1 < steps)
                 follows = True
             self._throttle.step_issued(stopping, more=done + 1 < steps)
         self.work.gl.check("running a step")
