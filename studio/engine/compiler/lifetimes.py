@@ -126,7 +126,7 @@ def lifetimes(
 
     A fused group counts as one instruction. Fed tensors live for the whole run, so that one feed
     serves several runs, and so does a storage that is read before the run has written it; fetched
-    ones live to its end.
+    ones, and gradients of fed ones, live to its end.
 
     Args:
         program: what runs.
@@ -149,6 +149,9 @@ def lifetimes(
     for storage in (program.storage(Ref(i)) for i in program.outputs):
         if transient(program, storage):
             found[storage] = found.get(storage, whole).until(whole)
+    for storage in (program.storage(Ref(i).gradient) for i in program.inputs):
+        if storage in found:
+            found[storage] = found[storage].until(whole)
     for storage in kept:
         if transient(program, storage):
             found[storage] = whole

@@ -189,8 +189,9 @@ def _can_return(program: Program, made: Written, found: Mapping[int, int]) -> di
     taken: dict[int, bool] = {}
     returning: dict[int, int] = {}
     for number, slot in found.items():
-        read, written = tensors[made.inputs[number]], tensors[made.outputs[slot].id]
-        plain = all(
+        output = made.outputs[slot]
+        read, written = tensors[made.inputs[number]], tensors[output.id]
+        plain = not output.grad and all(
             t.view_of is None and not t.pad and not t.register and not t.partial
             and not t.role.persistent
             for t in (read, written)

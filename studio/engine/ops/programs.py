@@ -126,7 +126,10 @@ class _Writer:
         self, index: int, program: Program, wanted: Sequence[Ref], place: int,
         lines: list[Instruction], live: tuple[int, ...],
     ) -> None:  # fmt: skip
-        """What later calls read as gradients; those that somebody has are copied away."""
+        """What later calls read as gradients.
+
+        Those of inputs stay to the end of a run, others that somebody has are copied away.
+        """
         owners = (owner_of(index, "gradient"),)
         reached = {
             program.storage(r) for ins in program.section("backward") for r in ins.effects().writes
@@ -135,7 +138,7 @@ class _Writer:
             if program.storage(ref.gradient) not in reached:
                 lines.append(Zero(y=ref.gradient, owners=owners))
             made = ref.gradient
-            if place + number in live:
+            if place + number in live and ref.id not in self.inputs:
                 made = self._tensor(f"gradient{number}_{index}", self._tensors[ref.id].type)
                 lines.append(Copy(x=ref.gradient, y=made, owners=owners))
             self.refs[place + number] = made
@@ -210,5 +213,5 @@ class _Writer:
             TensorMap(self._tensors),
             {name: tuple(lines) for name, lines in sections.items()},
             self.inputs,
-            tuple(self.refs[place].id for place in live),
+            tuple(ref.id for place in live if not (ref := self.refs[place]).grad),
         )

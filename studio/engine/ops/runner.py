@@ -187,7 +187,8 @@ class Runner(Closing):
         made = written(trace, live, views=fused)
         program = made.program
         if fused:
-            program = compile_program(program, self.backend.target)
+            kept = [ref.id for ref in made.outputs if ref.grad]
+            program = compile_program(program, self.backend.target, keep=kept)
         return Plan(self, made, program, fused=fused)
 
     def _forget_old(self) -> None:
