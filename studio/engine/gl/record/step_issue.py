@@ -99,7 +99,8 @@ class StepIssue:
         if send is not None:
             gl = self._gl
             called = (
-                gl.memory_barrier, gl.use_program, gl.bind_buffers_range, gl.dispatch_compute, gl.flush
+                gl.memory_barrier, gl.use_program, gl.bind_buffers_range, gl.dispatch_compute,
+                gl.flush,
             )  # fmt: skip
             self._functions = np.array([_address(f) for f in called], np.int64)
             self._rows = rows_of(self._dispatches)
