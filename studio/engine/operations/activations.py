@@ -53,7 +53,7 @@ softsign = plain(
 hard_sigmoid = plain(
     activation.HardSigmoid, family=__name__, symbol="hσ", keras="hard_sigmoid", onnx="HardSigmoid"
 )
-mish = plain(activation.Mish, family=__name__, symbol="mish", keras="mish", onnx="Mish")
+mish = plain(activation.Mish, family=__name__, symbol="mish", keras="activations.mish", onnx="Mish")
 
 
 @operation(symbol="ReLU6", keras="relu6", tfjs="relu6")

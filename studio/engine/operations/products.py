@@ -60,7 +60,7 @@ def dot(lines: Lines, a: Ref, b: Ref) -> Ref:
     return contracted(lines, a, b, [len(left) - 1], [max(len(right) - 2, 0)])
 
 
-@operation(symbol="⟨a,b⟩", numpy="vecdot linalg.vecdot", keras="vdot")
+@operation(symbol="⟨a,b⟩", numpy="vecdot linalg.vecdot")
 def vecdot(lines: Lines, a: Ref, b: Ref, *, axis: Axis = -1) -> Ref:
     """Sum of products of two tensors along one dimension."""
     a, b = types.floats(lines, a, b)

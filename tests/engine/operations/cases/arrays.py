@@ -245,6 +245,8 @@ SCATTERS = [
 SIGNALS = [
     same("hann_window", (), {"length": 6}, ref=lambda: np.hanning(7)[:-1]),
     same("hamming_window", (), {"length": 6}, ref=lambda: np.hamming(7)[:-1]),
+    Case("frame", ((7,),), {"length": 4, "step": 3},
+         ref=lambda x: np.lib.stride_tricks.sliding_window_view(x, 4)[::3]),
     Case("frame", ((2, 7),), {"length": 3, "step": 2},
          ref=lambda x: np.lib.stride_tricks.sliding_window_view(x, 3, -1)[:, ::2]),
     Case("diff", (T,), {"axis": 1}),

@@ -231,6 +231,7 @@ IMAGES = [
     Case("invert_image", (IMAGE,), {"largest": 255.0}, ref=lambda x: 255 - x),
     Case("adjust_gamma", ((1, 2, 3, 1),), {"gamma": 2.2, "gain": 0.5}, ref=lambda x: 0.5 * x**2.2,
          low=0.1),
+    Case("apply_mask", (X, HITS != 0), ref=lambda x, m: x * m),
     Case("apply_mask", (X, HITS), ref=lambda x, m: x * (m != 0), gradients=False),
 ]  # fmt: skip
 
