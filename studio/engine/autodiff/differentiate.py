@@ -88,6 +88,7 @@ class _ReverseWalk:
     ) -> None:
         self.program = program
         self.loss = loss
+        self.asked = bool(wrt)
         self.prune = prune
         walked = [(index, ins) for section, index, ins in program.located() if section in WALKED]
         self.lines = [ins for _, ins in walked]
@@ -204,17 +205,23 @@ class _ReverseWalk:
     def _refuse_if_needed(self, index: int, ins: Instruction) -> None:
         roots = {self.program.tensors.root(ref.id) for ref in _written(ins)}
         if roots & self.dependent:
+            other = (
+                "compute what it takes outside of the function"
+                if self.asked
+                else "freeze the layers before it"
+            )
             self._refuse(
                 index,
                 ins,
                 "the instruction has no gradient",
-                "take it out of the way to the loss, or freeze the layers before it",
+                f"take it out of the way to the loss, or {other}",
             )
 
     def _refuse(self, index: int, ins: Instruction, what: str, hint: str) -> NoReturn:
         layer = f"layer {ins.owners[0]!r}" if ins.owners else "no layer"
+        learned = "the tensors asked for" if self.asked else "trainable parameters"
         raise GradientError(
-            f"{what} but lies between trainable parameters and the loss: "
+            f"{what} but lies between {learned} and the loss: "
             f"line {self._indices[index]}, {format_line(ins)}",
             who=ins.mnemonic,
             origin=layer,
@@ -268,11 +275,14 @@ def _dependent_roots(
     """Roots of all tensors that ``lines`` compute from the tensors in ``sources``, those included.
 
     An instruction with a gradient passes dependence on through its differentiable operands only;
-    one without passes it on through all, so that a break in the path can be found.
+    one without passes it on through all, so that a break in the path can be found. What is constant
+    but for jumps ends it.
     """
     found = set(sources)
     for ins in lines:
-        if any(program.tensors.root(ref.id) in found for ref in _carrying_operands(ins)):
+        if not ins.flat and any(
+            program.tensors.root(ref.id) in found for ref in _carrying_operands(ins)
+        ):
             found.update(program.tensors.root(ref.id) for ref in _written(ins))
     return found
 

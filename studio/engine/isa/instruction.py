@@ -55,6 +55,9 @@ class Instruction:
     ``meaning`` is
     what was read. ``functions`` are the names under which layers know it as an activation.
 
+    ``flat`` says that the result is constant but for jumps: there is no gradient instruction, and
+    what stands before it gets the gradient 0.
+
     ``merges`` names operands that may have any number of leading dimensions, with the number of
     dimensions behind these; kernels see the leading ones as one.
     """
@@ -65,6 +68,7 @@ class Instruction:
     synopsis: ClassVar[str] = ""
     formula: ClassVar[str] = ""
     slopes: ClassVar[Mapping[str, str]] = {}
+    flat: ClassVar[bool] = False
     rule: ClassVar[str] = ""
     meaning: ClassVar[Meaning | None] = None
     functions: ClassVar[Mapping[str, Activation]] = {}

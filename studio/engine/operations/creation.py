@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import erf, inf, sqrt
+from math import ceil, erf, inf, isfinite, sqrt
 from typing import Literal
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import BATCH, Ref, Shape, shape_text
-from studio.engine.isa.ops import arithmetic, function, random, reduce
+from studio.engine.isa.ops import arithmetic, function, order, random, reduce
 from studio.engine.operations import types
 from studio.engine.operations.lines import (
     Axis,
@@ -91,6 +91,13 @@ def full_like(lines: Lines, x: Ref, *, value: float = 0.0) -> Ref:
     return filled(lines, shape, value, dtype)
 
 
+LONGEST_RANGE = 2**31 - 1
+"""Most numbers of `arange`."""
+
+_LARGEST_EXACT = 1 << 24
+"""Up to here float32 has every whole number."""
+
+
 @operation(symbol="0…n", numpy="arange", keras="arange", onnx="Range", tfjs="range")
 def arange(
     lines: Lines, *, start: float = 0.0, stop: float, step: float = 1.0,
@@ -105,6 +112,18 @@ def arange(
     """
     if step == 0:
         raise ParameterError("step must not be 0")
+    if not all(map(isfinite, (start, stop, step))):
+        raise ParameterError(f"expected finite numbers, got {start:g}, {stop:g} and {step:g}")
+    count = max(ceil((stop - start) / step), 0)
+    if count > LONGEST_RANGE:
+        raise ParameterError(f"there would be {count} numbers: at most {LONGEST_RANGE} may be")
+    last = start + (count - 1) * step
+    exact = start == int(start) and step == int(step)
+    if count and exact and max(abs(start), abs(last)) <= _LARGEST_EXACT:
+        first, distance = (scalar(lines, n, DType.parse(dtype)) for n in (start, step))
+        return lines.emit(order.Range, start=first, delta=distance, count=count)[0]
+    # Fractions are worked out in float64 and rounded once, which RANGE on a device cannot.
+    require_small(count)
     return lines.constant(np.arange(start, stop, step).astype(dtype))
 
 

@@ -388,7 +388,7 @@ def categorical_cross_entropy(targets: Given, shares: Given, axis: int = -1, eps
 def ceil(x: Given) -> Tensor:
     """Round towards plus infinity.
 
-    No gradient.
+    Its gradient is 0.
 
     Args:
         x: Input, any shape.
@@ -664,7 +664,7 @@ def embedding(table: Given, indices: Given) -> Tensor:
 def equal(a: Given, b: Given) -> Tensor:
     """Compare for equality.
 
-    The result is bool; shapes broadcast. NaN equals nothing. No gradient.
+    The result is bool; shapes broadcast. NaN equals nothing. Its gradient is 0.
 
     Args:
         a: Left operand.
@@ -740,7 +740,7 @@ def flipud(x: Given) -> Tensor:
 def floor(x: Given) -> Tensor:
     """Round towards minus infinity.
 
-    No gradient.
+    Its gradient is 0.
 
     Args:
         x: Input, any shape.
@@ -750,7 +750,7 @@ def floor_divide(a: Given, b: Given) -> Tensor:
     """Quotient rounded towards minus infinity.
 
     ⌊a/b⌋, as Python's //. Shapes broadcast. NaN for b = 0 and for infinite a; of whole numbers 0
-    for b = 0, and -2³¹ // -1 wraps to itself. No gradient.
+    for b = 0, and -2³¹ // -1 wraps to itself. Its gradient is 0.
 
     Args:
         a: Left operand.
@@ -828,7 +828,7 @@ def grayscale_to_rgb(x: Given) -> Tensor:
 def greater(a: Given, b: Given) -> Tensor:
     """Compare for order.
 
-    The result is bool; shapes broadcast. False where either is NaN. No gradient.
+    The result is bool; shapes broadcast. False where either is NaN. Its gradient is 0.
 
     Args:
         a: Left operand.
@@ -838,7 +838,7 @@ def greater(a: Given, b: Given) -> Tensor:
 def greater_equal(a: Given, b: Given) -> Tensor:
     """Compare for order, equality included.
 
-    The result is bool; shapes broadcast. False where either is NaN. No gradient.
+    The result is bool; shapes broadcast. False where either is NaN. Its gradient is 0.
 
     Args:
         a: Left operand.
@@ -988,7 +988,7 @@ def isfinite(x: Given) -> Tensor:
 def isinf(x: Given) -> Tensor:
     """Whether it is infinite, of either sign.
 
-    The result is bool; false for NaN. No gradient.
+    The result is bool; false for NaN. Its gradient is 0.
 
     Args:
         x: Input, any shape.
@@ -997,7 +997,7 @@ def isinf(x: Given) -> Tensor:
 def isnan(x: Given) -> Tensor:
     """Whether it is NaN.
 
-    The result is bool. No gradient.
+    The result is bool. Its gradient is 0.
 
     Args:
         x: Input, any shape.
@@ -1609,7 +1609,7 @@ def rotate_quarters(x: Given, turns: int = 1) -> Tensor:
 def round(x: Given) -> Tensor:
     """Round to the nearest whole number.
 
-    Of two that are as near, the even one is taken. No gradient.
+    Of two that are as near, the even one is taken. Its gradient is 0.
 
     Args:
         x: Input, any shape.
@@ -1698,7 +1698,7 @@ def sigmoid_cross_entropy(targets: Given, logits: Given, weights: Given | None =
 def sign(x: Given) -> Tensor:
     """Sign of each element.
 
-    y = -1, 0 or 1; NaN stays NaN. No gradient.
+    y = -1, 0 or 1; NaN stays NaN. Its gradient is 0.
 
     Args:
         x: Input, any shape.

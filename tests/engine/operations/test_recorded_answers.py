@@ -31,16 +31,16 @@ from tests.recorded.operations.answers import (
 
 LIBRARIES = ("keras", "tfjs")
 
-STEPS = "its result goes in steps, or is a truth value or a whole number"
+STEPS = "its result is a truth value or a whole number"
 NO_FLOATS = "it takes no floats that its result would follow"
 # Operations whose gradients are compared with no differences.
 WITHOUT_DIFFERENCES = {
     **told(
         STEPS,
-        "accuracy all any argmax argmin argsort binarize bincount ceil confusion_matrix "
-        "count_nonzero equal floor floor_divide greater greater_equal in_top_k isclose isfinite "
+        "accuracy all any argmax argmin argsort binarize bincount confusion_matrix "
+        "count_nonzero equal greater greater_equal in_top_k isclose isfinite "
         "isinf isnan less less_equal logical_and logical_not logical_or logical_xor not_equal "
-        "one_hot round sign step trunc cast",
+        "one_hot cast",
     ),
     **told(
         NO_FLOATS,
@@ -48,7 +48,6 @@ WITHOUT_DIFFERENCES = {
         "hamming_window hann_window identity linspace logspace ones ones_like tri zeros "
         "zeros_like",
     ),
-    "divide_no_nan": "it asks which numbers are 0",
     **dict.fromkeys(DRAWS, "its numbers are drawn"),
     "crop_and_resize": "places of boxes have no gradient; `transform` compares the same lines",
     "top_k": "its second result holds places; `sort` compares the same lines",

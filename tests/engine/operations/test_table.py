@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import ParameterError, ShapeError
+from studio.engine.core.errors import ParameterError, ShapeError, StudioError
 from studio.engine.operations import LIBRARIES, OPERATIONS, find, operation
 from studio.engine.operations.types import common_type, weak_type
 from tests.engine.operations.writing import ProgramLines
@@ -54,6 +54,31 @@ def test_errors_name_the_operation_and_the_types():
         OPERATIONS["sum"].write(lines, a, axis="first")
     with pytest.raises(ShapeError, match=r"\[sum\] axis 2 is outside of 2 dimensions"):
         OPERATIONS["sum"].write(lines, a, axis=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"stop": float("nan")}, "expected finite numbers"),
+        ({"stop": 1.0, "step": 0.0}, "step must not be 0"),
+        ({"stop": 1e12}, "at most 2147483647 may be"),
+        ({"stop": 1e7, "step": 0.5}, "a constant of 20000000 numbers"),
+    ],
+)
+def test_ranges_that_cannot_be_are_refused(given, match):
+    with pytest.raises(StudioError, match=match):
+        OPERATIONS["arange"].write(ProgramLines(), **given)
+
+
+def test_whole_numbers_are_counted_on_the_device_and_fractions_are_rounded_once():
+    lines = ProgramLines()
+    OPERATIONS["arange"].write(lines, stop=1e6)
+    (fractions,) = OPERATIONS["arange"].write(lines, stop=1.0, step=0.1)
+    program = lines.builder.finish((), ())
+    assert [ins.mnemonic for ins in program.section("forward")] == ["RANGE"]
+    assert program.tensors[fractions.id].value == tuple(
+        float(v) for v in np.arange(0, 1, 0.1).astype(np.float32)
+    )
 
 
 def test_types_meet_in_the_larger_one():

@@ -58,7 +58,7 @@ def judge_gradients(found: Any) -> None:
     x = np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(found["slopes"], 3 * x**2, rtol=1e-6)
     assert found["area"] == [12.0, 4.0, 3.0]
-    assert "FLOOR" in found["refusal"]
+    assert found["still"] == 0.0
     assert found["passed"] == [1.0, 1.0]
     assert found["rounded"] == 3.0
     assert found["steep"] == [-1.0, 0.5, 1.0]
@@ -98,7 +98,7 @@ READ = {
     }""",
     "gradients": """{
         'slopes': slope(ops.tensor([1.0, 2.0, 3.0])).numpy().tolist(),
-        'area': [value.item(), by_width.item(), by_height.item()], 'refusal': refusal,
+        'area': [value.item(), by_width.item(), by_height.item()], 'still': still.item(),
         'passed': passed.numpy().tolist(), 'rounded': rounded(x).item(),
         'steep': steep.numpy().tolist(),
     }""",

@@ -158,3 +158,15 @@ def test_what_has_no_gradient_is_refused_and_leaves_nothing_behind(cpu: str) -> 
     with pytest.raises(StudioError, match="inside a gradient"):
         ops.grad(lambda a: w.assign(a) * 2)(1.0)
     assert ops.grad(lambda a: a * a)(3.0).item() == 6
+
+
+def test_steps_have_the_gradient_zero_and_breaks_tell_nothing_of_layers(cpu: str) -> None:
+    x = ops.tensor([-1.4, 0.2, 2.7])
+    for name in ("floor", "ceil", "round", "sign", "trunc", "step"):
+        function = getattr(ops, name)
+        found = ops.grad(lambda a, f=function: ops.sum(f(a) * a))(x).numpy()
+        np.testing.assert_array_equal(found, function(x).numpy(), name)
+        assert not ops.grad(lambda a, f=function: ops.sum(f(a)))(x).numpy().any(), name
+    with pytest.raises(GradientError, match="tensors asked for") as caught:
+        ops.grad(lambda a: ops.sum(ops.cast(ops.argmax(a), "float32") * a))(x).numpy()
+    assert "layer" not in caught.value.hint

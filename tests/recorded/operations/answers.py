@@ -76,6 +76,7 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
 OTHER_GRADIENTS: Mapping[str, Mapping[str, str]] = {
     "keras": {},
     "tfjs": {
+        "floor_divide": "it is that of the quotient there",
         "mirror_pad": "only what lies in the middle gets a gradient there",
         "softmax_cross_entropy": "targets count as if they added up to 1 there",
         "average_pool2d": "means over cells of the padding are differentiated there",

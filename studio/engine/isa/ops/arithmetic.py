@@ -120,11 +120,12 @@ class FloorDiv(Binary, code=416, mnemonic="FLOOR_DIV", since=2):
     """Quotient rounded towards minus infinity.
 
     ⌊a/b⌋, as Python's //. Shapes broadcast. NaN for b = 0 and for infinite a; of whole numbers 0
-    for b = 0, and -2³¹ // -1 wraps to itself. No gradient.
+    for b = 0, and -2³¹ // -1 wraps to itself. Its gradient is 0.
     """
 
     synopsis = "{y} = ⌊{a}/{b}⌋"
     formula = "floor_div(a, b)"
+    flat = True
 
 
 class AddScalar(Unary, code=205, mnemonic="ADD_SCALAR", category="arithmetic"):
@@ -139,11 +140,12 @@ class AddScalar(Unary, code=205, mnemonic="ADD_SCALAR", category="arithmetic"):
 class Equal(Binary, code=206, mnemonic="EQUAL", category="comparison"):
     """Compare for equality.
 
-    The result is bool; shapes broadcast. NaN equals nothing. No gradient.
+    The result is bool; shapes broadcast. NaN equals nothing. Its gradient is 0.
     """
 
     synopsis = "{y} = {a} == {b}"
     formula = "a == b"
+    flat = True
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The broadcast shape, as bool."""
@@ -153,11 +155,12 @@ class Equal(Binary, code=206, mnemonic="EQUAL", category="comparison"):
 class Greater(Binary, code=207, mnemonic="GREATER", category="comparison"):
     """Compare for order.
 
-    The result is bool; shapes broadcast. False where either is NaN. No gradient.
+    The result is bool; shapes broadcast. False where either is NaN. Its gradient is 0.
     """
 
     synopsis = "{y} = {a} > {b}"
     formula = "a > b"
+    flat = True
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The broadcast shape, as bool."""
@@ -167,11 +170,12 @@ class Greater(Binary, code=207, mnemonic="GREATER", category="comparison"):
 class GreaterEqual(Binary, code=417, mnemonic="GREATER_EQUAL", category="comparison", since=2):
     """Compare for order, equality included.
 
-    The result is bool; shapes broadcast. False where either is NaN. No gradient.
+    The result is bool; shapes broadcast. False where either is NaN. Its gradient is 0.
     """
 
     synopsis = "{y} = {a} >= {b}"
     formula = "a >= b"
+    flat = True
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The broadcast shape, as bool."""

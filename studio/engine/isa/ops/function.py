@@ -90,41 +90,45 @@ class Reciprocal(Unary, code=217, mnemonic="RECIPROCAL"):
 class Sign(Unary, code=218, mnemonic="SIGN"):
     """Sign of each element.
 
-    y = -1, 0 or 1; NaN stays NaN. No gradient.
+    y = -1, 0 or 1; NaN stays NaN. Its gradient is 0.
     """
 
     synopsis = "{y} = sign({x})"
     formula = "sign(x)"
+    flat = True
 
 
 class Floor(Unary, code=219, mnemonic="FLOOR"):
     """Round towards minus infinity.
 
-    No gradient.
+    Its gradient is 0.
     """
 
     synopsis = "{y} = floor({x})"
     formula = "floor(x)"
+    flat = True
 
 
 class Ceil(Unary, code=413, mnemonic="CEIL", since=2):
     """Round towards plus infinity.
 
-    No gradient.
+    Its gradient is 0.
     """
 
     synopsis = "{y} = ceil({x})"
     formula = "ceil(x)"
+    flat = True
 
 
 class Round(Unary, code=414, mnemonic="ROUND", since=2):
     """Round to the nearest whole number.
 
-    Of two that are as near, the even one is taken. No gradient.
+    Of two that are as near, the even one is taken. Its gradient is 0.
     """
 
     synopsis = "{y} = round({x})"
     formula = "round(x)"
+    flat = True
 
 
 class Log1p(Unary, code=411, mnemonic="LOG1P", since=2):

@@ -60,21 +60,23 @@ class Asks(Unary, category="logic"):
 class IsNan(Asks, code=422, mnemonic="IS_NAN", since=2):
     """Whether it is NaN.
 
-    The result is bool. No gradient.
+    The result is bool. Its gradient is 0.
     """
 
     synopsis = "{y} = isnan({x})"
     formula = "isnan(x)"
+    flat = True
 
 
 class IsInf(Asks, code=423, mnemonic="IS_INF", since=2):
     """Whether it is infinite, of either sign.
 
-    The result is bool; false for NaN. No gradient.
+    The result is bool; false for NaN. Its gradient is 0.
     """
 
     synopsis = "{y} = isinf({x})"
     formula = "abs(x) == inf"
+    flat = True
 
 
 class BitAnd(Binary, code=427, mnemonic="BIT_AND", category="logic", since=2):

@@ -145,6 +145,8 @@ CREATION = [
     same("full_like", (TRUE,), {"value": 1.0}, ref=lambda x: np.full_like(x, True)),
     same("arange", (), {"start": 2.0, "stop": -3.0, "step": -1.5},
          ref=lambda: np.arange(2, -3, -1.5)),
+    same("arange", (), {"start": 5.0, "stop": -2.0, "step": -2.0},
+         ref=lambda: np.arange(5, -2, -2.0)),
     same("arange", (), {"stop": 4.0, "dtype": "int32"}, ref=lambda: np.arange(4)),
     same("linspace", (), {"start": -1.0, "stop": 2.0, "count": 5},
          ref=lambda: np.linspace(-1, 2, 5)),
