@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, erf, inf, isfinite, sqrt
+from math import ceil, erf, inf, sqrt
 from typing import Literal
 
 import numpy as np
@@ -112,8 +112,6 @@ def arange(
     """
     if step == 0:
         raise ParameterError("step must not be 0")
-    if not all(map(isfinite, (start, stop, step))):
-        raise ParameterError(f"expected finite numbers, got {start:g}, {stop:g} and {step:g}")
     count = max(ceil((stop - start) / step), 0)
     if count > LONGEST_RANGE:
         raise ParameterError(f"there would be {count} numbers: at most {LONGEST_RANGE} may be")

@@ -59,7 +59,8 @@ def test_errors_name_the_operation_and_the_types():
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        ({"stop": float("nan")}, "expected finite numbers"),
+        ({"stop": float("nan")}, "stop: expected a number, got nan"),
+        ({"stop": float("inf")}, "stop: expected a number, got inf"),
         ({"stop": 1.0, "step": 0.0}, "step must not be 0"),
         ({"stop": 1e12}, "at most 2147483647 may be"),
         ({"stop": 1e7, "step": 0.5}, "a constant of 20000000 numbers"),
