@@ -223,6 +223,10 @@ def resize(
     width: int,
     method: Literal["bilinear", "nearest", "bicubic"] = "bilinear",
     coords: Literal["half_pixel", "align_corners", "asymmetric"] = "half_pixel",
+    rounding: Literal["half_up", "half_down", "down", "up"] = "half_up",
+    cubic: float = -0.5,
+    exclude: bool = False,
+    antialias: bool = False,
 ) -> Ref:
     """Gives images another size.
 
@@ -232,21 +236,40 @@ def resize(
         width: Columns of the result.
         method: How cells are weighed.
         coords: Where the cells of the result lie among those of x.
+        rounding: Which cell nearest takes between two.
+        cubic: Coefficient of bicubic weights.
+        exclude: Leave cells beyond the border out; else the border is repeated.
+        antialias: Smooth what shrinks; not with nearest.
     """
     if method != "nearest":
         (x,) = types.floats(lines, x)
-    return lines.emit(image.Resize, x=x, height=height, width=width, method=method, coords=coords)[
-        0
-    ]
+    return lines.emit(
+        image.Resize, x=x, height=height, width=width, method=method, coords=coords,
+        rounding=rounding, cubic=cubic, exclude=exclude, antialias=antialias,
+    )[0]  # fmt: skip
 
 
 @operation(symbol="⤢", tfjs="image.resizeNearestNeighbor")
-def resize_nearest(lines: Lines, x: Ref, *, height: int, width: int) -> Ref:
+def resize_nearest(
+    lines: Lines,
+    x: Ref,
+    *,
+    height: int,
+    width: int,
+    coords: Literal["half_pixel", "align_corners", "asymmetric"] = "half_pixel",
+    rounding: Literal["half_up", "half_down", "down", "up"] = "half_up",
+) -> Ref:
     """Gives images another size by taking the nearest cell.
+
+    TensorFlow.js begins with coords "asymmetric" and rounding "down".
 
     Args:
         x: images [N, height, width, channels].
         height: Rows of the result.
         width: Columns of the result.
+        coords: Where the cells of the result lie among those of x.
+        rounding: Which cell is taken between two.
     """
-    return resize(lines, x, height=height, width=width, method="nearest")
+    return resize(
+        lines, x, height=height, width=width, method="nearest", coords=coords, rounding=rounding
+    )

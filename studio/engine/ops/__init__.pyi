@@ -1546,7 +1546,7 @@ def reshape(x: Given, shape: int | Sequence[int] = (-1,)) -> Tensor:
         shape: The new shape; -1 is what remains, a first -1 the batch where x has one.
     """
 
-def resize(x: Given, height: int, width: int, method: Literal['bilinear', 'nearest', 'bicubic'] = 'bilinear', coords: Literal['half_pixel', 'align_corners', 'asymmetric'] = 'half_pixel') -> Tensor:
+def resize(x: Given, height: int, width: int, method: Literal['bilinear', 'nearest', 'bicubic'] = 'bilinear', coords: Literal['half_pixel', 'align_corners', 'asymmetric'] = 'half_pixel', rounding: Literal['half_up', 'half_down', 'down', 'up'] = 'half_up', cubic: float = -0.5, exclude: bool = False, antialias: bool = False) -> Tensor:
     """Gives images another size.
 
     Args:
@@ -1555,15 +1555,23 @@ def resize(x: Given, height: int, width: int, method: Literal['bilinear', 'neare
         width: Columns of the result.
         method: How cells are weighed.
         coords: Where the cells of the result lie among those of x.
+        rounding: Which cell nearest takes between two.
+        cubic: Coefficient of bicubic weights.
+        exclude: Leave cells beyond the border out; else the border is repeated.
+        antialias: Smooth what shrinks; not with nearest.
     """
 
-def resize_nearest(x: Given, height: int, width: int) -> Tensor:
+def resize_nearest(x: Given, height: int, width: int, coords: Literal['half_pixel', 'align_corners', 'asymmetric'] = 'half_pixel', rounding: Literal['half_up', 'half_down', 'down', 'up'] = 'half_up') -> Tensor:
     """Gives images another size by taking the nearest cell.
+
+    TensorFlow.js begins with coords "asymmetric" and rounding "down".
 
     Args:
         x: images [N, height, width, channels].
         height: Rows of the result.
         width: Columns of the result.
+        coords: Where the cells of the result lie among those of x.
+        rounding: Which cell is taken between two.
     """
 
 def rgb_to_grayscale(x: Given) -> Tensor:

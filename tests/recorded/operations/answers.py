@@ -67,6 +67,8 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "batch_normalization(2x3x4-3-3-3-3;axis=1,epsilon=0.1)": ALONE,
         "hinge(3x4-3x4;squared=True)": ALONE,
         "cosine_distance(3x4-3x4;normalized=True,reduction=none)": ALONE,
+        "resize(2x4x5x3;height=2,width=3,antialias=True)": ALONE,
+        "resize(2x4x5x3;height=8,width=3,method=bicubic,exclude=True)": ALONE,
         "transform": "only the first image is right on the CPU there",
         "rotate(2x4x5x2;radians=-1.2,method=bilinear,center_x=0.2)": ALONE,
     },
@@ -77,6 +79,7 @@ OTHER_GRADIENTS: Mapping[str, Mapping[str, str]] = {
     "keras": {},
     "tfjs": {
         "floor_divide": "it is that of the quotient there",
+        "resize_nearest": "only that of the first image is right on the CPU there",
         "mirror_pad": "only what lies in the middle gets a gradient there",
         "softmax_cross_entropy": "targets count as if they added up to 1 there",
         "average_pool2d": "means over cells of the padding are differentiated there",

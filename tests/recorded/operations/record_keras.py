@@ -114,7 +114,9 @@ CALLS: Mapping[str, Call] = {
     ),
     "pad": centred_padding,
     "reshape": lambda x, *, shape: k.reshape(x, shape),
-    "resize": lambda x, *, height, width: k.image.resize(x, (height, width)),
+    "resize": lambda x, *, height, width, method="bilinear", antialias=False, exclude=True: (
+        k.image.resize(x, (height, width), method, antialias)
+    ),
     "rms_normalization": lambda x, s: k.rms_normalization(x, s, epsilon=1e-7),
     "rotate_quarters": lambda x, *, turns: k.rot90(x, turns, (1, 2)),
     "segment_sum": lambda x, i, *, count: k.segment_sum(x, i, count),

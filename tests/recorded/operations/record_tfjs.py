@@ -93,7 +93,7 @@ CALLS: Mapping[str, str] = {
     "prod": "tf.prod(x[0], o.axis, o.keepdims)",
     "reshape": "tf.reshape(x[0], o.shape)",
     "resize": "tf.image.resizeBilinear(x[0], [o.height, o.width], !!o.coords, !o.coords)",
-    "resize_nearest": "tf.image.resizeNearestNeighbor(x[0], [o.height, o.width], false, true)",
+    "resize_nearest": "tf.image.resizeNearestNeighbor(x[0], [o.height, o.width], false, !o.coords)",
     "rotate": "tf.image.rotateWithOffset(x[0], o.radians, o.fill ?? 0, o.center_x ?? 0.5)",
     "scatter": "tf.scatterND(x[0], x[1], o.shape)",
     "segment_sum": "tf.unsortedSegmentSum(x[0], x[1], o.count)",

@@ -200,6 +200,21 @@ def tents(new, old):
     return np.maximum(0, 1 - abs(places[:, None] - np.arange(old)))
 
 
+def smooth(new, old):
+    """Tents as wide as the step between places; what lies outside is left out."""
+    places = (np.arange(new) + 0.5) * old / new - 0.5
+    found = np.maximum(0, 1 - abs(places[:, None] - np.arange(old)) / max(old / new, 1))
+    return found / found.sum(1, keepdims=True)
+
+
+def keys(new, old):
+    """Cubic weights (Keys 1981); what lies outside is left out."""
+    d = abs(((np.arange(new) + 0.5) * old / new - 0.5)[:, None] - np.arange(old))
+    near, far = 1.5 * d**3 - 2.5 * d**2 + 1, -0.5 * d**3 + 2.5 * d**2 - 4 * d + 2
+    found = np.where(d <= 1, near, np.where(d < 2, far, 0))
+    return found / found.sum(1, keepdims=True)
+
+
 def corners(new, old):
     return np.maximum(0, 1 - abs(np.linspace(0, old - 1, new)[:, None] - np.arange(old)))
 
@@ -212,6 +227,13 @@ IMAGES = [
     Case("resize", (IMAGE,), {"height": 7, "width": 3}, ref=lambda x: resized(x, 7, 3, tents)),
     Case("resize", (IMAGE,), {"height": 3, "width": 8, "coords": "align_corners"},
          ref=lambda x: resized(x, 3, 8, corners)),
+    Case("resize", (IMAGE,), {"height": 2, "width": 3, "antialias": True},
+         ref=lambda x: resized(x, 2, 3, smooth)),
+    Case("resize", (IMAGE,), {"height": 8, "width": 3, "method": "bicubic", "exclude": True},
+         ref=lambda x: resized(x, 8, 3, keys)),
+    Case("resize_nearest", (IMAGE,),
+         {"height": 7, "width": 3, "coords": "asymmetric", "rounding": "down"},
+         ref=lambda x: x[:, np.arange(7) * 4 // 7][:, :, np.arange(3) * 5 // 3]),
     Case("resize_nearest", (IMAGE,), {"height": 8, "width": 10},
          ref=lambda x: x.repeat(2, 1).repeat(2, 2)),
     Case("flip_left_right", (IMAGE,), ref=lambda x: x[:, :, ::-1], batch=True),
