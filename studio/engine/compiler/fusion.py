@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 
 from studio.engine.compiler.rewriting import merged_owners, pinned, readers_of
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import Ref
-from studio.engine.isa.instruction import Instruction
+from studio.engine.core.tensor import ABSENT, Ref
+from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.group import End, Fuse
+from studio.engine.isa.ops.linear import MatMul
 from studio.engine.isa.program import Program, Storage
 
 UNFUSED = frozenset({"update", "move"})
@@ -70,6 +71,11 @@ class Registers:
                 if inside and inside <= members:
                     found.add(ref.id)
         return found
+
+
+def begun_with(producer: GradInstruction) -> Ref:
+    """The gradient a tail begins with: of x, or of left matrices; ABSENT if neither is made."""
+    return dict(producer.targets()).get("a" if producer.forward is MatMul else "x", ABSENT)
 
 
 def refs_of(ins: Instruction) -> frozenset[Ref]:

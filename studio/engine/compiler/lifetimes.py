@@ -93,6 +93,36 @@ def inner_gradients(program: Program) -> frozenset[Storage]:
     )
 
 
+def shared_gradients(program: Program) -> frozenset[Storage]:
+    """Gradients without a storage because their readers take that of a sum (`share_gradients`).
+
+    The gradient line of what made such a tensor names the sum as its result.
+    """
+    named: dict[tuple[object, ...], set[Ref]] = {}
+    touched: set[Storage] = set()
+    for ins in program:
+        touched |= program.reads(ins) | program.writes(ins)
+        if isinstance(ins, GradInstruction) and len(ins.results()) == 1:
+            named.setdefault(_apart_from_result(ins.forward.of_grad(ins)), set()).update(
+                ins.results()
+            )
+    found: set[Storage] = set()
+    for ins in program:
+        results = ins.results()
+        if not isinstance(ins, GradInstruction) and len(results) == 1 and not results[0].grad:
+            storage = program.storage(results[0].gradient)
+            others = named.get(_apart_from_result(ins), set()) - {results[0]}
+            if others and storage not in touched:
+                found.add(storage)
+    return frozenset(found)
+
+
+def _apart_from_result(ins: Instruction) -> tuple[object, ...]:
+    (result,) = ins.results()
+    operands = tuple(ref for ref in ins.operands if ref != result)
+    return type(ins), operands, tuple(ins.attrs.items())
+
+
 def _begins_tail(kind: str, ins: Instruction, is_first: bool) -> bool:
     """Whether a part of a group is the gradient whose element-wise tail the others are."""
     if not isinstance(ins, GradInstruction):

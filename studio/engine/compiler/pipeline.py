@@ -27,6 +27,7 @@ from studio.engine.compiler.passes.set_first_gradients import set_first_gradient
 from studio.engine.compiler.passes.share_common_subexpressions import (
     share_common_subexpressions,
 )
+from studio.engine.compiler.passes.share_gradients import share_gradients
 from studio.engine.compiler.passes.snapshot_step import snapshot_step
 from studio.engine.compiler.target import Target
 from studio.engine.compiler.verify import verify as verify_program
@@ -112,6 +113,10 @@ ALGEBRAIC: tuple[Pass, ...] = (
 JOINT: tuple[Pass, ...] = (
     Pass(
         "set_first_gradients", 1, lambda p, _: set_first_gradients(p), "first writers set gradients"
+    ),
+    Pass(
+        "share_gradients", 2, lambda p, c: share_gradients(p, c.keep),
+        "gradients of sums with a bias uncopied",
     ),
     Pass(
         "fuse_epilogues", 2, lambda p, c: fuse_epilogues(p, c.keep, c.target),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from studio.engine.compiler.lifetimes import inner_gradients
+from studio.engine.compiler.lifetimes import inner_gradients, shared_gradients
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.program import Program, Storage
@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class NotStoredError(BackendError):
-    """The tensor lives only inside a fused kernel: a program that keeps it must be compiled."""
+    """The tensor lives only inside a fused kernel, or another stands in for it.
+
+    A program that keeps it must be compiled.
+    """
 
     code = "not_stored"
 
@@ -79,6 +82,12 @@ def capture_point(
     if inside or (not ref.grad and root.register):
         raise NotStoredError(
             "it exists only inside a fused kernel and has no storage",
+            who=tensor.name,
+            hint="recompile the program so that it keeps this tensor",
+        )
+    if ref.grad and storage not in plan.slots and storage in shared_gradients(program):
+        raise NotStoredError(
+            "it has no gradient of its own, the program takes that of the sum behind it",
             who=tensor.name,
             hint="recompile the program so that it keeps this tensor",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
-from studio.engine.compiler.lifetimes import inner_gradients
+from studio.engine.compiler.lifetimes import inner_gradients, shared_gradients
 from studio.engine.compiler.plan_memory import storage_bytes
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import ROWS, Role, Tensor, bind_shape, shape_text
@@ -139,6 +139,12 @@ def require_kept(plan: MemoryPlan, ref: Ref, pinned: Collection[Storage] = ()) -
                 "the gradient exists only inside a fused kernel and has no storage",
                 who=tensor.name,
                 hint="compile without fusion",
+            )
+        if ref.grad and storage in shared_gradients(program):
+            raise BackendError(
+                "it has no gradient of its own, the program takes that of the sum behind it",
+                who=tensor.name,
+                hint="compile without share_gradients",
             )
         what = "gradient" if ref.grad else "data"
         raise BackendError(f"no instruction touches its {what}", who=tensor.name)

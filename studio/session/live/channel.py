@@ -205,12 +205,13 @@ class Channel(Request):
             self._tap = trainer.network.live.watch(
                 self.name, grad=self.grad, after=self.after, ready=self._scheduler.wake
             )
-        except NotStoredError:
+        except NotStoredError as error:
             self._pace.retry()
+            text = f"{self.name} {error.message.removeprefix('it ')}"
             if not self.wish.keep:
-                self._say(Status("missing", f"{self.name} exists only inside a fused kernel"))
+                self._say(Status("missing", text))
                 return False
-            text = f"{self.name} exists only inside a fused kernel: recompiling to keep it"
+            text = f"{text}: recompiling to keep it"
             self._say(Status("compiling", text, "Training continues"))
             self._scheduler.keep(self.name, trainer)
             return False

@@ -1,4 +1,4 @@
-"""Six small networks as the lowering would emit them, built line by line."""
+"""Eight small networks as the lowering would emit them, built line by line."""
 
 from __future__ import annotations
 
@@ -196,6 +196,17 @@ def logits(mode: str = "train") -> Program:
     return _classified(net, net.dense("dense2", hidden, 3), 3, source="logits")
 
 
+def typed(mode: str = "train") -> Program:
+    """Products and biases as operations typed one by one make them."""
+    net = Net("typed", mode)
+    a = net.emit("matmul1", MatMul, a=net.input(6), b=net.param("w1", 6, 5))
+    a = net.emit("relu", Relu, x=net.emit("add1", Add, x1=a, x2=net.param("b1", 5)))
+    a = net.emit("matmul2", MatMul, a=a, b=net.param("w2", 5, 4))
+    a = net.emit("tanh", Tanh, x=net.emit("add2", Add, x1=net.param("b2", 1, 4), x2=a))
+    a = net.emit("matmul3", MatMul, a=a, b=net.param("w3", 4, 3))
+    return _classified(net, net.emit("add3", Add, x1=a, x2=net.param("b3", 3)), 3, source="logits")
+
+
 NETWORKS = {
     "mlp": mlp,
     "cnn": cnn,
@@ -204,6 +215,7 @@ NETWORKS = {
     "branches": branches,
     "expression": expression,
     "logits": logits,
+    "typed": typed,
 }
 
 

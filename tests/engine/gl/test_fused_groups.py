@@ -5,13 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from studio.engine.compiler.lifetimes import shared_gradients
+from studio.engine.compiler.pipeline import compile_program
 from studio.engine.compiler.target import GL, GL_SOFTWARE
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import BackendError, NumericError
-from studio.engine.core.tensor import BATCH, Ref
+from studio.engine.core.tensor import BATCH, Ref, Role
 from studio.engine.gl.backend import GlBackend
-from tests.engine.gl.gl_programs import Lines, gradient_group, run_once
+from studio.engine.isa.ops.activation import Relu
+from studio.engine.isa.ops.arithmetic import Add
+from studio.engine.isa.ops.linear import MatMul
+from studio.engine.isa.ops.loss import LossMSE
+from studio.engine.optim.emit_updates import emit_updates
+from studio.engine.optim.optimizers import SGD
+from tests.engine.autodiff.whole_programs import values_for
+from tests.engine.compiler.networks import Net
+from tests.engine.gl.gl_programs import Lines, begun, gradient_group, run_once
 from tests.engine.gl.one_line import planned_for
+from tests.engine.oracle.interpreter import Interpreter
 
 pytestmark = pytest.mark.gl
 
@@ -198,3 +209,125 @@ def test_normalisation_by_running_statistics_and_a_sum_follow_a_convolution(
     normal = (a @ kernel[0, 0] - given["mean"]) / np.sqrt(given["var"] + 0.01)
     normal = normal * given.get("gamma", 1.0) + given.get("beta", 0.0)
     np.testing.assert_allclose(found, np.maximum(b + 2 * normal, 0), rtol=1e-4, atol=1e-5)
+
+
+MATRICES = [
+    pytest.param((), (), False, False, id="plain"),
+    pytest.param((), (), True, True, id="transposed"),
+    pytest.param((2, 3), (2, 3), True, False, id="batched"),
+    pytest.param((3, 1), (2, 1, 3), False, True, id="both repeat"),
+]
+"""Leading dimensions of two matrices, and which of them are transposed."""
+
+
+def turned(array: np.ndarray, transposed: bool) -> np.ndarray:
+    return array.swapaxes(-1, -2) if transposed else array
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [8, 5])
+@pytest.mark.parametrize(("left", "right", "ta", "tb"), MATRICES)
+def test_a_bias_and_a_rectifier_follow_a_matrix_product(
+    backend: GlBackend,
+    rng: np.random.Generator,
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    ta: bool,
+    tb: bool,
+    columns: int,
+) -> None:
+    a, b = rng.standard_normal((*left, 6, 7)), rng.standard_normal((*right, 7, columns))
+    bias = rng.standard_normal(columns)
+    fed = {"a": turned(a, ta), "b": turned(b, tb), "bias": bias}
+    wanted = np.maximum(2 * bias - a @ b, 0)
+    lines = Lines()
+    given = {name: lines.input(name, array.shape) for name, array in fed.items()}
+    product, total = (lines.made(name, wanted.shape, register=True) for name in ("y", "sum"))
+    z = lines.made("z", wanted.shape)
+    lines.add("forward", "FUSE", kind="epilogue")
+    lines.add("forward", "MATMUL", a=given["a"], b=given["b"], y=product, ta=ta, tb=tb)
+    lines.add("forward", "ADD", x1=given["bias"], x2=product, y=total, alpha=2.0, beta=-1.0)
+    lines.add("forward", "RELU", x=total, y=z)
+    lines.add("forward", "END")
+    fed = {name: np.ascontiguousarray(array, np.float32) for name, array in fed.items()}
+    (found,) = run_once(backend, lines.program(z), 1, z, **fed)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("inner", [8, 5])
+@pytest.mark.parametrize(("left", "right", "ta", "tb"), MATRICES)
+def test_gradient_of_a_function_follows_that_of_the_left_matrices(
+    backend: GlBackend,
+    rng: np.random.Generator,
+    left: tuple[int, ...],
+    right: tuple[int, ...],
+    ta: bool,
+    tb: bool,
+    inner: int,
+    adds: bool,
+) -> None:
+    z, b = rng.standard_normal((*left, 6, inner)), rng.standard_normal((*right, inner, 7))
+    a = np.maximum(z, 0)
+    dy = rng.standard_normal((a @ b).shape)
+    fed = {"z": turned(z, ta), "b": turned(b, tb), "seed": dy}
+    lines = Lines()
+    given = {name: lines.input(name, array.shape) for name, array in fed.items()}
+    x, y = lines.made("x", fed["z"].shape), lines.made("y", dy.shape)
+    lines.add("forward", "RELU", x=given["z"], y=x)
+    lines.add("forward", "MATMUL", a=x, b=given["b"], y=y, ta=ta, tb=tb)
+    lines.add("backward", "COPY", x=given["seed"], y=y.gradient)
+    if adds:
+        lines.add("backward", "FILL", y=x.gradient, number=0.5)
+    lines.add("backward", "FUSE", kind="epilogue")
+    kept = ("b",) if adds else ("a", "b")
+    lines.add("backward", "GRADS_MATMUL", a=x, b=given["b"], y=y, ta=ta, tb=tb, set=kept)
+    lines.add("backward", "GRADS_RELU", x=given["z"], y=x, set=("x",))
+    lines.add("backward", "END")
+    fed = {name: np.ascontiguousarray(array, np.float32) for name, array in fed.items()}
+    fetched = (given["z"].gradient, given["b"].gradient)
+    found = run_once(backend, lines.program(y), 1, *fetched, **fed)
+    da, db = dy @ turned(b, True), turned(a, True) @ dy
+    missing = da.ndim - a.ndim
+    repeated = tuple(range(missing)) + tuple(
+        d + missing for d, size in enumerate(left) if size == 1 != da.shape[d + missing]
+    )
+    da = da.sum(axis=repeated, keepdims=True).reshape(a.shape) + 0.5 * adds
+    over = tuple(d for d, size in enumerate(right) if size == 1 != db.shape[d])
+    db = db.sum(axis=over, keepdims=True) if right else db
+    np.testing.assert_allclose(found[0], turned(da * (z > 0), ta), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(found[1], turned(db, tb), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("channels", [8, 3])
+def test_products_of_pictures_and_their_bias_before_a_padded_convolution(
+    backend: GlBackend, rng: np.random.Generator, channels: int
+) -> None:
+    net = Net("pictures")
+    x, rows = net.input(5, 4, 6), net.param("rows", 6, channels)
+    a = net.emit("product", MatMul, a=net.emit("first", Relu, x=net.conv("conv1", x, 6)), b=rows)
+    a = net.emit("sum", Add, x1=a, x2=net.param("bias", channels))
+    y = net.conv("conv2", a, 3)
+    net.emit("loss", LossMSE, "loss", p=y, t=net.target(5, 4, 3))
+    plain, fused = (
+        compile_program(
+            net.finish(y), backend.target, level, emit_updates=lambda p: emit_updates(p, SGD(0.5))
+        )
+        for level in (0, 2)
+    )
+    # The gradient of the product is that of a tensor with a halo.
+    assert fused.tensors[a.id].pad
+    assert len(shared_gradients(fused)) == 1
+    values = values_for(plain, rng, 3) | {"train/rates": np.full(256, 0.5)}
+    session, executable = begun(backend, fused, values, 3)
+    machine = Interpreter(plain, 3)
+    machine.run(values)
+    executable.run(1)
+    for tensor in plain.of_role(Role.PARAM):
+        found = session.read(tensor.name).result(60)
+        assert np.abs(found - values[tensor.name]).max() > 1e-3
+        np.testing.assert_allclose(found, machine.get(tensor.ref), rtol=1e-4, atol=1e-5)
+    executable.close()
+    session.close()

@@ -54,6 +54,10 @@ SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
         **{f"{bn}/{p}": (4,) for bn in ("bn", "bn1", "bn2") for p in ("gamma", "beta")},
         **{f"bn3/{p}": (8,) for p in ("gamma", "beta")},
     },
+    "typed": {
+        "input": (BATCH, 6), "w1": (6, 5), "b1": (5,), "w2": (5, 4), "b2": (1, 4),
+        "w3": (4, 3), "b3": (3,),
+    },
 }  # fmt: skip
 
 Tensors = dict[str, torch.Tensor]
@@ -147,6 +151,13 @@ def normalised(v: Tensors) -> torch.Tensor:
     return functional.cross_entropy(dense(v, "dense1", a), v["target"])
 
 
+def typed(v: Tensors) -> torch.Tensor:
+    """Products and biases as separate operations."""
+    a = torch.relu(v["input"] @ v["w1"] + v["b1"])
+    a = torch.tanh(v["b2"] + a @ v["w2"])
+    return functional.cross_entropy(a @ v["w3"] + v["b3"], v["target"])
+
+
 NETWORKS: dict[str, Callable[[Tensors], torch.Tensor]] = {
     "mlp": mlp,
     "cnn": cnn,
@@ -155,6 +166,7 @@ NETWORKS: dict[str, Callable[[Tensors], torch.Tensor]] = {
     "expression": expression,
     "logits": logits,
     "normalised": normalised,
+    "typed": typed,
 }
 
 

@@ -9,7 +9,7 @@ from studio.engine.compiler.fusion import Registers, fused, in_groups, is_simple
 from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.target import CPU, Target
 from studio.engine.core.dtypes import DType
-from studio.engine.core.tensor import Ref
+from studio.engine.core.tensor import Ref, Shape
 from studio.engine.isa.families import Unary
 from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.arithmetic import Add
@@ -30,9 +30,10 @@ def fuse_epilogues(program: Program, keep: Collection[int] = (), target: Target 
     result, each the result of the one before, as one group of kind epilogue. What only the group
     reads becomes a register tensor: a gradient that needs just the last result (RELU, SIGMOID …)
     goes on working, one that reads the input of its function keeps that input stored. Where the
-    target's kernels take further operands, sums with another tensor and normalisations by running
-    statistics follow too, if those are ready when the producer runs. Of two chains that meet in a
-    sum the longer one's producer takes it: where it stands first, its group moves down to the sum.
+    target's kernels take further operands, sums with another tensor or a bias and normalisations
+    by running statistics follow too, if those are ready when the producer runs. Of two chains that
+    meet in a sum the longer one's producer takes it: where it stands first, its group moves down to
+    the sum.
 
     Args:
         program: any program.
@@ -116,9 +117,9 @@ class _Tails:
                     members, [start + p for p in (place, *found, later)]
                 ):
                     continue
-                if not all(self._ready(ref, start + home) for ref in others):
+                if not all(self._ready(ref, start + home, start + later) for ref in others):
                     deeper = all(self._depth(result) > self._depth(ref) for ref in others)
-                    ready = all(self._ready(ref, start + later) for ref in others)
+                    ready = all(self._ready(ref, start + later, start + later) for ref in others)
                     if (
                         not deeper
                         or not ready
@@ -170,21 +171,27 @@ class _Tails:
         reads.remove(result)
         if any(tensors[ref.id].dtype is not DType.float32 for ref in (*reads, result)):
             return []
-        shapes = {tensors[ref.id].shape for ref in (*reads, result)}
-        sums = isinstance(ins, Add) and len(shapes) == 1
+        shape = tensors[result.id].shape
+        sums = isinstance(ins, Add) and all(_fits_in(tensors[r.id].shape, shape) for r in reads)
         return reads if sums or (is_affine(ins) and ins.ref("x") == result) else []
 
-    def _ready(self, ref: Ref, index: int) -> bool:
-        """Whether a tensor has its only value before the instruction of an index runs."""
+    def _ready(self, ref: Ref, index: int, reader: int) -> bool:
+        """Whether a tensor is before the instruction of an index what it is for its reader.
+
+        Updates behind the reader change nothing.
+        """
         writers = self._writers.get(self._program.storage(ref), [])
-        if not writers:
-            return True
-        return len(writers) == 1 and self.moved.get(writers[0], writers[0]) < index
+        return all(self.moved.get(w, w) < index for w in writers if w < reader)
 
     def _fits(self, members: Sequence[Instruction], indices: Sequence[int]) -> bool:
         """Whether a kernel can touch all storages of a group."""
         kept = {ref.id for ins in members for ref in ins.operands if ref.present}
         return len(kept - self._registers.of(indices)) <= self._target.max_fused_storages
+
+
+def _fits_in(shape: Shape, whole: Shape) -> bool:
+    """Whether a tensor repeats along the leading dimensions of another at most, as a bias does."""
+    return shape == whole[len(whole) - len(shape) :]
 
 
 def _depths(program: Program) -> dict[Storage, int]:

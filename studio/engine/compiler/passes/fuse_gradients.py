@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from studio.engine.compiler.fusion import fused, in_groups, is_simple
+from studio.engine.compiler.fusion import begun_with, fused, in_groups, is_simple
 from studio.engine.compiler.rewriting import with_lines
 from studio.engine.compiler.target import Target
 from studio.engine.core.tensor import Ref
 from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.ops.conv import Conv2D, DepthwiseConv2D
-from studio.engine.isa.ops.linear import Linear
+from studio.engine.isa.ops.linear import Linear, MatMul
 from studio.engine.isa.ops.pool import AvgPool2D, GlobalAvgPool2D, MaxPool2D
 from studio.engine.isa.program import Program, Storage
 
-PRODUCERS = (Conv2D, DepthwiseConv2D, Linear, AvgPool2D, GlobalAvgPool2D, MaxPool2D)
-"""Forward classes whose gradient for x is stored once, element by element."""
+PRODUCERS = (Conv2D, DepthwiseConv2D, Linear, MatMul, AvgPool2D, GlobalAvgPool2D, MaxPool2D)
+"""Forward classes whose gradient for x, or a, is stored once, element by element."""
 LONGEST = 2
 """Lines behind the producer."""
 OWN_STORAGES = 3
@@ -60,8 +60,8 @@ def _tail(program: Program, lines: Sequence[Instruction], room: int, keep: Colle
     producer = lines[0]
     if not isinstance(producer, GradInstruction) or not issubclass(producer.forward, PRODUCERS):
         return 0
-    made = dict(producer.targets()).get("x")
-    if made is None or made.id in keep or producer.merged(program.type_of):
+    made = begun_with(producer)
+    if not made.present or made.id in keep or producer.merged(program.type_of):
         return 0
     touched: dict[Storage, Ref] = {program.storage(made): made}
     for number, ins in enumerate(lines[1:]):

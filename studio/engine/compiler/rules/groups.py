@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from studio.engine.compiler.fusion import begun_with
 from studio.engine.compiler.rules.breach import Breach
 from studio.engine.core.tensor import Ref, shape_text
 from studio.engine.isa.instruction import GradInstruction, Instruction
@@ -100,10 +101,11 @@ def _check_parts(program: Program, opened: Line, parts: Sequence[Line]) -> Itera
 
 
 def _made(first: Instruction) -> Ref | None:
-    """What the elements of a tail start from: the producer's result, or its gradient for x."""
+    """What a tail begins with: the producer's result, or its gradient for x or a; None: neither."""
     fields = {spec.name for spec in first.operand_fields}
     if isinstance(first, GradInstruction):
-        return first.ref("x").gradient if "x" in dict(first.targets()) else None
+        made = begun_with(first)
+        return made if made.present else None
     return first.ref("y") if "y" in fields else None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from studio.engine.compiler.fusion import begun_with
 from studio.engine.core.tensor import ABSENT, Ref, Shape
 from studio.engine.gl.kernels.dispatch_kernel import plan_dispatch
 from studio.engine.gl.kernels.element_kernel import LARGE, element_kernel
@@ -330,7 +331,7 @@ def _can_sum(op: BoundInstruction, dispatches: Sequence[DispatchSpec]) -> bool:
 
 def _produced(ins: Instruction) -> Ref:
     """What the elements of a group's tail start from."""
-    return ins.ref("x").gradient if isinstance(ins, GradInstruction) else ins.ref("y")
+    return begun_with(ins) if isinstance(ins, GradInstruction) else ins.ref("y")
 
 
 def _is_update(entry: Entry) -> bool:

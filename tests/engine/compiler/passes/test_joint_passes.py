@@ -26,6 +26,8 @@ from studio.engine.isa.ops.conv import Conv2D
 from studio.engine.isa.ops.loss import LossMSE
 from studio.engine.isa.ops.move import Slice
 from studio.engine.isa.program import Program
+from studio.engine.optim.emit_updates import emit_updates
+from studio.engine.optim.optimizers import SGD
 from tests.engine.compiler.networks import NETWORKS, Net, cnn, mlp, resnet
 
 
@@ -205,10 +207,18 @@ def test_a_chain_that_an_earlier_group_reads_does_not_wait() -> None:
     assert owners == [("first", "s", "both"), ("shorter", "other")]
 
 
-@pytest.mark.parametrize("shape", [(4,), (1, 4)])
-def test_a_sum_over_repeats_stays_alone(shape: tuple[int, ...]) -> None:
+def test_a_bias_joins_its_product_in_training_too() -> None:
+    after = compile_program(NETWORKS["typed"](), GL, emit_updates=lambda p: emit_updates(p, SGD()))
+    verify(after)
+    # The second bias has a dimension more than repeats.
+    assert words_in_groups(after) == [["MATMUL", "ADD", "RELU"], ["MATMUL", "ADD"]]
+    assert [after.tensors[i].register for i in (2, 4, 7, 9, 12)] == [True, True, False, True, True]
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (3, 1), (1,)])
+def test_a_sum_over_other_repeats_stays_alone(shape: tuple[int, ...]) -> None:
     net = Net("repeats", "infer")
-    y = net.emit("sum", Add, x1=net.dense("a", net.input(3), 4), x2=net.param("b", *shape))
+    y = net.emit("sum", Add, x1=net.dense("a", net.input(3, 3), 4), x2=net.param("b", *shape))
     assert [i.mnemonic for i in fuse_epilogues(net.finish(y), target=GL)] == ["LINEAR", "ADD"]
 
 
