@@ -64,12 +64,17 @@ def row(palette: PalettePane, title: str) -> QTreeWidgetItem:
 
 
 def test_palette_shows_every_layer_under_its_family(palette: PalettePane) -> None:
-    found = []
-    for number in range(palette.tree.topLevelItemCount()):
-        heading = palette.tree.topLevelItem(number)
-        assert heading is not None
-        found += [heading.child(i).text(0) for i in range(heading.childCount())]
-    assert set(found) == {each.title for each in entries() if not each.config}
+    headings = [palette.tree.topLevelItem(n) for n in range(palette.tree.topLevelItemCount())]
+    (operations,) = [each for each in headings if each and each.text(0) == "Operations"]
+    kinds = [operations.child(n) for n in range(operations.childCount())]
+    found = [
+        heading.child(i).text(0)
+        for heading in (*headings, *kinds)
+        if heading is not None and heading is not operations
+        for i in range(heading.childCount())
+    ]
+    assert set(found) == {each.title for each in entries() if each.key}
+    assert not operations.isExpanded()
 
 
 def test_double_click_adds_after_the_selected_layer_and_selects_it(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from studio.engine.core import renamed
 from studio.engine.core.configured import Configured
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError, quoted
-from studio.engine.core.options import Plain
+from studio.engine.core.options import AnyOption, Plain
 from studio.engine.core.tensor import UNKNOWN, Ref, Shape, TensorType
 from studio.engine.layers.initializers import Initializer
 from studio.engine.layers.regularizers import Regularizer
@@ -212,6 +213,50 @@ class Layer(Configured, family="layer", package="studio.engine.layers"):
     def inputs_taken(self) -> tuple[int, int | None]:
         """Fewest and most inputs, ``None`` for any number; `arity` unless options decide."""
         return self.arity
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """Names of its inputs where they have some; the last begins with ``*`` for any number."""
+        return ()
+
+    @property
+    def kind_text(self) -> str:
+        """What kind of layer it is, in a few characters."""
+        return type(self).__name__
+
+    def about(self) -> str:
+        """What it does, on one line."""
+        return type(self).summary()
+
+    def long_about(self) -> str:
+        """All that is said of it, as Markdown."""
+        return inspect.cleandoc(type(self).__doc__ or "")
+
+    @classmethod
+    def first_config(cls, given: Mapping[str, object]) -> dict[str, object]:
+        """A configuration to begin with: ``given``, and a value for each option that needs one."""
+        first = {option.name: option.first_value for option in cls.options if option.required}
+        return {**first, **given}
+
+    def form_values(self) -> tuple[tuple[AnyOption, Plain], ...]:
+        """The options of a form, with their values as plain data."""
+        values = self.option_values
+        return tuple((option, option.plain(values[option.name])) for option in self.form_options())
+
+    def form_option(self, name: str) -> AnyOption:
+        """The option of a form of that name; ParameterError for another."""
+        return self.option(name)
+
+    def config_with(self, name: str, value: object) -> dict[str, Any]:
+        """The configuration with one option of its form changed, not yet checked.
+
+        ``None`` sets an option that is optional to none, any other back to what it begins with.
+        """
+        option, config = self.form_option(name), self.config()
+        if value is None and not option.optional:
+            config.pop(name, None)
+            return {**config, name: option.first_value} if option.required else config
+        return {**config, name: value}
 
     def keeps_masks(self, *types: TensorType) -> bool:
         """Whether masks of inputs of ``types`` go on; `supports_masking` unless options decide."""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import json
-import math
+import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
-from studio.engine.core.errors import ParameterError, ShapeError, StudioError, quoted
-from studio.engine.core.near_names import did_you_mean
+from studio.engine.core.errors import ParameterError, ShapeError, StudioError
 from studio.engine.core.options import REQUIRED, AnyOption, Plain, spec
-from studio.engine.core.tensor import ABSENT, MAX_RANK, Ref, Shape, TensorType, bind_shape
+from studio.engine.core.tensor import ABSENT, Ref, Shape, TensorType, bind_shape
 from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.families import broadcast_shapes
 from studio.engine.isa.fields import Access
@@ -28,21 +27,29 @@ from studio.engine.layers.context import LayerContext
 from studio.engine.layers.graph import output_port
 from studio.engine.layers.layer import Layer
 from studio.engine.layers.merging import any_of
+from studio.engine.layers.operator_values import (
+    CONSTANTS,
+    NOTHING,
+    SETTINGS,
+    checked_constants,
+    checked_settings,
+    constant_option,
+    first_value,
+    parsed_call,
+    plain_value,
+    read_mapping,
+    read_operation,
+    read_text,
+    takes,
+    unknown_value,
+)
 from studio.engine.operations import OPERATIONS, Operation, find
-
-LARGEST_CONSTANT = 4096
-"""Most numbers that a constant of an operator may have; projects and listings hold them as text."""
-
-LARGEST_WHOLE = 1 << 24
-"""Largest whole number of a constant: the numbers of constants are kept as float32."""
-
-LONGEST_TEXT = 100_000
-"""Most characters of an operation with its values as text."""
 
 _RULE = "dimension 0 is the batch, which stays where it is"
 
 _ROWS = 4099
 """A number of samples to try; nothing else is likely to be as long."""
+
 
 _MOVED = (move.Cast, move.Copy, move.Broadcast)
 
@@ -108,41 +115,6 @@ class LayerLines:
         return self._kept[port]
 
 
-def _read_operation(value: object, who: str) -> str:
-    if not isinstance(value, str):
-        raise ParameterError(f"expected the name of an operation, got {quoted(value)}", who=who)
-    return find(value).name
-
-
-def _read_mapping(value: object, who: str) -> dict[str, Any]:
-    """Values by name, also as text: ``axis=-1, keepdims=True``, or a JSON object."""
-    if isinstance(value, str):
-        text = value.strip()
-        value = _object(text) if text.startswith("{") else _parsed(f"f({text})", who)[1]
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise ParameterError(f"expected values by name, got {quoted(value)}", who=who)
-    return dict(value)
-
-
-def _object(text: str) -> object:
-    """What a text of JSON says; the text itself where it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-
-
-_NOTHING: dict[str, Any] = {}
-
-
-def _plain(value: Any) -> Plain:
-    """Tuples as lists, however deep."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    found: Plain = [_plain(each) for each in value] if isinstance(value, tuple) else value
-    return found
-
-
 class Operator(Layer):
     """One operation of the table, with its operands as inputs.
 
@@ -163,15 +135,15 @@ class Operator(Layer):
 
     operation = spec(
         "The operation; a name that NumPy, Keras, ONNX or TensorFlow.js has for it will do.",
-        REQUIRED, _read_operation, str, start="add", editor="text", on_card=True,
+        REQUIRED, read_operation, str, start="add", editor="text", on_card=True,
     )  # fmt: skip
     settings = spec(
         "Options of the operation that differ from their defaults, by name.",
-        _NOTHING, _read_mapping, _plain,
+        NOTHING, read_mapping, plain_value,
     )  # fmt: skip
     constants = spec(
         "Numbers in place of operands, by the operand's name; other operands are inputs.",
-        _NOTHING, _read_mapping, _plain,
+        NOTHING, read_mapping, plain_value,
     )  # fmt: skip
 
     def __init__(
@@ -185,12 +157,12 @@ class Operator(Layer):
         **given: object,
     ) -> None:
         who = name or type(self).__name__
-        stem, written = _parsed(operation, who)
-        made = find(_read_operation(stem, who))
+        stem, written = parsed_call(operation, who)
+        made = find(read_operation(stem, who))
         operands = {o.name for o in made.operands}
         options = {o.name for o in made.options}
         set_, held = (
-            dict(_read_mapping({} if v is None else v, who)) for v in (settings, constants)
+            dict(read_mapping({} if v is None else v, who)) for v in (settings, constants)
         )
         for key, value in {**written, **given}.items():
             if key in operands:
@@ -198,10 +170,10 @@ class Operator(Layer):
             elif key in options:
                 set_[key] = value
             else:
-                raise _unknown(made, key, (*options, *operands), who)
+                raise unknown_value(made, key, (*options, *operands), who)
         super().__init__(
-            made.name, settings=_checked_settings(made, set_),
-            constants=_checked_constants(made, held, who), name=name, trainable=trainable,
+            made.name, settings=checked_settings(made, set_),
+            constants=checked_constants(made, held, who), name=name, trainable=trainable,
         )  # fmt: skip
         self._types: dict[tuple[TensorType, ...], tuple[tuple[TensorType, ...], bool]] = {}
 
@@ -224,11 +196,74 @@ class Operator(Layer):
     def starting(cls, operation: str) -> dict[str, Plain]:
         """The configuration of a new operator: a first value for each option that needs one."""
         found = find(operation)
-        first = {o.name: _first_value(o) for o in found.options if o.required}
+        first = {o.name: first_value(o) for o in found.options if o.required}
         if any(o.name == "axis" and o.default in (None, 0) for o in found.options):
             # The dimension of the batch, or all of them, are no good beginning for a layer.
             first["axis"] = -1
         return {"operation": found.name, **({"settings": first} if first else {})}
+
+    @classmethod
+    def first_config(cls, given: Mapping[str, object]) -> dict[str, object]:
+        """What `starting` says of the operation, addition by default; ``given`` outranks it."""
+        return {**cls.starting(str(given.get("operation", "add"))), **given}
+
+    def about(self) -> str:
+        """The first sentence of the operation."""
+        return self.made.tip
+
+    def long_about(self) -> str:
+        """The documentation of the operation."""
+        return inspect.cleandoc(self.made.doc)
+
+    @property
+    def kind_text(self) -> str:
+        """The operation, with its symbol where that is another."""
+        name = str(self.operation)
+        return name if self.symbol.casefold() in (name, "") else f"{name}  {self.symbol}"
+
+    def form_values(self) -> tuple[tuple[AnyOption, Plain], ...]:
+        """The operation, its options, and for each operand a number that may stand for it.
+
+        Options are called ``settings.axis``, operands ``constants.b``, as their parts of `config`.
+        """
+        values: dict[str, Any] = {"operation": self.operation}
+        values |= {f"{SETTINGS}{key}": value for key, value in self.values.items()}
+        values |= {f"{CONSTANTS}{key}": value for key, value in self.constants.items()}
+        return tuple(
+            (option, option.plain(values.get(option.name))) for option in _form_of(self.operation)
+        )
+
+    def form_option(self, name: str) -> AnyOption:
+        """The option of the form of that name, such as ``settings.axis``, or a declared one."""
+        found = (option for option in _form_of(self.operation) if option.name == name)
+        return next(found, None) or self.option(name)
+
+    def config_with(self, name: str, value: object) -> dict[str, Any]:
+        """The configuration with one option of its form changed, not yet checked.
+
+        Another operation keeps the settings and constants that it knows. A typed text is read
+        as Python would read it: ``-1``, ``[0, 1]`` or a word.
+        """
+        if name == "operation":
+            made = find(read_operation(value, self.who))
+            first: dict[str, Any] = dict(type(self).starting(made.name))
+            kept = self._kept_for(made)
+            kept["settings"] = {**first.pop("settings", {}), **kept["settings"]}
+            own = {key: v for key, v in self.config().items() if key in ("name", "trainable")}
+            return {**own, **first, **{part: held for part, held in kept.items() if held}}
+        part, dot, key = name.partition(".")
+        if not dot:
+            return super().config_with(name, value)
+        option = self.form_option(name)
+        config: dict[str, Any] = dict(self.config())
+        if isinstance(value, str) and option.form_editor == "text":
+            value = read_text(value)
+        held = {k: v for k, v in config.pop(part, {}).items() if k != key}
+        if value is None and not option.optional and option.required:
+            value = first_value(option)
+        if value is not None or (option.optional and part == "settings"):
+            held[key] = value
+        return {**config, part: held} if held else config
 
     @property
     def input_names(self) -> tuple[str, ...]:
@@ -249,7 +284,7 @@ class Operator(Layer):
     def text(self) -> str:
         """The operation as text, such as ``mean(axis=-1)``, which reads back as the same."""
         said = {**self.constants, **self.settings}
-        inner = ", ".join(f"{key}={_plain(value)!r}" for key, value in said.items())
+        inner = ", ".join(f"{key}={plain_value(value)!r}" for key, value in said.items())
         return f"{self.operation}({inner})" if inner else str(self.operation)
 
     @property
@@ -268,20 +303,26 @@ class Operator(Layer):
         """
         if "operation" not in changes:
             return super().replace(**changes)
-        stem, _ = _parsed(changes["operation"], self.who)
-        made = find(_read_operation(stem, self.who))
-        kept: dict[str, Any] = {"settings": dict(self.settings), "constants": dict(self.constants)}
-        if made is not self.made:
-            kept["settings"] = {
-                o.name: self.settings[o.name]
-                for o in made.options
-                if o.name in self.settings and _takes(o, self.settings[o.name])
-            }
-            names = {o.name for o in made.operands if not o.many}
-            kept["constants"] = {k: v for k, v in self.constants.items() if k in names}
-        copy = type(self)(**{**kept, **changes})
+        stem, _ = parsed_call(changes["operation"], self.who)
+        made = find(read_operation(stem, self.who))
+        given: dict[str, Any] = {**self._kept_for(made), **changes}
+        copy = type(self)(**given)
         copy.trainable = self.trainable
         return copy
+
+    def _kept_for(self, made: Operation) -> dict[str, dict[str, Any]]:
+        """The settings and constants that an operation knows and that fit it."""
+        if made is self.made:
+            return {"settings": dict(self.settings), "constants": dict(self.constants)}
+        settings = {
+            o.name: self.settings[o.name]
+            for o in made.options
+            if o.name in self.settings and takes(o, self.settings[o.name])
+        }
+        names = {o.name for o in made.operands if not o.many}
+        held = {k: v for k, v in self.constants.items() if k in names}
+        # Where all that is left would be constants there is no input: then none is kept.
+        return {"settings": settings, "constants": held if len(held) < len(made.operands) else {}}
 
     def __call__(self, *inputs: Any) -> Any:
         """The operation's result for outputs of layers and numbers, in the order of its operands.
@@ -429,111 +470,18 @@ class Operator(Layer):
             )
 
 
-def _unknown(made: Operation, key: str, known: Sequence[str], who: str) -> ParameterError:
-    hint = f"known for {made.name}: {', '.join(sorted(known)) or 'none'}"
-    return ParameterError(
-        f"{made.name} has no option or operand {quoted(key)}", who=who,
-        hint=did_you_mean(key, known, hint),
-    )  # fmt: skip
-
-
-def _checked_settings(made: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that differ from their defaults, checked."""
-    values = made.checked(given)
-    return {o.name: values[o.name] for o in made.options
-            if o.required or values[o.name] != o.default}  # fmt: skip
-
-
-def _checked_constants(made: Operation, given: Mapping[str, Any], who: str) -> dict[str, Any]:
-    """Constants as numbers, or as tuples of tuples of numbers, in the order of operands."""
-    known = {o.name: o for o in made.operands}
-    for name in given:
-        if name not in known:
-            raise _unknown(made, name, tuple(known), who)
-        if known[name].many:
-            raise ParameterError(
-                f"{made.name} takes any number of inputs, none of them a constant", who=who,
-                hint="add or join the constant with an operator of its own",
-            )  # fmt: skip
-    if given and len(given) == len(known):
-        raise ParameterError(
-            f"{made.name}: every operand is a constant, so that no input is left", who=who,
-            hint="leave at least one operand to an input",
-        )  # fmt: skip
-    return {name: constant_of(given[name], f"{who}.{name}") for name in known if name in given}
-
-
-def constant_of(given: object, who: str) -> Any:
-    """A number, or tuples of tuples of numbers, from any array of numbers.
-
-    Raises:
-        ParameterError: it is none, is empty or too large, or a number cannot be kept exactly.
-    """
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise ParameterError("its rows must be of one length", who=who) from None
-    if array.dtype.kind not in "fiub":
-        raise ParameterError(f"expected a number or numbers, got {quoted(given)}", who=who)
-    if not 1 <= array.size <= LARGEST_CONSTANT or array.ndim > MAX_RANK:
-        raise ParameterError(
-            f"expected 1 to {LARGEST_CONSTANT} numbers in at most {MAX_RANK} dimensions, got "
-            f"{array.size} in {array.ndim}",
-            who=who,
-            hint="larger ones belong to the data, or to a layer with weights",
-        )
-    if array.dtype.kind == "f":
-        with np.errstate(over="ignore"):
-            array = array.astype(np.float32)
-        if not np.isfinite(array).all():
-            raise ParameterError("expected finite numbers that fit float32", who=who)
-        return _tuples([float(str(v)) for v in array.reshape(-1)], array.shape)
-    if array.dtype.kind != "b" and (array > LARGEST_WHOLE).any() | (array < -LARGEST_WHOLE).any():
-        raise ParameterError(
-            f"whole numbers of constants are from -{LARGEST_WHOLE} to {LARGEST_WHOLE}", who=who,
-            hint="write it as a fraction, such as 3e9",
-        )  # fmt: skip
-    return _tuples(array.reshape(-1).tolist(), array.shape)
-
-
-def _tuples(flat: Sequence[Any], shape: Sequence[int]) -> Any:
-    """Numbers in row-major order as nested tuples."""
-    if not shape:
-        return flat[0]
-    step = math.prod(shape[1:])
-    return tuple(_tuples(flat[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0]))
-
-
-def _parsed(given: object, who: str) -> tuple[object, dict[str, Any]]:
-    """``mean(axis=-1)`` as name and values; other texts are names."""
-    if not isinstance(given, str) or "(" not in given:
-        return given, {}
-    if len(given) > LONGEST_TEXT:
-        raise ParameterError(f"expected at most {LONGEST_TEXT} characters", who=who)
-    wrong = ParameterError(
-        f"expected an operation with values by name, such as mean(axis=-1), got {quoted(given)}",
-        who=who,
+@cache
+def _form_of(operation: str) -> tuple[AnyOption, ...]:
+    """The options of a form: the operation, its settings, its constants."""
+    made = find(operation)
+    others = tuple(sorted(name for name in OPERATIONS if OPERATIONS[name].operands))
+    first = replace(
+        Operator.option("operation"), choices=others, verbatim=True, editor="choice", on_card=False
     )
-    try:
-        call = ast.parse(given.strip(), mode="eval").body
-        keywords = call.keywords if isinstance(call, ast.Call) else []
-        values = {str(key.arg): ast.literal_eval(key.value) for key in keywords}
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise wrong from None
-    if not isinstance(call, ast.Call) or call.args or len(values) < len(keywords):
-        raise wrong
-    return ast.unparse(call.func), values
-
-
-def _takes(option: AnyOption, value: object) -> bool:
-    """Whether a value of another operation's option is one of this."""
-    try:
-        option.check(value, "")
-    except ParameterError:
-        return False
-    return True
-
-
-def _first_value(option: AnyOption) -> Plain:
-    """A first value; of one in a form of its own, an empty list."""
-    return [] if option.read is not None and option.start is None else option.first_value
+    settings = (
+        replace(option, name=f"{SETTINGS}{option.name}", on_card=option.required or None)
+        for option in made.options
+    )
+    single = [operand for operand in made.operands if not operand.many]
+    constants = (constant_option(operand) for operand in single if len(made.operands) > 1)
+    return (first, *settings, *constants)

@@ -38,6 +38,9 @@ _SHARED = {
     "epsilon": "Added so that nothing is divided by 0.",
     "reduction": "How the losses of samples are combined: mean, sum, or none to keep them apart.",
 }
+_STARTS: Mapping[str, Plain] = {"equation": "nf->nf"}
+"""What an option begins with where it must be given and no least value will do."""
+
 _ENTRY = re.compile(r"^    (?:    )?(\w+): (.+(?:\n(?:    )?        +\S.*)*)", re.MULTILINE)
 
 
@@ -144,6 +147,7 @@ def _option(who: str, name: str, hint: Any, default: Any, doc: str) -> AnyOption
     else:
         raise TypeError(f"{who}.{name}: {hint} is no type of an option")
     made.optional = optional
+    made.start = _STARTS.get(name)
     return made.named(name)
 
 

@@ -13,6 +13,7 @@ from studio.session.document.cards.card import NodeCard, wire_card
 from studio.session.document.cards.lines import shape_label
 from studio.session.document.checks.lengths import shown_type
 from studio.session.document.finding.outline import feeder_text
+from studio.session.document.layer_types import input_name
 from studio.session.document.report import Report
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -97,7 +98,7 @@ def _layer_port_tip(state: DocumentState, card: NodeCard, key: PortKey) -> str:
         found = shown_type(state, Port(card.node.id, key.slot))
         said = "type unknown" if found is None else str(found)
         return f"{which} of {card.title}\n{said}\nDrag to connect, Ctrl+drag to move all wires"
-    which = f"Input {key.slot + 1} of {card.title}"
+    which = f"Input {input_name(card.node, key.slot)} of {card.title}"
     hint = "Connect it by dragging from an output"
     wired = card.node.inputs[key.slot : key.slot + 1]
     if not wired:

@@ -73,7 +73,7 @@ def add_after_selection(studio: Studio, layer: NewLayer, source: str) -> str:
     made = add_at_place(document.state, [layer], place, level=document.open_block)
     studio.quick_add.took(document.state, layer.type_name, place)
     document.apply(f"Add {made.ids[-1]}", made.state)
-    studio.palette.used(layer.type_name)
+    studio.palette.used(layer.type_name, layer.config)
     studio.bus.select([entities.node(made.ids[-1])], source=source)
     return made.ids[-1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QPointF
@@ -18,7 +18,7 @@ from studio.session.document.adding.quick_add import (
     QuickAdd,
     add_at_place,
     added_text,
-    first_sentence,
+    entries,
     meant_by,
     no_match_text,
 )
@@ -29,9 +29,7 @@ from studio.session.document.cards.ports import port_offset
 from studio.session.document.checks.lengths import shown_type
 from studio.session.document.document import Document
 from studio.session.document.edits.chains import Chained, NewLayer
-from studio.session.document.edits.switching import switch_type, switchable
-from studio.session.document.finding.fuzzy import best_score
-from studio.session.document.finding.layer_names import words_for
+from studio.session.document.edits.switching import switch_type, switchable, why_not
 from studio.session.document.state import CanvasNode, DocumentState
 
 _PORTS = {"in 1": "into its input", "out": "from its output", "": ""}
@@ -218,23 +216,33 @@ class SwitchChooser:
     def __init__(self, document: Document, node_id: str) -> None:
         self._document = document
         self._node_id = node_id
-        self._found: list[str] = []
+        self._found: list[Entry] = []
         self._query = ""
 
     def search(self, query: str) -> Sequence[Choice]:
-        """The types that fit."""
+        """The types that fit; operations only for a query, as there are many."""
         self._query = query
         scored = [
-            (score, name)
-            for name in switchable(self._document.state, self._node_id)
-            if (score := best_score(query, words_for(name))) is not None
+            (score, entry)
+            for entry in self._possible(with_operations=bool(query))
+            if (score := entry.score(query)) is not None
         ]
         scored.sort(key=lambda item: -round(item[0]))
-        self._found = [name for _, name in scored]
+        self._found = [entry for _, entry in scored]
         return [
-            Choice(name, family_of(name), "", self._shape(name), first_sentence(name))
-            for name in self._found
+            Choice(entry.title, entry.family, "", self._shape(entry), entry.doc)
+            for entry in self._found
         ]
+
+    def _possible(self, *, with_operations: bool) -> Iterator[Entry]:
+        state = self._document.state
+        types, node = switchable(state, self._node_id), state.node(self._node_id)
+        for entry in entries():
+            if entry.family == "operation":
+                if with_operations and not why_not(node, entry.type_name, entry.config):
+                    yield entry
+            elif entry.type_name in types and not entry.config:
+                yield entry
 
     def remark(self) -> str:
         """What to say when nothing fits."""
@@ -254,20 +262,21 @@ class SwitchChooser:
         """Switch, as one step."""
         if not 0 <= row < len(self._found):
             return False
-        name = self._found[row]
-        before = self._document.state.node(self._node_id).name
-        made = switch_type(self._document.state, self._node_id, name)
-        self._document.apply(f"Change {before} to {name}", made)
+        entry, state = self._found[row], self._document.state
+        made = switch_type(state, self._node_id, entry.type_name, entry.config)
+        before = state.node(self._node_id).name
+        self._document.apply(f"Change {before} to {entry.title}", made)
         return True
 
-    def _shape(self, name: str) -> str:
-        made = self._switched(name)
+    def _shape(self, entry: Entry) -> str:
+        made = self._switched(entry)
         found = None if made is None else shown_type(made, Port(self._node_id))
         return "" if found is None else shape_label(found.sample)
 
-    def _switched(self, name: str) -> DocumentState | None:
+    def _switched(self, entry: Entry) -> DocumentState | None:
         try:
-            return switch_type(self._document.state, self._node_id, name)
+            state = self._document.state
+            return switch_type(state, self._node_id, entry.type_name, entry.config)
         except StudioError:
             return None
 

@@ -90,7 +90,9 @@ class Searches:
         A net typed at once is shown from what feeds it to its end.
         """
         context = self._context
-        context.studio.palette.used(type_name)
+        if type_name:
+            first = context.document.state.nodes[ids[0]]
+            context.studio.palette.used(type_name, first.config)
         context.select(ids[-1:])
         whole = context.graph.area_of([*context.document.state.nodes[ids[0]].sources, *ids])
         if len(ids) > 1 and not context.navigation.visible.contains(whole):

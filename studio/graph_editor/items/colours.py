@@ -11,7 +11,7 @@ from studio.session.core.theme import FAMILIES, Theme
 WIRE_WIDTH = 1.6
 """At zooms where most wires are in sight this is a thin line, which Qt draws fastest."""
 
-_SHOWN = (*FAMILIES, "missing", "block")
+_SHOWN = (*FAMILIES, "operation", "missing", "block")
 _PIXELS = {"title": 13, "text": 11, "small": 10}
 
 

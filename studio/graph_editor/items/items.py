@@ -43,7 +43,7 @@ class CanvasItem(QGraphicsItem):
         self._is_faded = False
         self.setZValue(self.level)
         self.area = self._area()
-        self._bounds = _around(self.area)
+        self._bounds = self._around(self.area)
         self.setPos(card.node.x, card.node.y)
 
     @property
@@ -65,10 +65,10 @@ class CanvasItem(QGraphicsItem):
         if moved:
             self.setPos(card.node.x, card.node.y)
         area = self._area()
-        resized = area != self.area
-        if resized:
+        resized, around = area != self.area, self._around(area)
+        if resized or around != self._bounds:
             self.prepareGeometryChange()
-            self.area, self._bounds = area, _around(area)
+            self.area, self._bounds = area, around
         self.card_changed()
         self.update()
         return moved or resized or (before.inputs, before.outputs) != (card.inputs, card.outputs)
@@ -112,6 +112,10 @@ class CanvasItem(QGraphicsItem):
     def holds(self, at: QPointF) -> bool:
         """Whether a point of the canvas is on it."""
         return self.scene_area.contains(at)
+
+    def _around(self, area: QRectF) -> QRectF:
+        """Room for rings and tabs too."""
+        return area.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
 
     def boundingRect(self) -> QRectF:
         return self._bounds
@@ -228,11 +232,6 @@ class FrameItem(CommentItem):
         area = self.scene_area
         inner = area.adjusted(self.BORDER, self.HEADING, -self.BORDER, -self.BORDER)
         return area.contains(at) and (not inner.contains(at) or self.handle().contains(at))
-
-
-def _around(area: QRectF) -> QRectF:
-    """Room for rings and tabs too."""
-    return area.adjusted(-_MARGIN, -_MARGIN, _MARGIN, _MARGIN)
 
 
 def _outline(colours: CanvasColours, marks: Marks) -> QPen:

@@ -12,6 +12,7 @@ from studio.graph_editor.items.items import CanvasItem
 from studio.graph_editor.items.marks import PortKey
 from studio.graph_editor.items.node_picture import PictureOf, no_picture
 from studio.graph_editor.items.node_text import (
+    INPUT_NAMES_REACH,
     card_texts,
     far_text,
     number_room,
@@ -70,6 +71,11 @@ class NodeItem(CanvasItem):
 
     def _size_of(self, node: CanvasNode) -> Size:
         return node_size(node, self.card.outputs)
+
+    def _around(self, area: QRectF) -> QRectF:
+        """Room for the names of inputs as well."""
+        reach = INPUT_NAMES_REACH if self.card.input_names else 0.0
+        return super()._around(area).adjusted(-reach, 0, 0, 0)
 
     def _area(self) -> QRectF:
         return QRectF(0, 0, *self._size_of(self.card.node))

@@ -32,6 +32,11 @@ SIDE = 10.0
 TEXT_LEFT = 32.0
 FOOTER_HEIGHT = 22.0
 _NUMBER_AWAY = 6.0
+_NAME_ROOM = 56.0
+"""Width of the name of an input beside a layer; the next column keeps further away."""
+
+INPUT_NAMES_REACH = _NUMBER_AWAY + _NAME_ROOM
+"""How far the names of inputs may reach beside a layer."""
 UNKNOWN = "\u2013"
 _FAR_PIXELS = 27
 _BETWEEN = 6.0
@@ -85,17 +90,22 @@ def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[Tex
 def port_numbers(
     card: NodeCard, spots: Mapping[PortKey, QPointF], colours: CanvasColours
 ) -> tuple[TextRun, ...]:
-    """The numbers of several outputs, each above its port's wire; none where ports coincide."""
-    if not has_port_numbers(card):
-        return ()
+    """Numbers of several outputs and names of inputs, each above its port's wire.
+
+    None where ports coincide.
+    """
     font = colours.small_font
-    return text_runs(
-        PlacedText(
-            place + QPointF(_NUMBER_AWAY, -text_height(font)), str(key.slot), font, colours.text2
-        )
-        for key, place in spots.items()
-        if key.side == "out"
-    )
+    lift = QPointF(0, -text_height(font))
+    found = []
+    for key, place in spots.items():
+        if key.side == "out" and has_port_numbers(card):
+            at = place + lift + QPointF(_NUMBER_AWAY, 0)
+            found.append(PlacedText(at, str(key.slot), font, colours.text2))
+        elif key.side == "in" and key.slot < len(card.input_names) and not card.node.collapsed:
+            name = cut_text(card.input_names[key.slot], font, _NAME_ROOM)
+            at = place + lift - QPointF(_NUMBER_AWAY + text_width(name, font), 0)
+            found.append(PlacedText(at, name, font, colours.text2))
+    return text_runs(found)
 
 
 def has_port_numbers(card: NodeCard) -> bool:

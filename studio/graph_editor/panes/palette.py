@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
+from studio.engine.operations.table import LIBRARIES
 from studio.graph_editor.editing.adding import (
     add_after_selection,
     add_block_after_selection,
@@ -23,7 +24,8 @@ from studio.graph_editor.editing.adding import (
 )
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.node_item import NodeItem
-from studio.session.document.adding.quick_add import Entry, no_match_text
+from studio.session.document.adding.palette import Group
+from studio.session.document.adding.quick_add import Entry, no_match_text, operation_of
 from studio.session.document.cards.card import NodeCard
 from studio.session.document.edits.chains import NewLayer
 from studio.session.document.layer_types import checked_config, starting_config
@@ -35,6 +37,7 @@ from studio.widgets.frames.frame import PaneFrame
 PALETTE = "palette"
 _ENTRY = Qt.ItemDataRole.UserRole
 _NAME, _STAR = 0, 1
+_LIBRARIES = {"numpy": "NumPy", "keras": "Keras", "onnx": "ONNX", "tfjs": "TensorFlow.js"}
 
 
 class PaletteTree(QTreeWidget):
@@ -96,7 +99,13 @@ class PalettePane(PaneFrame):
         self.setObjectName("palette_pane")
         self._studio = studio
         self._palette = studio.palette
-        self._closed: set[str] = set()
+        # There are hundreds of operations: they are folded until somebody looks for them.
+        self._closed = {
+            each.key
+            for group in self._palette.groups()
+            if group.groups
+            for each in (group, *group.groups)
+        }
         body = QWidget(self)
         column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
@@ -236,23 +245,15 @@ class PalettePane(PaneFrame):
 
     def _toggle_favourite(self, item: QTreeWidgetItem | None) -> None:
         entry = self.tree.entry_of(item)
-        if entry is not None and not entry.config and not entry.block:
-            marked = entry.type_name in self._palette.favourites
-            self._palette.set_favourite(entry.type_name, not marked)
+        if entry is not None and entry.key:
+            self._palette.set_favourite(entry.key, entry.key not in self._palette.favourites)
 
     def _show(self) -> None:
         kept = self.tree.entry_of(self.tree.currentItem())
         place = self.tree.verticalScrollBar().value()
         self.tree.clear()
         for group in self._palette.groups():
-            heading = QTreeWidgetItem(self.tree, [group.title])
-            heading.setData(_NAME, Qt.ItemDataRole.UserRole + 1, group.key)
-            heading.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
-            heading.setForeground(_NAME, theme.colour("text2"))
-            heading.setFont(_NAME, theme.font("small"))
-            for entry in group.entries:
-                self._add_row(heading, entry)
-            heading.setExpanded(group.key not in self._closed)
+            self._add_group(self.tree, group)
         if not self.tree.topLevelItemCount() or self._nothing_found():
             self.tree.clear()
             row = QTreeWidgetItem(self.tree, [no_match_text(self._palette.query)])
@@ -263,13 +264,28 @@ class PalettePane(PaneFrame):
     def _nothing_found(self) -> bool:
         return bool(self._palette.query.strip()) and not self._palette.groups()[0].entries
 
+    def _add_group(self, above: QTreeWidget | QTreeWidgetItem, group: Group) -> None:
+        heading = QTreeWidgetItem(above, [group.title])
+        heading.setData(_NAME, Qt.ItemDataRole.UserRole + 1, group.key)
+        heading.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        heading.setForeground(_NAME, theme.colour("text2"))
+        heading.setFont(_NAME, theme.font("small"))
+        for entry in group.entries:
+            self._add_row(heading, entry)
+        for each in group.groups:
+            self._add_group(heading, each)
+        heading.setExpanded(group.key not in self._closed)
+
     def _add_row(self, heading: QTreeWidgetItem, entry: Entry) -> None:
         row = QTreeWidgetItem(heading, [entry.title])
         row.setData(_NAME, _ENTRY, entry)
         row.setIcon(_NAME, icons.icon(f"family-{entry.family}", f"family.{entry.family}"))
-        row.setToolTip(_NAME, f"{entry.title}\n{entry.doc}\nDrag it to the canvas, or press Enter")
-        if not entry.config and not entry.block:
-            marked = entry.type_name in self._palette.favourites
+        lines = [entry.title, entry.doc, "Drag it to the canvas, or press Enter"]
+        if entry.family == "operation":
+            lines.insert(2, _other_names(entry))
+        row.setToolTip(_NAME, "\n".join(line for line in lines if line))
+        if entry.key:
+            marked = entry.key in self._palette.favourites
             name = "star-full" if marked else "star"
             row.setIcon(_STAR, icons.icon(name, "accent" if marked else "hairline"))
             row.setToolTip(_STAR, "Remove from favourites" if marked else "Add to favourites")
@@ -278,14 +294,11 @@ class PalettePane(PaneFrame):
 
     def _restore(self, kept: Entry | None, place: int) -> None:
         """Keep the current row and the scroll position over a change."""
-        for number in range(self.tree.topLevelItemCount()):
-            heading = self.tree.topLevelItem(number)
-            for index in range(0 if heading is None else heading.childCount()):
-                row = heading.child(index) if heading is not None else None
-                if kept is not None and self.tree.entry_of(row) == kept and row is not None:
-                    self.tree.setCurrentItem(row)
-                    self.tree.verticalScrollBar().setValue(place)
-                    return
+        by_title = Qt.MatchFlag.MatchFixedString | Qt.MatchFlag.MatchRecursive
+        for row in self.tree.findItems("" if kept is None else kept.title, by_title):
+            if kept is not None and self.tree.entry_of(row) == kept:
+                self.tree.setCurrentItem(row)
+                break
         self.tree.verticalScrollBar().setValue(place)
 
 
@@ -307,6 +320,14 @@ def layer_picture(entry: Entry, ratio: float) -> QPixmap:
     item.paint_near(painter)
     painter.end()
     return picture
+
+
+def _other_names(entry: Entry) -> str:
+    """What other libraries call an operation."""
+    aliases = operation_of(entry).aliases
+    said = [f"{_LIBRARIES[name]}: {', '.join(aliases[name])}" for name in LIBRARIES
+            if aliases.get(name)]  # fmt: skip
+    return "\n".join(said)
 
 
 def _key(item: QTreeWidgetItem) -> str:

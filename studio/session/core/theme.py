@@ -35,6 +35,8 @@ def _palette(
             "family.missing": roles["text3"],
             # A block holds layers of all families.
             "family.block": roles["text2"],
+            # Operations are small parts beside layers: they do not stand out.
+            "family.operation": roles["text2"],
             **{f"link.{n}": colour for n, colour in enumerate(links.split())},
             **{f"series.{n}": colour for n, colour in enumerate(series.split())},
         }

@@ -63,7 +63,29 @@ def arity(node: CanvasNode) -> tuple[int, int | None]:
     """Fewest and most inputs; None for any number."""
     if node.kind == "dot":
         return 1, 1
-    return layer_class(node.type_name).arity if node.is_layer else (0, 0)
+    return inputs_taken(node.type_name, node.config) if node.is_layer else (0, 0)
+
+
+def inputs_taken(type_name: str, config: FrozenConfig) -> tuple[int, int | None]:
+    """Fewest and most inputs of a layer with a checked configuration; None for any number."""
+    found = layer_class(type_name)
+    if found.inputs_taken is Layer.inputs_taken:
+        return found.arity
+    return layer_of(type_name, config).inputs_taken
+
+
+def kind_text(node: CanvasNode) -> str:
+    """What kind of layer a node is, in a few characters: its type, or its operation."""
+    if not is_known(node.type_name) or absent_plugin(node.type_name):
+        return node.type_name
+    return layer_at(node).kind_text
+
+
+def input_name(node: CanvasNode, slot: int) -> str:
+    """What an input is called: its own name where the layer has one for it, or its number."""
+    known = node.is_layer and is_known(node.type_name) and not absent_plugin(node.type_name)
+    names = layer_at(node).input_names if known else ()
+    return names[slot] if slot < len(names) and names[slot][0] != "*" else str(slot + 1)
 
 
 def input_count(node: CanvasNode) -> int:
@@ -93,11 +115,7 @@ def with_layers_renamed(node: CanvasNode, names: Mapping[str, str]) -> CanvasNod
 
 def starting_config(type_name: str, given: Mapping[str, object] | None = None) -> dict[str, object]:
     """Values a new layer begins with: those given, and one for every option that needs one."""
-    made: dict[str, object] = {}
-    for option in layer_class(type_name).options:
-        if option.required:
-            made[option.name] = option.first_value
-    return {**made, **(given or {})}
+    return layer_class(type_name).first_config(given or {})
 
 
 def option_of(type_name: str, name: str) -> Option[Any]:

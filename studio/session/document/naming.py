@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from studio.engine.core.errors import GraphError
-from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import free_name
 from studio.engine.layers.layer import check_name
+from studio.session.document.layer_types import checked_config, layer_of, starting_config
 from studio.session.document.state import DocumentState
 
 
@@ -16,9 +16,17 @@ def names_of(state: DocumentState) -> set[str]:
     return {node.name for node in state.layers()}
 
 
-def new_name(state: DocumentState, type_name: str) -> str:
-    """The name a new layer of a type gets: free as a name and as an id."""
-    return free_name(layer_class(type_name).default_name(), names_of(state) | state.nodes.keys())
+def new_name(
+    state: DocumentState, type_name: str, config: Mapping[str, object] | None = None
+) -> str:
+    """The name a new layer gets: free as a name and as an id.
+
+    Raises:
+        ParameterError: an unknown type or a wrong option.
+    """
+    given = {key: value for key, value in (config or {}).items() if key != "name"}
+    made = layer_of(type_name, checked_config(type_name, starting_config(type_name, given)))
+    return free_name(made.first_name(), names_of(state) | state.nodes.keys())
 
 
 def new_id(state: DocumentState, stem: str, also_taken: Collection[str] = ()) -> str:

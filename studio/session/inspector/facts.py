@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from studio.engine.core.tensor import Shape
-from studio.engine.layers.catalog import layer_class
 from studio.session.compile.compilation import Compilation
 from studio.session.compile.compilation_result import CompiledProgram
 from studio.session.document.cards.card import card_of, owned_parameters
@@ -300,8 +299,7 @@ def about(node: CanvasNode) -> str:
         return f"Comes from {plugin}, which is not loaded. Its options are kept unchanged."
     if not is_known(node.type_name):
         return ""
-    text = (layer_class(node.type_name).__doc__ or "").split("\n\n")[0].replace("``", "")
-    return " ".join(text.split())
+    return layer_at(node).about()
 
 
 def _trained(node: CanvasNode, shapes: list[Shape | None], parameters: int | None) -> int | None:

@@ -10,7 +10,6 @@ from typing import Any
 from studio.engine.core.kinds import FamilyKinds, Kind
 from studio.engine.core.options import Option, Plain, number
 from studio.engine.core.signal import Signal
-from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.layer import Layer
 from studio.engine.optim.losses import Loss
 from studio.engine.train.settings import TrainingSettings
@@ -167,7 +166,7 @@ class InspectorModel:
         )
 
     def _label(self, name: str) -> str:
-        return layer_class(self.nodes[0].type_name).option(name).label.lower()
+        return str(layer_at(self.nodes[0]).form_option(name).label.lower())
 
     def reset(self, name: str) -> None:
         """Take the default of an option again."""
@@ -357,8 +356,7 @@ def _output_label(name: str) -> str:
 def _rows_of(state: DocumentState, node: CanvasNode) -> tuple[Row, ...]:
     layer = layer_at(node)
     rows = []
-    for option in layer.form_options():
-        value = option.plain(layer.option_values[option.name])
+    for option, value in layer.form_values():
         if option.name in layer.layer_options:
             fitting = _layers_to_name(state, node, layer, option.name)
             option = _naming(option, (*fitting, *([str(value)] if value not in fitting else [])))
@@ -391,5 +389,5 @@ def _naming(option: Option[Any], names: tuple[str, ...]) -> Option[Any]:
 
 def _without(state: DocumentState, node: CanvasNode, name: str) -> DocumentState:
     """The layer with the default of an option; one without a default keeps what it has."""
-    option = layer_class(node.type_name).option(name)
+    option = layer_at(node).form_option(name)
     return state if option.required else set_option(state, node.id, name, option.plain_default)

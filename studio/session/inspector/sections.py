@@ -46,6 +46,7 @@ class OptionSection:
         return sum(not row.is_default and not row.option.required for row in rows)
 
 
+_OPEN_GROUPS = ("Options", "Constants")
 _LAYER_GROUPS = ("Options", "Initial values", "Regularisation", "Read-only")
 
 
@@ -58,7 +59,9 @@ def layer_sections(rows: Sequence[Row]) -> tuple[OptionSection, ...]:
         title = option.group or (fixed if option.is_fixed else own)
         groups.setdefault(title, []).append(row)
     return tuple(
-        OptionSection(title, tuple(found), title == own) for title, found in groups.items() if found
+        OptionSection(title, tuple(found), title in _OPEN_GROUPS)
+        for title, found in groups.items()
+        if found
     )
 
 

@@ -16,8 +16,8 @@ TEXTS = ("text", "text2", "accent", "ok", "warning", "error")
 
 
 def colours(mode: str, prefix: str, count: int) -> list[str]:
-    # Missing layers and blocks are grey, and say nothing by their colour.
-    grey = ("family.missing", "family.block")
+    # Missing layers, blocks and operations are grey, and say nothing by their colour.
+    grey = ("family.missing", "family.block", "family.operation")
     palette = {role: each for role, each in PALETTES[mode].items() if role not in grey}
     found = [colour for role, colour in palette.items() if role.startswith(f"{prefix}.")]
     assert len(found) == count
@@ -90,6 +90,7 @@ def test_families_and_series_stand_out_from_the_canvas(mode: str) -> None:
     assert all(contrast(c, dock) >= 3 for c in colours(mode, "series", SERIES))
     assert contrast(PALETTES[mode]["family.missing"], canvas) >= 3
     assert contrast(PALETTES[mode]["family.block"], canvas) >= 3
+    assert contrast(PALETTES[mode]["family.operation"], canvas) >= 3
 
 
 @pytest.mark.parametrize("mode", MODES)

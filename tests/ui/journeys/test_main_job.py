@@ -36,7 +36,7 @@ def _build(person: Person) -> None:
         person.add(word)
     kinds = [node.type_name for node in studio.document.state.nodes.values()]
     assert kinds == ["Input", "Conv2D", "ReLU", "MaxPooling2D", "Flatten", "Dense"]
-    _attach_digits(person)
+    attach_digits(person)
     person.point_at_canvas()
     person.press("Escape")
     inspector = person.see(InspectorPane)
@@ -46,7 +46,7 @@ def _build(person: Person) -> None:
     person.until(lambda: studio.compilation.result and not studio.compilation.stale_edits)
 
 
-def _attach_digits(person: Person) -> None:
+def attach_digits(person: Person) -> None:
     """In the Data pane: its tab, the first bundled set of its menu, and the input it offers."""
     studio = person.studio
     person.click(*person.until(lambda: person.tab("Data")))

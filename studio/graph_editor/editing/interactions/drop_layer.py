@@ -207,7 +207,7 @@ class DropLayer(Carried):
     def took(self, place: Place) -> None:
         """Remember it for the palette and the search."""
         studio = self._context.studio
-        studio.palette.used(self._layer.type_name)
+        studio.palette.used(self._layer.type_name, self._layer.config)
         studio.quick_add.took(studio.document.state, self._layer.type_name, place)
 
 

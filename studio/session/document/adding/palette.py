@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -14,10 +14,8 @@ from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
 from studio.session.document.adding.published_blocks import PublishedBlocks
-from studio.session.document.adding.quick_add import Entry, entries
+from studio.session.document.adding.quick_add import Entry, entries, entry_key, operation_of
 from studio.session.document.cards.families import FAMILY_NAMES, Family
-from studio.session.document.finding.fuzzy import best_score
-from studio.session.document.layer_types import is_known
 from studio.session.document.state import DocumentState
 
 MOST_RECENT = 6
@@ -31,19 +29,21 @@ class Group(NamedTuple):
         key: ``favourites``, ``recent``, ``blocks``, ``found``, or the family.
         title: the heading.
         entries: what stands under it.
+        groups: headings below it with entries of their own.
     """
 
     key: str
     title: str
     entries: tuple[Entry, ...]
+    groups: tuple[Group, ...] = ()
 
 
 class Palette:
     """What the palette shows.
 
     Args:
-        favourites: types marked by the user.
-        recent: types used last, the latest first.
+        favourites: keys of entries marked by the user, types and operations.
+        recent: keys of those used last, the latest first.
         blocks: those the user published; none by default.
     """
 
@@ -54,8 +54,8 @@ class Palette:
         blocks: PublishedBlocks | None = None,
     ) -> None:
         self.changed: Signal[[]] = Signal()
-        self._favourites = [name for name in dict.fromkeys(favourites) if is_known(name)]
-        self._recent = [name for name in dict.fromkeys(recent) if is_known(name)][:MOST_RECENT]
+        self._favourites = [name for name in dict.fromkeys(favourites) if name in _by_key()]
+        self._recent = [name for name in dict.fromkeys(recent) if name in _by_key()][:MOST_RECENT]
         self._blocks = blocks or PublishedBlocks()
         self._query = ""
 
@@ -66,12 +66,12 @@ class Palette:
 
     @property
     def favourites(self) -> tuple[str, ...]:
-        """Types marked by the user, in the order they were marked."""
+        """Keys of the entries marked by the user, in the order they were marked."""
         return tuple(self._favourites)
 
     @property
     def recent(self) -> tuple[str, ...]:
-        """Types used last, the latest first."""
+        """Keys of the entries used last, the latest first."""
         return tuple(self._recent)
 
     def search(self, query: str) -> None:
@@ -80,20 +80,20 @@ class Palette:
             self._query = query
             self.changed.emit()
 
-    def set_favourite(self, type_name: str, marked: bool) -> None:
-        """Mark a type, or not any more."""
-        if marked != (type_name in self._favourites):
+    def set_favourite(self, key: str, marked: bool) -> None:
+        """Mark the entry of a key, or not any more."""
+        if marked != (key in self._favourites):
             if marked:
-                self._favourites.append(type_name)
+                self._favourites.append(key)
             else:
-                self._favourites.remove(type_name)
+                self._favourites.remove(key)
             self.changed.emit()
 
-    def used(self, type_name: str) -> None:
-        """A layer of that type was added."""
-        if is_known(type_name) and self._recent[:1] != [type_name]:
-            others = [name for name in self._recent if name != type_name]
-            self._recent = [type_name, *others][:MOST_RECENT]
+    def used(self, type_name: str, config: Mapping[str, object]) -> None:
+        """A layer of that type was added; of an operator counts which operation it is."""
+        key = entry_key(type_name, config)
+        if key in _by_key() and self._recent[:1] != [key]:
+            self._recent = [key, *(each for each in self._recent if each != key)][:MOST_RECENT]
             self.changed.emit()
 
     @property
@@ -133,27 +133,42 @@ class Palette:
         """What to show: what was found, or favourites, recent ones and families."""
         if self._query.strip():
             return (Group("found", "Found", self._found()),)
-        layers = {entry.type_name: entry for entry in entries() if not entry.config}
+        known = _by_key()
         made = [
-            Group("favourites", "Favourites", tuple(layers[n] for n in self._favourites)),
-            Group("recent", "Recent", tuple(layers[n] for n in self._recent)),
+            Group("favourites", "Favourites", tuple(known[n] for n in self._favourites)),
+            Group("recent", "Recent", tuple(known[n] for n in self._recent)),
             Group("blocks", "Blocks", self.blocks),
         ]
         family: Family
         for family, title in FAMILY_NAMES.items():
-            own = tuple(entry for entry in layers.values() if entry.family == family)
-            made.append(Group(family, title, own))
-        return tuple(group for group in made if group.entries)
+            own = tuple(entry for entry in known.values() if entry.family == family)
+            parts = _kinds_of_operations(own) if family == "operation" else ()
+            made.append(Group(family, title, () if parts else own, parts))
+        return tuple(group for group in made if group.entries or group.groups)
 
     def _found(self) -> tuple[Entry, ...]:
         return _ranked(self._query.strip(), (*entries(), *self.blocks))
 
 
+def _by_key() -> Mapping[str, Entry]:
+    """Entries that may be favourites or recent; plugins bring more of them at any time."""
+    return {entry.key: entry for entry in entries() if entry.key}
+
+
+def _kinds_of_operations(found: Iterable[Entry]) -> tuple[Group, ...]:
+    """Operations under what they belong to, such as arithmetic; both by name."""
+    kinds: dict[str, list[Entry]] = {}
+    for entry in found:
+        kinds.setdefault(operation_of(entry).family, []).append(entry)
+    return tuple(
+        Group(f"operation/{kind}", kind.capitalize(), tuple(kinds[kind])) for kind in sorted(kinds)
+    )
+
+
 def _ranked(query: str, among: Iterable[Entry]) -> tuple[Entry, ...]:
-    scored = [
-        (score, entry) for entry in among if (score := best_score(query, entry.words)) is not None
-    ]
-    scored.sort(key=lambda item: (-item[0], item[1].title))
+    scored = [(score, entry) for entry in among if (score := entry.score(query)) is not None]
+    # Layers come before the operations of the same name.
+    scored.sort(key=lambda item: (-item[0], item[1].family == "operation", item[1].title))
     return tuple(entry for _, entry in scored)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
@@ -15,6 +15,8 @@ from studio.engine.layers.activation_catalog import FUNCTIONS
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.engine.layers.graph import Port
 from studio.engine.layers.lengths import reported
+from studio.engine.layers.operator import Operator
+from studio.engine.operations import OPERATIONS, Operation
 from studio.session.document.adding.connection_history import ConnectionHistory
 from studio.session.document.adding.net_text import is_net, parse_net
 from studio.session.document.cards.families import Family, family_of
@@ -28,7 +30,12 @@ from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import successor_place, words_for
 from studio.session.document.flow import flow_of, outcome, refusal
 from studio.session.document.frozen_config import FrozenConfig
-from studio.session.document.layer_types import arity, checked_config, starting_config
+from studio.session.document.layer_types import (
+    arity,
+    checked_config,
+    inputs_taken,
+    starting_config,
+)
 from studio.session.document.levels import TOP, level_of_input
 from studio.session.document.state import DocumentState, Wire, as_port
 
@@ -55,6 +62,36 @@ class Entry(NamedTuple):
     words: tuple[str, ...]
     shares: str = ""
     block: str = ""
+
+    @property
+    def key(self) -> str:
+        """What favourites and recent entries are kept by; empty where it cannot be one."""
+        if self.block or self.shares:
+            return ""
+        if self.family == "operation":
+            return entry_key(self.type_name, self.config)
+        return "" if self.config else self.type_name
+
+    def score(self, query: str) -> float | None:
+        """How well a query fits; None for not at all.
+
+        Operations are hundreds with many names each: the query must be a part of one.
+        """
+        if self.family != "operation":
+            return best_score(query, self.words)
+        part = _joined_up(query)
+        return best_score(part, [word for word in self.words if part in _joined_up(word)])
+
+
+def _joined_up(name: str) -> str:
+    """``reduce_mean``, ``reduceMean`` and ``reduce mean`` alike."""
+    return name.casefold().replace("_", "").replace(" ", "")
+
+
+def entry_key(type_name: str, config: Mapping[str, object]) -> str:
+    """What the palette keeps a layer by: its type, for an operator with the operation."""
+    operation = config.get("operation") if type_name == Operator.__name__ else None
+    return f"{type_name}:{operation}" if operation else type_name
 
 
 @dataclass(frozen=True)
@@ -125,7 +162,7 @@ class QuickAdd:
         found: list[tuple[tuple[float, bool, float, int, str], Offer]] = []
         again = again_entries(state) if query else ()
         for entry in (*entries(), *again):
-            score = best_score(query, entry.words)
+            score = entry.score(query)
             if score is None or (not query and entry.config):
                 continue
             offer = _offer(state, entry, place)
@@ -175,7 +212,7 @@ class QuickAdd:
 
 def meant_by(query: str, among: Sequence[Entry] = ()) -> Entry | None:
     """The entry a query finds before all others, wherever it could stand; None for none."""
-    scored = [(best_score(query, entry.words), entry) for entry in among or entries()]
+    scored = [(entry.score(query), entry) for entry in among or entries()]
     found = [(score, entry) for score, entry in scored if score is not None]
     return max(found, key=lambda pair: pair[0])[1] if found else None
 
@@ -190,8 +227,14 @@ def no_match_text(query: str) -> str:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Everything that can be added: all layers, then activations by the names of functions."""
-    return (*_layer_entries(), *_function_entries())
+    """Everything that can be added: all layers, activations by the names of functions, then
+    operations."""
+    return (*_layer_entries(), *_function_entries(), *_operation_entries())
+
+
+def operation_of(entry: Entry) -> Operation:
+    """The operation that an entry of the family ``operation`` adds."""
+    return OPERATIONS[str(entry.config["operation"])]
 
 
 def again_entries(state: DocumentState) -> tuple[Entry, ...]:
@@ -220,6 +263,8 @@ def first_sentence(type_name: str) -> str:
 def _layer_entries() -> Iterator[Entry]:
     for cls in all_layers():
         name = cls.__name__
+        if cls is Operator:
+            continue
         yield Entry(
             name, name, first_sentence(name), family_of(name), FrozenConfig(), words_for(name)
         )
@@ -235,9 +280,30 @@ def _function_entries() -> Iterator[Entry]:
             )  # fmt: skip
 
 
+def _operation_entries() -> Iterator[Entry]:
+    """Operations with an operand, by name; found by the names of other libraries too."""
+    words: dict[str, list[str]] = {}
+    for word, found in OPERATIONS.by_word.items():
+        for made in found:
+            words.setdefault(made.name, []).append(word)
+    for name in sorted(OPERATIONS):
+        made = OPERATIONS[name]
+        if made.operands:
+            known = dict.fromkeys((name, name.replace("_", " "), *words.get(name, ())))
+            yield Entry(
+                Operator.__name__, name, made.tip, "operation",
+                FrozenConfig({"operation": name}), tuple(known),
+            )  # fmt: skip
+
+
+def _taken(entry: Entry) -> tuple[int, int | None]:
+    """Fewest and most inputs of what an entry adds."""
+    return inputs_taken(entry.type_name, _starting(entry))
+
+
 def _offer(state: DocumentState, entry: Entry, place: Place) -> Offer | None:
     """The entry as it would be connected; None when it cannot be."""
-    low, high = layer_class(entry.type_name).arity
+    low, high = _taken(entry)
     if place.before:
         if high == 0 or (place.wire is not None and low > 1):
             return None
@@ -279,7 +345,7 @@ def _offer_in_front(state: DocumentState, entry: Entry, place: Place) -> Offer |
 
 def _type_of(entry: Entry, given: tuple[TensorType, ...] = ()) -> TensorType | None:
     """What an entry makes of an input of a type; None if it refuses, or needs one and has none."""
-    low = layer_class(entry.type_name).arity[0]
+    low = _taken(entry)[0]
     if not given and low:
         return None
     types = outcome(entry.type_name, _starting(entry), given * low).types
@@ -288,7 +354,7 @@ def _type_of(entry: Entry, given: tuple[TensorType, ...] = ()) -> TensorType | N
 
 def _refusal(state: DocumentState, entry: Entry, place: Place) -> str:
     """Why an entry is not offered at a place."""
-    low, high = layer_class(entry.type_name).arity
+    low, high = _taken(entry)
     if place.before and high == 0:
         return "it has no inputs"
     if place.wire is not None and low > 1:

@@ -9,7 +9,7 @@ from studio.session.document.cards.families import Family, family_of
 from studio.session.document.cards.lines import TIMES, CardLine, card_lines, shape_label
 from studio.session.document.cards.ports import has_output
 from studio.session.document.cards.sizes import output_count
-from studio.session.document.layer_types import input_count
+from studio.session.document.layer_types import input_count, input_name, kind_text
 from studio.session.document.level_view import layers_inside, worst_of
 from studio.session.document.levels import copies_of, ports_in, ports_out
 from studio.session.document.report import NodeCondition, Report
@@ -34,6 +34,7 @@ class NodeCard:
         condition: how it is.
         message: what to say about that.
         inputs: how many inputs are drawn.
+        input_names: what they are called, where they have names.
         filled: how many of them have a wire.
         has_output: whether wires may leave it.
         outputs: how many outputs are drawn.
@@ -54,6 +55,7 @@ class NodeCard:
     condition: NodeCondition = "ok"
     message: str = ""
     inputs: int = 0
+    input_names: tuple[str, ...] = ()
     filled: int = 0
     has_output: bool = False
     outputs: int = 1
@@ -83,6 +85,7 @@ def card_of(state: DocumentState, report: Report, node_id: str) -> NodeCard:
         condition=status.state,
         message=status.message,
         inputs=input_count(node),
+        input_names=_input_names(node),
         filled=len(node.inputs),
         has_output=has_output(node),
         outputs=output_count(state, node_id, len(status.shapes)),
@@ -153,10 +156,17 @@ def _subtitle(state: DocumentState, node: CanvasNode) -> str:
         return "input of the block" if node.port == "in" else "output of the block"
     if node.kind == "dot":
         return "bend"
-    uses = state.uses_of(node.id)
+    uses, kind = state.uses_of(node.id), kind_text(node)
     if not uses:
-        return node.type_name
-    return f"{node.type_name}, use {uses.index(node.id) + 1} of {len(uses)}"
+        return kind
+    return f"{kind}, use {uses.index(node.id) + 1} of {len(uses)}"
+
+
+def _input_names(node: CanvasNode) -> tuple[str, ...]:
+    """Names to tell several inputs apart; none for layers whose inputs have none."""
+    count = input_count(node)
+    names = tuple(input_name(node, slot) for slot in range(count)) if count > 1 else ()
+    return () if all(name.isdigit() for name in names) else names
 
 
 @dataclass(frozen=True)

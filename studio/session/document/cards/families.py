@@ -8,8 +8,9 @@ from studio.engine.layers.catalog import layer_class
 from studio.session.document.layer_types import is_known
 
 Family: TypeAlias = Literal[
-    "data", "linear", "norm", "activation", "shape", "merge", "sequence", "loss", "missing", "block"
-]
+    "data", "linear", "norm", "activation", "shape", "merge", "sequence", "loss", "operation",
+    "missing", "block",
+]  # fmt: skip
 
 FAMILY_NAMES: dict[Family, str] = {
     "data": "Data",
@@ -20,6 +21,7 @@ FAMILY_NAMES: dict[Family, str] = {
     "merge": "Merge",
     "sequence": "Sequence",
     "loss": "Loss",
+    "operation": "Operations",
 }
 """Headings of the palette, in its order; what is missing and blocks are under none."""
 
@@ -33,6 +35,7 @@ _OF_CATEGORY: dict[str, Family] = {
     "merge": "merge",
     "sequence": "sequence",
     "preprocessing": "data",
+    "operation": "operation",
 }
 
 

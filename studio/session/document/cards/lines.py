@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from studio.engine.core.options import AnyOption, OptionKind, Plain
 from studio.engine.core.tensor import UNKNOWN
-from studio.engine.layers.catalog import layer_class
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import OWN_FIELDS, is_known, layer_of
 from studio.session.document.state import CanvasNode
@@ -70,17 +69,18 @@ def spoken_shape(shape: Sequence[int]) -> str:
 @lru_cache(maxsize=20_000)
 def _lines(type_name: str, config: FrozenConfig) -> tuple[CardLine, ...]:
     layer = layer_of(type_name, config)
-    options = layer_class(type_name).options
-    shown = [o for o in options if o.required]
-    shown += [o for o in options if o.on_card and not o.required]
-    shown += [o for o in options if o not in shown and _stands_out(o, config)]
+    values = [(o, value) for o, value in layer.form_values() if o.on_card is not False]
+    shown = [pair for pair in values if pair[0].required]
+    shown += [pair for pair in values if pair[0].on_card and not pair[0].required]
+    shown += [pair for pair in values if pair not in shown and _stands_out(*pair)]
     return tuple(
-        CardLine(o.name, o.name.replace("_", " "), value_text(o.plain(layer.option_values[o.name])))
-        for o in shown[:MOST_LINES]
+        CardLine(o.name, o.name.rpartition(".")[2].replace("_", " "), value_text(value))
+        for o, value in shown[:MOST_LINES]
     )
 
 
-def _stands_out(option: AnyOption, config: FrozenConfig) -> bool:
+def _stands_out(option: AnyOption, value: Plain) -> bool:
     """Whether an option was set to something worth a line."""
-    is_plain = option.kind is not OptionKind.SPEC and option.on_card is None
-    return option.name in config and is_plain and not option.is_fixed
+    is_plain = option.kind is not OptionKind.SPEC or option.form_editor == "text"
+    is_plain = is_plain and option.on_card is None and not option.is_fixed
+    return is_plain and not option.is_default(value)

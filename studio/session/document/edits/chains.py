@@ -64,7 +64,7 @@ def add_chain(
             made = next_use(state, layer.shares)
             state = place_again(state, layer.shares, made, after=before, at=place, level=level)
         else:
-            made = new_name(state, layer.type_name)
+            made = new_name(state, layer.type_name, layer.config)
             state = add_layer(
                 state,
                 layer.type_name,

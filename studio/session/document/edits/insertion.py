@@ -97,7 +97,7 @@ def add_on_wire(
         ParameterError: an unknown type or a wrong option.
     """
     _check_wire(state, wire)
-    name = new_name(state, type_name)
+    name = new_name(state, type_name, config)
     source, target = (state.node(end) for end in ends_of_wire(state, wire))
     if at is None:
         room = COLUMN - NODE_WIDTH

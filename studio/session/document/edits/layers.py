@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from studio.engine.core.errors import GraphError, ParameterError
 from studio.engine.core.options import Plain
-from studio.engine.layers.catalog import layer_class
 from studio.engine.layers.graph import Port
 from studio.session.document.cards.geometry import (
     COLUMN,
@@ -27,7 +26,9 @@ from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.layer_types import (
     OWN_FIELDS,
     checked_config,
+    inputs_taken,
     is_input,
+    layer_at,
     option_of,
     starting_config,
     with_layers_renamed,
@@ -58,7 +59,7 @@ def add_layer(
     Raises:
         ParameterError: an unknown type or a wrong option.
     """
-    name = new_name(state, type_name)
+    name = new_name(state, type_name, config)
     given = {key: value for key, value in (config or {}).items() if key != "name"}
     made = checked_config(type_name, {**starting_config(type_name, given), "name": name})
     node = CanvasNode(name, "layer", type_name, made)
@@ -68,17 +69,16 @@ def add_layer(
 def set_option(state: DocumentState, node_id: str, name: str, value: object) -> DocumentState:
     """Set one declared option of a layer; ParameterError for a value that is not allowed.
 
-    ``None`` sets an option that is optional to none, any other back to what it begins with.
+    ``None`` sets an option that is optional to none, any other back to what it begins with. A
+    name that followed from the option, as that of an operation, follows it again.
     """
     node = _layer(state, node_id)
-    option = option_of(node.type_name, name)
-    config = node.config.plain()
-    if value is None and not option.optional:
-        config.pop(name, None)
-        if option.required:
-            config[name] = option.first_value
-        return with_config(state, node_id, config)
-    return with_config(state, node_id, {**config, name: value})
+    was_default = with_default_name(node)
+    after = with_config(state, node_id, layer_at(node).config_with(name, value))
+    made = after.nodes[node_id]
+    if was_default and not with_default_name(made):
+        return rename(after, node_id, new_name(after, made.type_name, made.config))
+    return after
 
 
 def set_options(state: DocumentState, node_id: str, values: Mapping[str, object]) -> DocumentState:
@@ -169,10 +169,22 @@ def set_preview(state: DocumentState, node_ids: Iterable[str], mode: PreviewMode
 
 
 def with_config(state: DocumentState, node_id: str, config: Mapping[str, object]) -> DocumentState:
-    """A layer with another configuration, checked; other uses of the same layer follow."""
+    """A layer with another configuration, checked; other uses of the same layer follow.
+
+    Raises:
+        ParameterError: an option is wrong.
+        GraphError: with these options it takes fewer inputs than are connected.
+    """
     node = _layer(state, node_id)
     made = checked_config(node.type_name, config)
     owner = node.shares or node.id
+    most = inputs_taken(node.type_name, made)[1]
+    wired = max(len(e.inputs) for e in state.layers() if owner in (e.id, e.shares))
+    if most is not None and wired > most:
+        raise GraphError(
+            f"that leaves {most} input{'' if most == 1 else 's'}, {wired} are connected",
+            who=node.name, hint="disconnect wires first",
+        )  # fmt: skip
     changed = [
         replace(each, config=made)
         for each in state.layers()
@@ -197,7 +209,7 @@ def common_options(config: FrozenConfig, type_name: str) -> dict[str, Plain]:
 
 def with_default_name(node: CanvasNode) -> bool:
     """Whether a layer still has the name its type gave it."""
-    stem = re.escape(layer_class(node.type_name).default_name())
+    stem = re.escape(layer_at(node).first_name())
     return re.fullmatch(rf"{stem}(_\d+)?", node.name) is not None
 
 

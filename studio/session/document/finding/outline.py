@@ -18,6 +18,7 @@ from studio.session.document.cards.lines import spoken_shape
 from studio.session.document.cards.sizes import outputs_of
 from studio.session.document.finding.fuzzy import best_score
 from studio.session.document.finding.layer_names import words_for
+from studio.session.document.layer_types import input_name
 from studio.session.document.level_view import layers_inside
 from studio.session.document.levels import all_blocks, blocks_around, path_of
 from studio.session.document.report import NodeCondition, NodeStatus, Report
@@ -199,7 +200,7 @@ def accessible_wire_text(state: DocumentState, report: Report, wire: Wire) -> st
     leaves = f"output {wire.output} of " if wire.output else ""
     parts = [f"Wire from {leaves}{ends[0]} to {ends[1]}"]
     if len(target.inputs) > 1:
-        parts[0] += f", input {wire.slot + 1} of {len(target.inputs)}"
+        parts[0] += f", input {input_name(target, wire.slot)} of {len(target.inputs)}"
     card = wire_card(report, wire)
     shape = report.status(wire.source).shape_at(wire.output)
     if shape is not None:

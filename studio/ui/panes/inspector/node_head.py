@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.session.document.cards.families import family_of
+from studio.session.document.layer_types import kind_text
 from studio.session.document.report import Fix
 from studio.session.document.state import CanvasNode
 from studio.session.inspector.facts import BlockFacts, NodeFacts, Use
@@ -95,7 +96,7 @@ class NodeHead(QWidget):
         self._show_family(node)
         self.name.show_text(node.name)
         self.name.setReadOnly(False)
-        self._type.set_text(node.type_name)
+        self._type.set_text(kind_text(node))
         self._about.setText(facts.about)
         self._about.show()
         self.trouble.show_condition(facts)
@@ -105,7 +106,7 @@ class NodeHead(QWidget):
         self._show_family(nodes[0])
         self.name.show_text(f"{len(nodes)} layers")
         self.name.setReadOnly(True)
-        kinds = list(dict.fromkeys(node.type_name for node in nodes))
+        kinds = list(dict.fromkeys(kind_text(node) for node in nodes))
         self._type.set_text(", ".join(kinds))
         self._about.hide()
         self._refusal.hide()

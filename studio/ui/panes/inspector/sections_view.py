@@ -72,10 +72,13 @@ class SectionsView(QWidget):
         wanted = {each.title: each for each in sections}
         for title, (section, _) in self._sections.items():
             section.setVisible(title in wanted)
-        for place, each in enumerate(sections):
+        above = -1
+        for each in sections:
             if each.title not in self._sections:
-                self._add(each, place)
+                # Behind the one above it: hidden sections may stand between.
+                self._add(each, above + 1)
             section, body = self._sections[each.title]
+            above = self._column.indexOf(section)
             body.form.show_rows(each.rows)
             body.show_groups(each.groups)
             section.set_note(f"{each.changed} changed" if each.changed else "")

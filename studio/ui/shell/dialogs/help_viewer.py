@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -20,9 +19,8 @@ from PySide6.QtWidgets import (
 
 import studio as package
 from studio.engine.isa.manual import entry, markdown
-from studio.engine.layers.catalog import layer_class
 from studio.session.core.option_rows import tip
-from studio.session.document.layer_types import is_known
+from studio.session.document.layer_types import is_known, kind_text, layer_at
 from studio.session.studio import Studio
 from studio.ui.shell.commands.qt_actions import WindowActions
 from studio.ui.shell.docks.panes import PaneSpec
@@ -188,20 +186,20 @@ def _layer(studio: Studio, node_id: str) -> Topic | None:
     node = studio.document.state.nodes.get(node_id)
     if node is None or not is_known(node.type_name):
         return None
-    layer = layer_class(node.type_name)
+    layer = layer_at(node)
+    title = kind_text(node)
     lines = [
-        f"# {node.type_name}",
+        f"# {title}",
         "",
-        # The lines after the first are indented: as Markdown they would be code.
-        inspect.cleandoc(layer.__doc__ or ""),
+        layer.long_about(),
         "",
         "| option | meaning |",
         "|---|---|",
     ]
-    for option in layer.form_options():
+    for option, _ in layer.form_values():
         meaning = tip(option).replace("\n", " ").replace("|", "\\|")
         lines.append(f"| {option.label} | {meaning} |")
-    return Topic(node.type_name, "\n".join(lines))
+    return Topic(title, "\n".join(lines))
 
 
 @cache

@@ -27,6 +27,7 @@ from studio.session.document.edits.comments import add_note
 from studio.session.document.edits.layers import add_layer, rename, set_option
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sharing import place_again
+from studio.session.document.layer_types import layer_at
 from studio.session.studio import Studio
 from studio.ui.panes.inspector.pane import InspectorPane
 from studio.widgets import theme
@@ -321,8 +322,9 @@ def test_every_layer_type_and_setting_has_an_editor_that_fits_280_points(
         pane.refresh()
         assert [n.id for n in pane.inspector.nodes] == [added]
         shown = {n for form in pane.node_view.options.forms for n in names(form)}
-        assert shown == {option.name for option in kind.options}
-        for title in ("Options", "Initial values", "Regularisation", "Read-only"):
+        layer = layer_at(state.nodes[added])
+        assert shown == {option.name for option, _ in layer.form_values()}
+        for title in ("Options", "Constants", "Initial values", "Regularisation", "Read-only"):
             if title in pane.node_view.options._sections:
                 pane.node_view.options.section(title).set_open(True)
         qtbot.wait(1)
