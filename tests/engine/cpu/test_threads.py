@@ -10,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from studio.engine.cpu.machine import threads
-from studio.engine.cpu.machine.threads import ThreadPool, _Worker, single_blas_thread
+from studio.engine.cpu.machine.threads import SingleBlasThread, ThreadPool, _Worker
 
 LONG = 60.0
 """Seconds after which something that should have happened has not."""
@@ -140,8 +140,28 @@ def blas_threads() -> set[int]:
 def test_blas_is_limited_to_one_thread_and_given_its_own_number_back() -> None:
     np.ones((4, 4)) @ np.ones((4, 4))
     # Other tests may have loaded a BLAS of their own, such as SciPy's, since it was looked.
-    threads._controller.cache_clear()
+    threads._libraries.cache_clear()
     with threadpool_limits(2, user_api="blas"):
-        with single_blas_thread():
+        with SingleBlasThread():
             assert blas_threads() == {1}
+        assert blas_threads() == {2}
+
+
+def test_two_threads_at_once_leave_blas_as_it_was() -> None:
+    np.ones((4, 4)) @ np.ones((4, 4))
+    threads._libraries.cache_clear()
+    began, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with SingleBlasThread():
+            began.set()
+            assert leave.wait(LONG)
+
+    with threadpool_limits(2, user_api="blas"):
+        thread = threading.Thread(target=other)
+        with SingleBlasThread():
+            thread.start()
+            assert began.wait(LONG)
+        leave.set()
+        thread.join(LONG)
         assert blas_threads() == {2}

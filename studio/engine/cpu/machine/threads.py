@@ -1,6 +1,6 @@
 """The threads that share the work of one kernel; NumPy releases the interpreter lock meanwhile.
 
-BLAS keeps to one thread (`single_blas_thread`). Its threads spin while they wait for one another,
+BLAS keeps to one thread (`SingleBlasThread`). Its threads spin while they wait for one another,
 which costs more than it gains on a busy machine, and they can share nothing but products.
 """
 
@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cache
 from queue import SimpleQueue
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -220,19 +219,41 @@ def run_together(parts: Sequence[Part]) -> None:
         shared_pool().run(parts)
 
 
-@contextmanager
-def single_blas_thread() -> Iterator[None]:
+class SingleBlasThread:
     """Run with BLAS on one thread.
 
     The threads of BLAS wait for one another longer than they work on the small products a network
     is cut into, and when another process holds a core they wait for its time slice: a small CNN
     took seven times as long on two threads of a busy two-core machine as on one.
     """
-    with _controller().limit(limits=1, user_api="blas"):
-        yield
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        before = [(library, library.count()) for library in _libraries()]
+        self._before = [(library, count) for library, count in before if count and count > 1]
+        for library, _ in self._before:
+            library.limit(1)
+
+    def __exit__(self, *_: object) -> None:
+        for library, count in self._before:
+            library.limit(count)
+
+
+class _Library(NamedTuple):
+    """A BLAS: how many threads it may use, and what limits these."""
+
+    count: Callable[[], int | None]
+    limit: Callable[[int], object]
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    # Looking through the loaded libraries takes milliseconds; it is done once.
-    return ThreadpoolController()
+def _libraries() -> tuple[_Library, ...]:
+    # Looking through the loaded libraries takes milliseconds; it is done once. Limiters of
+    # threadpoolctl took longer than a small program; they look up and note much more, and which
+    # thread may set limits: with that, the second of two threads could leave BLAS limited.
+    found = ThreadpoolController().select(user_api="blas").lib_controllers
+    return tuple(
+        _Library(one.get_num_threads, getattr(one, "_real_set_num_threads", one.set_num_threads))
+        for one in found
+    )

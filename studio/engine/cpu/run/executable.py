@@ -15,7 +15,7 @@ from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
 from studio.engine.cpu.machine.execution_config import ExecutionConfig
-from studio.engine.cpu.machine.threads import single_blas_thread
+from studio.engine.cpu.machine.threads import SingleBlasThread
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Anything, Run, Views
@@ -106,7 +106,7 @@ class CpuExecutable:
 
     @contextmanager
     def _working(self) -> Iterator[None]:
-        with self._lock, np.errstate(all="ignore"), single_blas_thread():
+        with self._lock, np.errstate(all="ignore"), SingleBlasThread():
             self._require_open()
             yield
 
