@@ -222,6 +222,19 @@ def test_a_seed_repeats_the_draws(device: str) -> None:
         ops.seed(-1)
 
 
+def test_tensors_without_elements_have_results_without_elements(cpu: str) -> None:
+    none, w = ops.tensor(np.zeros((0, 4))), ops.variable(np.ones((4, 3)))
+
+    def loss(w: Any) -> Any:
+        return ops.sum(ops.relu(none @ w + 1.0))
+
+    value, slope = ops.value_and_grads(loss)(w)
+    assert (value.item(), ops.sum(none, axis=0).numpy().tolist()) == (0, [0, 0, 0, 0])
+    (slope,) = slope if isinstance(slope, tuple | list) else (slope,)
+    assert not slope.numpy().any()
+    assert ops.relu(none).numpy().shape == (none * 2 + none).numpy().shape == (0, 4)
+
+
 def test_functions_have_signatures_and_documentation(cpu: str) -> None:
     import inspect
 

@@ -230,7 +230,7 @@ class SingleBlasThread:
     __slots__ = ("_before",)
 
     def __enter__(self) -> None:
-        before = [(library, library.count()) for library in _libraries()]
+        before = [(library, library.threads()) for library in _libraries()]
         self._before = [(library, count) for library, count in before if count and count > 1]
         for library, _ in self._before:
             library.limit(1)
@@ -243,7 +243,7 @@ class SingleBlasThread:
 class _Library(NamedTuple):
     """A BLAS: how many threads it may use, and what limits these."""
 
-    count: Callable[[], int | None]
+    threads: Callable[[], int | None]
     limit: Callable[[int], object]
 
 

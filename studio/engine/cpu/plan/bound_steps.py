@@ -11,6 +11,7 @@ import numpy as np
 
 from studio.engine.cpu.elementwise.steps import COPIES, DTYPES, Cell, Place, Step, call_of
 from studio.engine.cpu.memory.views import Anything, Run
+from studio.engine.cpu.products.dense import nothing
 from studio.engine.formula.constants import folded
 from studio.engine.formula.evaluate import storing
 from studio.engine.formula.kinds import Kind
@@ -156,6 +157,8 @@ _MOST_WRITTEN = 64
 
 def in_one(calls: Sequence[Bound]) -> Run:
     """One callable that makes all calls in order."""
+    if not calls:
+        return nothing
     if len(calls) == 1:
         function, given, named = calls[0]
         return partial(function, *given, **named) if given else function

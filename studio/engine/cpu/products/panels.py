@@ -1,20 +1,24 @@
-"""Products with matrices of full vectors by compiled tiles; see `compiled.dense`.
+"""Matrix products cut for the threads that share them, by BLAS or compiled tiles.
+
+The longer side of the result is cut: every thread packs the other side whole, so that side should
+be the short one.
 
 BLAS packs both operands of a product, which costs a tenth to a fifth of it where the matrices are
-no larger than a layer's; these loops pack one, a vector's width at a time.
+no larger than a layer's; the loops of `compiled.dense` for matrices of full vectors pack one, a
+vector's width at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
 
 from studio.engine.cpu.machine.threads import WORTH_FLOPS, cut_steps
 from studio.engine.cpu.memory.views import Floats, Run, Views
-from studio.engine.cpu.products.products import product_parts
 
 FULL = 16
 """Rows and columns of which any multiple fills vectors."""
@@ -28,11 +32,15 @@ LEAST_ROWS = 8
 ROWS_WORTH_PACKING = 32
 """Rows from which packing without turning pays; BLAS turns more slowly."""
 
-MOST_HEIGHT = 512
-"""Columns of dy up to which reading it down its columns does not run into the same cache sets."""
+SAME_SETS = 1 << 10
+"""Columns of dy of which multiples put a column into the same few sets of a cache: loops that read
+down its columns are slower than BLAS then."""
 
 ROWS_AT_ONCE, ELEMENTS_AT_ONCE = 256, 1 << 16
 """Rows, or elements of them if that is more rows, that every panel passes over before the next."""
+
+_LANES = 16
+"""Rows or columns are dealt out in groups of this many, as wide as a processor's vectors."""
 
 Loop: TypeAlias = Callable[[Floats, Floats, Floats, Floats, tuple[int, int], Floats], None]
 
@@ -40,7 +48,7 @@ Loop: TypeAlias = Callable[[Floats, Floats, Floats, Floats, tuple[int, int], Flo
 def turned_parts(views: Views, x: Floats, w: Floats, bias: Floats | None, y: Floats) -> list[Run]:
     """Runs that together make y = x·wᵀ + bias, for w [width, depth]."""
     if len(x) < LEAST_ROWS or not _fits(views, w, x, y):
-        return _noted(views, product_parts(x, w.T, y, views.config.threads, bias), y)
+        return _noted(views, _blas_parts(x, w.T, y, views.config.threads, bias), y)
     from studio.engine.cpu.compiled.dense import multiply_turned
 
     return _parts(views, multiply_turned, x, w, bias, y)
@@ -51,7 +59,7 @@ def plain_parts(
 ) -> list[Run]:
     """Runs that together make y = x·w + bias, for w [depth, width]."""
     if len(x) < ROWS_WORTH_PACKING or not _fits(views, w, x, y):
-        return _noted(views, product_parts(x, w, y, views.config.threads, bias), y)
+        return _noted(views, _blas_parts(x, w, y, views.config.threads, bias), y)
     from studio.engine.cpu.compiled.dense import multiply
 
     return _parts(views, multiply, x, w, bias, y)
@@ -60,8 +68,8 @@ def plain_parts(
 def across_parts(views: Views, dy: Floats, x: Floats, dw: Floats) -> list[Run]:
     """Runs that together make dw = dyᵀ·x."""
     rows, height = dy.shape
-    if rows < ROWS_WORTH_PACKING or height > MOST_HEIGHT or not _fits(views, dw, dy, x):
-        return _noted(views, product_parts(dy.T, x, dw, views.config.threads), dw)
+    if rows < ROWS_WORTH_PACKING or height % SAME_SETS == 0 or not _fits(views, dw, dy, x):
+        return _noted(views, _blas_parts(dy.T, x, dw, views.config.threads), dw)
     from studio.engine.cpu.compiled.dense import multiply_across
 
     start = np.zeros(dw.shape[1], np.float32)
@@ -70,8 +78,60 @@ def across_parts(views: Views, dy: Floats, x: Floats, dw: Floats) -> list[Run]:
     return [partial(multiply_across, dy, x, start, dw, cut, _panel(views, rows)) for cut in cuts]
 
 
+def matrix_parts(views: Views, left: Floats, right: Floats, out: Floats) -> list[Run]:
+    """Runs that together make out = left·right, over the last two dimensions, however they lie."""
+    if right.ndim == 2 and left.ndim > 2 and left.flags.c_contiguous and out.flags.c_contiguous:
+        # The same matrix for all: their rows are those of one product.
+        rows = prod(left.shape[:-1])
+        left, out = left.reshape(rows, left.shape[-1]), out.reshape(rows, out.shape[-1])
+    if left.ndim == right.ndim == 2 and left.size and right.size:
+        if not out.flags.c_contiguous and out.T.flags.c_contiguous:
+            return matrix_parts(views, right.T, left.T, out.T)
+        if left.flags.c_contiguous and right.flags.c_contiguous:
+            return plain_parts(views, left, right, out)
+        if left.flags.c_contiguous and right.T.flags.c_contiguous:
+            return turned_parts(views, left, right.T, None, out)
+        if left.T.flags.c_contiguous and right.flags.c_contiguous:
+            return across_parts(views, left.T, right, out)
+    return _noted(views, _blas_parts(left, right, out, views.config.threads), out)
+
+
+def _blas_parts(
+    left: Floats, right: Floats, out: Floats, threads: int, add: Floats | None = None
+) -> list[Run]:
+    """Runs that together make out = left·right + add; one where sharing does not pay.
+
+    Args:
+        left: [..., rows, inner].
+        right: [..., inner, columns].
+        out: [..., rows, columns].
+        threads: how many may share the work.
+        add: [columns], added to every row.
+    """
+    rows, columns = out.shape[-2:]
+    count = threads if 2 * out.size * left.shape[-1] >= WORTH_FLOPS else 1
+    if columns >= rows:
+        return [
+            _part(left, right[..., cut], out[..., cut], add if add is None else add[cut])
+            for cut in cut_steps(columns, count, _LANES)
+        ]
+    cuts = cut_steps(rows, count, _LANES)
+    return [_part(left[..., cut, :], right, out[..., cut, :], add) for cut in cuts]
+
+
+def _part(left: Floats, right: Floats, out: Floats, add: Floats | None) -> Run:
+    if add is None:
+        return lambda: np.matmul(left, right, out=out)
+
+    def run() -> None:
+        np.matmul(left, right, out=out)
+        np.add(out, add, out=out)
+
+    return run
+
+
 def _noted(views: Views, parts: list[Run], result: Floats) -> list[Run]:
-    rows, columns = result.shape
+    rows, columns = result.shape[-2:]
     views.note("matmul", len(parts), "columns" if columns >= rows else "rows")
     return parts
 
