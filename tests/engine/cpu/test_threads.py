@@ -137,10 +137,14 @@ def blas_threads() -> set[int]:
     return {p["num_threads"] for p in threadpool_info() if p["user_api"] == "blas"}
 
 
-def test_blas_is_limited_to_one_thread_and_given_its_own_number_back() -> None:
+def look_for_blas_again() -> None:
+    """Other tests may have loaded a BLAS of their own, such as SciPy's, since it was looked."""
     np.ones((4, 4)) @ np.ones((4, 4))
-    # Other tests may have loaded a BLAS of their own, such as SciPy's, since it was looked.
     threads._libraries.cache_clear()
+
+
+def test_blas_is_limited_to_one_thread_and_given_its_own_number_back() -> None:
+    look_for_blas_again()
     with threadpool_limits(2, user_api="blas"):
         with SingleBlasThread():
             assert blas_threads() == {1}
@@ -148,8 +152,7 @@ def test_blas_is_limited_to_one_thread_and_given_its_own_number_back() -> None:
 
 
 def test_two_threads_at_once_leave_blas_as_it_was() -> None:
-    np.ones((4, 4)) @ np.ones((4, 4))
-    threads._libraries.cache_clear()
+    look_for_blas_again()
     began, leave = threading.Event(), threading.Event()
 
     def other() -> None:
