@@ -182,7 +182,7 @@ WORTH_ELEMENTS = 1 << 16
 """Elements of the largest operand from which a second thread pays: waking it takes about 30 µs."""
 
 LIGHT_PASS = 2
-"""How many times as many it takes where all there is to do is one pass bound by memory."""
+"""How many times as many it takes where all there is to do is a pass or two bound by memory."""
 
 WORTH_FLOPS = 4_000_000
 """Operations from which it pays however small the operands."""
@@ -203,7 +203,7 @@ def cut_evenly(length: int, threads: int, elements: int, light: bool = False) ->
         length: how many there are to deal out.
         threads: how many may share them.
         elements: elements worked on in all.
-        light: whether that is one pass bound by memory.
+        light: whether that is a pass or two bound by memory.
     """
     worth = WORTH_ELEMENTS * LIGHT_PASS if light else WORTH_ELEMENTS
     count = 1 if elements < worth else max(1, min(threads, length))

@@ -43,6 +43,9 @@ LONG_STRETCH = 1 << 18
 LOOP_FROM = 1 << 11
 """Elements from which on a compiled loop is worth compiling."""
 
+LIGHT_PARTS = 2
+"""Passes over memory at most for which a second thread takes as long to wake as it saves."""
+
 _TABLES = frozenset({"step", "rates"})
 """Operands that are tables beside the elements, not elements."""
 
@@ -55,9 +58,11 @@ def is_row(ins: Instruction) -> bool:
     return (ins.forward if isinstance(ins, GradInstruction) else type(ins)).meaning is not None
 
 
-def is_one_pass(parts: Sequence[Instruction], views: Views) -> bool:
-    """Whether instructions are a single pass that takes no longer than reading and writing."""
-    return len(parts) == 1 and views.config.compiled and is_light(_mnemonic(parts[0]))
+def are_light(parts: Sequence[Instruction], views: Views) -> bool:
+    """Whether instructions are a pass or two that take no longer than reading and writing."""
+    if len(parts) > LIGHT_PARTS or not views.config.compiled:
+        return False
+    return all(is_light(_mnemonic(part)) for part in parts)
 
 
 def bind(parts: Sequence[Instruction], views: Views) -> Run:
@@ -269,7 +274,7 @@ class _Binder:
         self._views, self._jobs, self._space = views, jobs, space
         arrays = [a for part in bound for a in part.arrays.values()]
         arrays += [job.target for job in jobs if job.target is not None]
-        light = is_one_pass([part.ins for part in bound], views)
+        light = are_light([part.ins for part in bound], views)
         self._cut = _cut(space, arrays, STRETCH, light)
         self._loops = self._cut.flat and views.config.compiled
         self._large = prod(space) >= LOOP_FROM

@@ -21,7 +21,7 @@ from studio.engine.cpu.machine.threads import (
 )
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Anything, Halo, Run, Views
-from studio.engine.cpu.plan.binding import is_one_pass, is_row
+from studio.engine.cpu.plan.binding import are_light, is_row
 from studio.engine.isa.instruction import GradInstruction, Instruction
 from studio.engine.isa.program import Storage
 from studio.engine.runtime.entries import Entry
@@ -104,8 +104,8 @@ def can_share(entry: Entry, views: Views) -> bool:
     elements = max(
         views.type_of(r).numel for part in entry.parts for r in part.operands if r.present
     )
-    one_pass = is_one_pass(entry.parts, views)
-    if elements >= WORTH_ELEMENTS * (LIGHT_PASS if one_pass else 1):
+    light = are_light(entry.parts, views)
+    if elements >= WORTH_ELEMENTS * (LIGHT_PASS if light else 1):
         return True
     return sum(part.flops(views.type_of) for part in entry.parts) >= WORTH_FLOPS
 
