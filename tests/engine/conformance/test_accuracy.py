@@ -33,8 +33,11 @@ def large(low: float, high: float, count: int = 400) -> np.ndarray:
 
 
 LINE = np.linspace(-8, 8, 801)
+ANGLES = np.concatenate([LINE, small(), ends(np.pi, 1.5 * np.pi, 100 * np.pi), large(8, 3e38)])
 POINTS: dict[str, tuple[str, np.ndarray]] = {
-    "TAN": ("tan", np.concatenate([LINE, small(), ends(np.pi, 100 * np.pi), large(8, 3e38)])),
+    "SIN": ("sin", ANGLES),
+    "COS": ("cos", ANGLES),
+    "TAN": ("tan", ANGLES),
     "ASIN": ("asin", np.concatenate([np.linspace(-1, 1, 401), small(), ends(-1, 1)])),
     "ACOS": ("acos", np.concatenate([np.linspace(-1, 1, 401), small(), ends(-1, 1)])),
     "ATAN": ("atan", np.concatenate([LINE, small(), large(1, 1e30)])),

@@ -51,6 +51,59 @@ def test_a_bad_cell_stays_where_it_weighs_something(backend: Backend) -> None:
     np.testing.assert_array_equal(np.isnan(found), [False, False, False, False, True])
 
 
+def tents(places: np.ndarray, size: int) -> np.ndarray:
+    """What each of so many cells weighs for places that are counted in cells."""
+    return np.maximum(1 - abs(places.astype(np.float64)[..., None] - np.arange(size)), 0)
+
+
+def many_places(name: str) -> tuple[Case, np.ndarray, np.ndarray]:
+    """Pictures looked up at many places, a slope, and the gradient of the pictures in float64."""
+    rng = np.random.default_rng(len(name))
+    grid = rng.uniform(-3, 66, (4, 64, 64, 2)).astype(np.float32)
+    if name == "smooth":
+        grid[:] = np.stack(np.meshgrid(*[np.linspace(2, 60, 64)] * 2), -1) + rng.random(
+            (4, 1, 1, 2)
+        )
+    if name == "crowded":
+        grid[rng.random((4, 64, 64)) < 0.9] = [17.25, 40.5]
+    x = rng.uniform(-1, 1, (4, 64, 64, 3)).astype(np.float32)
+    dy = rng.uniform(-1, 1, x.shape).astype(np.float32)
+    across, down = tents(grid[..., 0], 64), tents(grid[..., 1], 64)
+    given = across[..., None] * dy[..., None, :]
+    wanted = [d.reshape(-1, 64).T @ g.reshape(-1, 64 * 3) for d, g in zip(down, given, strict=True)]
+    return case_of(x, grid, coords="pixels"), dy, np.reshape(wanted, x.shape)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["anywhere", "smooth", "crowded"])
+def test_slopes_at_many_places_add_up_alike_in_every_run(backend: Backend, name: str) -> None:
+    case, dy, wanted = many_places(name)
+    runs = [
+        gradients(backend, case, dy, {"x": [np.ones(dy.shape, np.float32)]}, set_=set_)["x"][0]
+        for set_ in (("x",), ("x",), ())
+    ]
+    np.testing.assert_allclose(runs[0], wanted, rtol=2e-5, atol=2e-4 if name == "crowded" else 2e-5)
+    np.testing.assert_array_equal(runs[0], runs[1])
+    np.testing.assert_allclose(runs[2], wanted + 1, rtol=2e-5, atol=3e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side", [6, 64])
+def test_slopes_are_differences_of_results(backend: Backend, side: int) -> None:
+    """Results are linear in cells, so that a difference of one is exact but for rounding."""
+    rng = np.random.default_rng(side)
+    grid = rng.uniform(-1.1, 1.1, (2, side, side, 2)).astype(np.float32)
+    x = np.zeros((2, side, side, 2), np.float32)
+    dy = rng.uniform(-1, 1, x.shape).astype(np.float32)
+    slope = gradients(backend, case_of(x, grid), dy, {"x": [x]}, set_=("x",))["x"][0]
+    for _ in range(5):
+        place = tuple(rng.integers(x.shape))
+        moved = x.copy()
+        moved[place] = 1
+        change = (results(backend, case_of(moved, grid))["y"].astype(np.float64) * dy).sum()
+        np.testing.assert_allclose(slope[place], change, rtol=2e-5, atol=2e-5)
+
+
 @pytest.mark.peers
 @pytest.mark.parametrize("corners", [False, True])
 @pytest.mark.parametrize("outside", ["zeros", "border", "reflect"])

@@ -109,7 +109,7 @@ def test_limits_to_numbers_are_the_cheaper_ones(formula: str, wanted: str) -> No
     assert text(formula) == wanted
 
 
-GLSL_OWN = {"abs", "floor", "ceil", "roundEven", "exp", "sin", "cos", "float", "int"}
+GLSL_OWN = {"abs", "floor", "ceil", "roundEven", "exp", "float", "int"}
 """Built-in functions that keep NaN."""
 
 

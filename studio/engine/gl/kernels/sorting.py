@@ -8,7 +8,8 @@ No step depends on the order in which work groups run, so that neither do the su
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 from studio.engine.gl.kernels.specs import DispatchSpec
 from studio.engine.gl.shader.dispatch import groups_for
@@ -70,6 +71,45 @@ def sorted_places(
                 )
             )
     return tuple(found)
+
+
+_CHUNK = {True: 128, False: 1024}
+"""Places in a chunk, for few and for many places."""
+_FEW = 1 << 16
+
+
+def sorted_runs(
+    count: int, keys: int, width: int, find: DispatchSpec, join: DispatchSpec, last: DispatchSpec
+) -> tuple[DispatchSpec, ...]:
+    """Sort places by their keys, then join each run of one key.
+
+    The dispatches given say kernel, result, bindings and macros; the rest is filled in.
+
+    Args:
+        count: places.
+        keys: how many keys there are; a place of no key has ``keys`` itself.
+        width: numbers that a chunk of one key comes to.
+        find: stores the keys.
+        join: joins the whole chunks of one key, a number each invocation.
+        last: the value kernel that goes through the runs.
+    """
+    chunk = _CHUNK[count <= _FEW]
+    passes = passes_for(keys)
+    chunks = groups_for(count, chunk) * width
+    room = sort_room(count) + keys + chunks
+    scratch: dict[str, Any] = {"launch": (count, keys), "scratch": room, "scratch_ints": True}
+    runs: Macros = {"SORTED": sorted_list(passes), "CHUNK": chunk}
+
+    def lines(count: int) -> tuple[int, int, int]:
+        return (groups_for(count, LINE), 1, 1)
+
+    return (
+        replace(find, groups=lines(max(count, keys)), **scratch),
+        *sorted_places(count, range(passes), room),
+        DispatchSpec("index_firsts", groups=lines(count), defines=runs, **scratch),
+        replace(join, groups=lines(chunks), defines={**runs, **join.defines}, **scratch),
+        replace(last, defines={**runs, **last.defines}, **scratch),
+    )
 
 
 _JOINS: Mapping[str, tuple[str, str]] = {

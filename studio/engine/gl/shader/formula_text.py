@@ -50,6 +50,8 @@ _NAMES = {
     "sqrt": "root",
     "rsqrt": "inverse_root",
     "square": "squared",
+    "sin": "sine",
+    "cos": "cosine",
     "tan": "tangent",
     "asin": "arc_sine",
     "acos": "arc_cosine",

@@ -1,4 +1,5 @@
-// Functions of angles: drivers' tan, asin, acos and atan are off by up to 4096 roundings.
+// Functions of angles: drivers' tan, asin, acos and atan are off by up to 4096 roundings, and their
+// sin and cos keep no digits near their zeros, nor far out.
 // The polynomials are fits of our own towards equal relative errors.
 
 const float HALF_PI = 1.5707963;
@@ -44,6 +45,31 @@ float quarter_rest(float x, out int turns) {
     float rest = (float(first) * exp2(-32.0) + float(second) * exp2(-64.0)) * HALF_PI;
     if (x < 0.0) turns = -turns & 3;
     return minus != (x < 0.0) ? -rest : rest;
+}
+
+// Within pi / 4.
+float small_sine(float r) {
+    float z = r * r;
+    return r + r * z * (-0.16666664 + z * (0.008332725 - z * 0.00019582856));
+}
+
+float small_cosine(float r) {
+    float z = r * r;
+    return 1.0 - 0.5 * z + z * z * (0.041666664 + z * (-0.0013888279 + z * 2.4542896e-05));
+}
+
+float sine(float x) {
+    if (is_bad(x)) return NOT_A_NUMBER;
+    int turns;
+    float r = quarter_rest(x, turns), y = (turns & 1) == 0 ? small_sine(r) : small_cosine(r);
+    return (turns & 2) == 0 ? y : -y;
+}
+
+float cosine(float x) {
+    if (is_bad(x)) return NOT_A_NUMBER;
+    int turns;
+    float r = quarter_rest(x, turns), y = (turns & 1) == 0 ? small_cosine(r) : small_sine(r);
+    return ((turns + 1) & 2) == 0 ? y : -y;
 }
 
 float tangent(float x) {

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from studio.engine.core.tensor import Ref, Shape
 from studio.engine.gl.kernels.sorting import (
     LINE,
     Macros,
     joins,
-    passes_for,
-    sort_room,
-    sorted_list,
-    sorted_places,
+    sorted_runs,
 )
 from studio.engine.gl.kernels.specs import BoundInstruction, DispatchSpec, Variant
 from studio.engine.gl.shader.dispatch import groups_for
@@ -22,9 +18,6 @@ from studio.engine.gl.shader.dispatch import groups_for
 _SIMPLE_WORK = {True: 1 << 23, False: 1 << 27}
 """Comparisons of an index with a key, up to which each element goes through all indices."""
 _SIMPLE_COUNT = {True: 1 << 20, False: 1 << 11}
-_CHUNK = {True: 128, False: 1024}
-"""Indices in a chunk, for few and for many indices."""
-_FEW = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -122,30 +115,14 @@ def _runs(
         result: what it stores.
     """
     form = form_of(op)
-    chunk = _CHUNK[form.count <= _FEW]
-    passes = passes_for(form.keys)
-    chunks = groups_for(form.count, chunk) * form.outer * form.inner
-    room = sort_room(form.count) + form.keys + chunks
-    scratch: dict[str, Any] = {"launch": form.launch, "scratch": room, "scratch_ints": True}
-    runs: Macros = {"SORTED": sorted_list(passes), "CHUNK": chunk}
-    joined = {**runs, **join, "INNER": form.defines["INNER"]}
-
-    def lines(count: int) -> tuple[int, int, int]:
-        return (groups_for(count, LINE), 1, 1)
-
-    return (
-        DispatchSpec(
-            "index_keys",
-            groups=lines(max(form.count, form.keys)),
-            defines=form.defines,
-            **scratch,
-        ),
-        *sorted_places(form.count, range(passes), room),
-        DispatchSpec("index_firsts", groups=lines(form.count), defines=runs, **scratch),
-        DispatchSpec(
-            "index_chunks", groups=lines(chunks), bind={"e": entries}, defines=joined, **scratch
-        ),
-        DispatchSpec(kernel, result, bind={"e": entries}, defines=joined, **scratch),
+    joined: Macros = {**join, "INNER": form.defines["INNER"]}
+    return sorted_runs(
+        form.count,
+        form.keys,
+        form.outer * form.inner,
+        DispatchSpec("index_keys", defines=form.defines),
+        DispatchSpec("index_chunks", bind={"e": entries}, defines=joined),
+        DispatchSpec(kernel, result, bind={"e": entries}, defines=joined),
     )
 
 
