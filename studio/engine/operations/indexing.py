@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError
 from studio.engine.core.tensor import Ref
-from studio.engine.isa.ops import arithmetic, index, order, reduce
+from studio.engine.isa.ops import arithmetic, index, logic, order, reduce
 from studio.engine.operations import types
-from studio.engine.operations.creation import filled
+from studio.engine.operations.creation import filled, zeros_like
 from studio.engine.operations.lines import (
     Axes,
     Axis,
@@ -20,6 +20,7 @@ from studio.engine.operations.lines import (
     cast,
     cut,
     extent,
+    plus,
     rank_of,
     reshaped,
     scalar,
@@ -135,6 +136,40 @@ def argsort(lines: Lines, x: Ref, *, axis: Axis = -1, descending: bool = False) 
         descending: Whether the largest come first.
     """
     return _ordered(lines, x, axis, descending)[1]
+
+
+@operation(symbol="i: x<v", numpy="searchsorted", keras="searchsorted", tfjs="searchSorted")
+def search_sorted(
+    lines: Lines, x: Ref, values: Ref, *, side: Literal["left", "right"] = "left"
+) -> Ref:
+    """How many elements of a row in order lie in front of each value, as int32.
+
+    Found by halving: a look-up for each bit of the length. NaN lies behind all numbers.
+
+    Args:
+        x: a vector in ascending order, or rows of them in the last dimension.
+        values: of any shape for a vector; for rows, some for each row.
+        side: Whether elements equal to the value lie behind it (left) or in front of it (right).
+    """
+    x, values = types.numbers(lines, x, values)
+    shape, wanted = shape_of(lines, x), shape_of(lines, values)
+    rank = len(shape)
+    if not shape or (rank > 1 and wanted[:-1] != shape[:-1]):
+        raise ShapeError("expected a vector in order, or a row in order for each row of values")
+    length = extent(shape, [rank - 1])
+    count, one = scalar(lines, length, DType.int32), scalar(lines, 1, DType.int32)
+    found = cast(lines, zeros_like(lines, values), DType.int32)
+    cls = index.Gather if rank == 1 else index.GatherElements
+    ahead = arithmetic.GreaterEqual if side == "left" else arithmetic.Greater
+    for bit in reversed(range(length.bit_length())):
+        tried = plus(lines, found, scalar(lines, 1 << bit, DType.int32))
+        last = plus(lines, lines.emit(arithmetic.Minimum, a=tried, b=count)[0], one, -1.0)
+        seen = lines.emit(cls, x=x, i=last, axis=rank - 1)[0]
+        stays = lines.emit(ahead, a=seen, b=values)[0]
+        beyond = lines.emit(arithmetic.Greater, a=tried, b=count)[0]
+        either = lines.emit(logic.Or, a=stays, b=beyond)[0]
+        found = lines.emit(arithmetic.Select, c=either, a=found, b=tried)[0]
+    return found
 
 
 @operation(symbol="median", numpy="median", keras="median")

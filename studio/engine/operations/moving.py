@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from math import prod
 from typing import Literal
 
 from studio.engine.core.dtypes import DType
@@ -469,6 +470,66 @@ def depth_to_space(lines: Lines, x: Ref, *, block: int = 2) -> Ref:
     apart = reshaped(lines, x, (n, height, width, block, block, depth))
     turned = permuted(lines, apart, (0, 1, 3, 2, 4, 5))
     return reshaped(lines, turned, (n, height * block, width * block, depth))
+
+
+@operation(symbol="S→N", tfjs="spaceToBatchND")
+def space_to_batch(lines: Lines, x: Ref, *, block: Ints, pads: Pairs = ()) -> Ref:
+    """Lays cells of blocks out as tensors of the batch, all first cells in front.
+
+    Args:
+        x: any tensor; the dimensions behind the first are cut into blocks.
+        block: Cells of a block along the dimensions behind the first.
+        pads: Zeros before and behind each of these dimensions, put there first.
+    """
+    shape = shape_of(lines, x)
+    _check_blocks(shape, block, pads)
+    if pads:
+        rest = len(shape) - len(block) - 1
+        x = pad(lines, x, pads=((0, 0), *pads, *((0, 0),) * rest))
+    for axis in range(len(block), 0, -1):
+        batch, *sizes = shape_of(lines, x)
+        length, side = sizes[axis - 1], block[axis - 1]
+        if length % side:
+            raise ShapeError(f"{length} cells with their zeros are no multiple of {side}")
+        front, behind = prod(sizes[: axis - 1]), prod(sizes[axis:])
+        apart = reshaped(lines, x, (batch, front, length // side, side, behind))
+        sizes[axis - 1] //= side
+        turned = permuted(lines, apart, (3, 0, 1, 2, 4))
+        x = reshaped(lines, turned, (side * batch, *sizes))
+    return x
+
+
+@operation(symbol="N→S", tfjs="batchToSpaceND")
+def batch_to_space(lines: Lines, x: Ref, *, block: Ints, crops: Pairs = ()) -> Ref:
+    """Lays tensors of the batch out as cells of blocks: undoes `space_to_batch`.
+
+    Args:
+        x: any tensor.
+        block: Cells of a block along the dimensions behind the first.
+        crops: Cells taken off before and behind each of these dimensions, at the end.
+    """
+    shape = shape_of(lines, x)
+    _check_blocks(shape, block, crops)
+    if shape[0] % prod(block):
+        raise ShapeError(f"a batch of {shape[0]} is no multiple of the {prod(block)} cells")
+    for axis, side in enumerate(block, start=1):
+        batch, *sizes = shape_of(lines, x)
+        front, behind = prod(sizes[: axis - 1]), prod(sizes[axis:])
+        apart = reshaped(lines, x, (side, batch // side, front, sizes[axis - 1], behind))
+        sizes[axis - 1] *= side
+        turned = permuted(lines, apart, (1, 2, 3, 0, 4))
+        x = reshaped(lines, turned, (batch // side, *sizes))
+    if not crops:
+        return x
+    return crop(lines, x, amounts=((0, 0), *crops, *((0, 0),) * (len(shape) - len(block) - 1)))
+
+
+def _check_blocks(shape: Shape, block: Ints, pairs: Pairs) -> None:
+    if not 1 <= len(block) < len(shape) or min(block) < 1:
+        raise ShapeError(f"expected 1 to {len(shape) - 1} numbers above 0 for a block, got {block}")
+    if pairs and len(pairs) != len(block):
+        raise ShapeError(f"expected two numbers for each of {block}, got {pairs}")
+    extent(shape, range(len(shape)))
 
 
 def _images(lines: Lines, x: Ref) -> tuple[int, int, int, int]:

@@ -229,6 +229,15 @@ def average_pool2d(x: Given, size: int | Sequence[int] = (2, 2), strides: int | 
         strides: Steps between windows; 0 is as long as the window.
     """
 
+def average_pool3d(x: Given, size: int | Sequence[int] = (2, 2, 2), strides: int | Sequence[int] = (0, 0, 0), padding: Literal['valid', 'same'] = 'valid') -> Tensor:
+    """Mean of each window of volumes; cells of the padding do not count.
+
+    Args:
+        x: volumes [N, depth, height, width, channels].
+        size: Slices, rows and columns of a window.
+        strides: Steps between windows; 0 is as long as the window.
+    """
+
 def band_part(x: Given, below: int = -1, above: int = -1) -> Tensor:
     """Matrices with zeros outside of a band around their diagonal.
 
@@ -283,6 +292,15 @@ def batch_normalization(x: Given, mean: Given, variance: Given, offset: Given | 
         variance: of each channel.
         offset: added behind the scale.
         scale: what normalised values are multiplied with.
+    """
+
+def batch_to_space(x: Given, block: int | Sequence[int], crops: Sequence[Sequence[int]] = ()) -> Tensor:
+    """Lays tensors of the batch out as cells of blocks: undoes `space_to_batch`.
+
+    Args:
+        x: any tensor.
+        block: Cells of a block along the dimensions behind the first.
+        crops: Cells taken off before and behind each of these dimensions, at the end.
     """
 
 def bernoulli(probabilities: Given) -> Tensor:
@@ -462,6 +480,31 @@ def conv2d(x: Given, kernel: Given, bias: Given | None = None, strides: int | Se
         dilation: Distance between cells of the kernel.
     """
 
+def conv2d_transpose(x: Given, kernel: Given, bias: Given | None = None, strides: int | Sequence[int] = (1, 1), padding: Literal['valid', 'same'] = 'valid', dilation: int | Sequence[int] = (1, 1), size: int | Sequence[int] = (0, 0)) -> Tensor:
+    """Every cell spreads a kernel over the result: the gradient of a convolution by its images.
+
+    Args:
+        x: images [N, height, width, in].
+        kernel: [rows, columns, out, in].
+        bias: added to each channel.
+        strides: Steps between the places that neighbouring cells spread to.
+        padding: Which convolution of the result would give the size of x.
+        dilation: Distance between cells of the kernel.
+        size: Rows and columns of the result; 0 is the stride for each cell, and with valid room
+            for the whole kernel.
+    """
+
+def conv3d(x: Given, kernel: Given, bias: Given | None = None, strides: int | Sequence[int] = (1, 1, 1), padding: Literal['valid', 'same'] = 'valid', dilation: int | Sequence[int] = (1, 1, 1)) -> Tensor:
+    """Convolution of volumes: the sum of those of images by each slice of the kernel.
+
+    Args:
+        x: volumes [N, depth, height, width, in].
+        kernel: [slices, rows, columns, in, out].
+        bias: added to each channel.
+        strides: Steps between windows along depth, rows and columns.
+        dilation: Distance between cells of the kernel along each.
+    """
+
 def copy(x: Given) -> Tensor:
     """Copies a tensor."""
 
@@ -609,6 +652,15 @@ def diff(x: Given, axis: int = -1) -> Tensor:
 
     Args:
         axis: The dimension, counted with the batch; negative ones count from the end.
+    """
+
+def dilation2d(x: Given, kernel: Given, strides: int | Sequence[int] = (1, 1), padding: Literal['valid', 'same'] = 'valid', dilation: int | Sequence[int] = (1, 1)) -> Tensor:
+    """Largest sum of a cell of each window and its cell of the kernel; cells outside do not count.
+
+    Args:
+        x: images [N, height, width, channels].
+        kernel: [rows, columns, channels].
+        dilation: Distance between cells of the kernel.
     """
 
 def divide(a: Given, b: Given) -> Tensor:
@@ -1236,6 +1288,26 @@ def max_pool2d(x: Given, size: int | Sequence[int] = (2, 2), strides: int | Sequ
         strides: Steps between windows; 0 is as long as the window.
     """
 
+def max_pool3d(x: Given, size: int | Sequence[int] = (2, 2, 2), strides: int | Sequence[int] = (0, 0, 0), padding: Literal['valid', 'same'] = 'valid') -> Tensor:
+    """Largest element of each window of volumes.
+
+    Args:
+        x: volumes [N, depth, height, width, channels].
+        size: Slices, rows and columns of a window.
+        strides: Steps between windows; 0 is as long as the window.
+    """
+
+def max_pool_with_argmax(x: Given, size: int | Sequence[int] = (2, 2), strides: int | Sequence[int] = (0, 0), padding: Literal['valid', 'same'] = 'valid') -> tuple[Tensor, Tensor]:
+    """Largest element of each window, and its place among all of its image, as int32.
+
+    A place is (row·width + column)·channels + channel; of equals it is that of the first.
+
+    Args:
+        x: images [N, height, width, channels].
+        size: Rows and columns of a window.
+        strides: Steps between windows; 0 is as long as the window.
+    """
+
 def maximum(a: Given, b: Given) -> Tensor:
     """Take the larger of two elements.
 
@@ -1657,6 +1729,17 @@ def scatter_update(x: Given, indices: Given, updates: Given, reduction: Literal[
         reduction: How an entry meets the one that is there; none takes its place.
     """
 
+def search_sorted(x: Given, values: Given, side: Literal['left', 'right'] = 'left') -> Tensor:
+    """How many elements of a row in order lie in front of each value, as int32.
+
+    Found by halving: a look-up for each bit of the length. NaN lies behind all numbers.
+
+    Args:
+        x: a vector in ascending order, or rows of them in the last dimension.
+        values: of any shape for a vector; for rows, some for each row.
+        side: Whether elements equal to the value lie behind it (left) or in front of it (right).
+    """
+
 def segment_sum(x: Given, segments: Given, count: int) -> Tensor:
     """Sums of the rows that belong to each segment.
 
@@ -1789,6 +1872,15 @@ def sort(x: Given, axis: int = -1, descending: bool = False) -> Tensor:
     Args:
         x: any tensor.
         descending: Whether the largest come first.
+    """
+
+def space_to_batch(x: Given, block: int | Sequence[int], pads: Sequence[Sequence[int]] = ()) -> Tensor:
+    """Lays cells of blocks out as tensors of the batch, all first cells in front.
+
+    Args:
+        x: any tensor; the dimensions behind the first are cut into blocks.
+        block: Cells of a block along the dimensions behind the first.
+        pads: Zeros before and behind each of these dimensions, put there first.
     """
 
 def space_to_depth(x: Given, block: int = 2) -> Tensor:

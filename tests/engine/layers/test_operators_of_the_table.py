@@ -80,6 +80,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
                "makes one tensor for the whole batch")
         for name, made in OPERATIONS.items() if not made.operands
     },
+    "batch_to_space": ("(block=[1, 2])", ("float32[N,2,4,1]",), UNKNOWN),
     "bincount": ("(length=4)", ("int32[N,2]",), UNKNOWN),
     "confusion_matrix": ("(classes=3)", ("int32[N]", "int32[N]"), LOST),
     "diag": ("", ("float32[N]",), "expected a vector"),
@@ -89,6 +90,7 @@ REFUSED: dict[str, tuple[str, tuple[str, ...], str]] = {
     "ravel": ("", ("float32[N,2]",), "the element count must not change"),
     "scatter": ("(shape=[3, 2])", ("int32[N,1]", "float32[N,2]"), LOST),
     "segment_sum": ("(count=3)", ("float32[N,2]", "int32[N]"), LOST),
+    "space_to_batch": ("(block=[1, 2])", ("float32[N,2,4,1]",), UNKNOWN),
 }  # fmt: skip
 """Operations that can be no layer: options they need, inputs, and what the refusal says."""
 

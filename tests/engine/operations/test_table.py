@@ -7,6 +7,7 @@ import pytest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ParameterError, ShapeError, StudioError
+from studio.engine.core.tensor import BATCH, Role
 from studio.engine.operations import LIBRARIES, OPERATIONS, find, operation
 from studio.engine.operations.types import common_type, weak_type
 from tests.engine.operations.writing import ProgramLines
@@ -69,6 +70,39 @@ def test_errors_name_the_operation_and_the_types():
 def test_ranges_that_cannot_be_are_refused(given, match):
     with pytest.raises(StudioError, match=match):
         OPERATIONS["arange"].write(ProgramLines(), **given)
+
+
+@pytest.mark.parametrize(
+    ("name", "shapes", "options", "match"),
+    [
+        ("search_sorted", [(2, 5), (3, 4)], {}, "a row in order for each row of values"),
+        ("search_sorted", [(), (3,)], {}, "expected a vector in order"),
+        ("conv2d_transpose", [(1, 4, 4, 2), (3, 3, 1, 2)], {"size": (9, 6)},
+         "a valid convolution of 9 cells by steps of 1 with a kernel of 3 gives 7, not 4"),
+        ("conv2d_transpose", [(1, 4, 4, 2), (3, 3, 1, 2)], {"strides": (0, 1)}, "at least 1"),
+        ("conv2d_transpose", [(1, 4, 4, 2), (3, 3, 1, 3)], {}, "channels"),
+        ("conv2d_transpose", [(1, 0, 4, 2), (3, 3, 1, 2)], {}, "no cell in images of 0 by 4"),
+        ("dilation2d", [(1, 4, 4, 2), (2, 2, 3)], {}, "for those of x"),
+        ("dilation2d", [(1, 4, 4, 2), (5, 2, 2)], {}, "a window of 5 cells does not fit into 4"),
+        ("max_pool_with_argmax", [(1, 40, 40, 1)], {"size": (33, 32)}, "1 to 1024 cells"),
+        ("max_pool_with_argmax", [(1, 4, 4, 1)], {"size": (-1, -1)}, "1 to 1024 cells"),
+        ("conv3d", [(1, 4, 4, 2), (2, 2, 2, 2, 1)], {}, "expected volumes"),
+        ("conv3d", [(1, 2, 4, 4, 2), (3, 2, 2, 2, 1)], {}, "3 slices does not fit into 2"),
+        ("conv3d", [(1, 2, 4, 4, 2), (2, 2, 2, 2, 1)], {"strides": (1, 1)}, "must be 3 numbers"),
+        ("max_pool3d", [(1, 4, 4, 4, 1)], {"size": (2, 0, 2)}, "size must be 3 numbers"),
+        ("space_to_batch", [(1, 3, 4, 1)], {"block": (2, 2)}, "3 cells with their zeros"),
+        ("space_to_batch", [(BATCH, 4, 4, 1)], {"block": (2, 2)}, "the length of the batch"),
+        ("space_to_batch", [(1, 4)], {"block": (2, 2)}, "expected 1 to 1 numbers above 0"),
+        ("batch_to_space", [(6, 4, 4, 1)], {"block": (2, 2)}, "6 is no multiple of the 4 cells"),
+        ("batch_to_space", [(4, 2, 2)], {"block": (2, 2), "crops": ((1, 0),)}, "two numbers for"),
+    ],
+)  # fmt: skip
+def test_shapes_that_do_not_fit_are_refused_by_name(name, shapes, options, match):
+    lines = ProgramLines()
+    refs = [lines.builder.tensor(f"x{i}", s, DType.float32, Role.INPUT)
+            for i, s in enumerate(shapes)]  # fmt: skip
+    with pytest.raises(StudioError, match=rf"\[{name}\] .*{match}"):
+        OPERATIONS[name].write(lines, *refs, **options)
 
 
 def test_whole_numbers_are_counted_on_the_device_and_fractions_are_rounded_once():

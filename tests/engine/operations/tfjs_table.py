@@ -109,8 +109,11 @@ ELSEWHERE: dict[str, str] = {
     "randomUniformInt": "`floor` of `random_uniform`, then `cast`",
     "meshgrid": "`reshape` and `broadcast_to` of each vector",
     "sparseToDense": "`scatter_update` on `full`",
-    "batchToSpaceND": "`reshape`, `transpose`, then `slice`",
-    "spaceToBatchND": "`pad`, `reshape`, then `transpose`",
+    "lowerBound": "`search_sorted` with the side left",
+    "upperBound": "`search_sorted` with the side right",
+    "conv3dTranspose": "zeros between cells by `reshape` and `pad`, then `conv3d` with the kernel "
+                       "turned round by `flip`",
+    "enclosingPowerOfTwo": "Python's `1 << (n - 1).bit_length()`",
     "sparse.sparseSegmentSum": "`gather`, then `segment_sum`",
     "sparse.sparseSegmentMean": "`gather`, then `segment_sum` divided by that of ones",
     "print": "Python's `print`",
@@ -119,20 +122,29 @@ ELSEWHERE: dict[str, str] = {
 
 COMPLEX = "there are no complex numbers; `power_spectrum` has what a spectrum is mostly wanted for"
 SIZES = "the size of the result depends on values; programs have shapes that are known"
+MASKED = "`apply_mask` keeps the shape, NumPy takes elements of `numpy()` out"
 STRINGS = "there are no strings on a device; words are looked up while data are loaded"
 RAGGED = "tensors have one length along each dimension; a mask marks what counts"
-THREE = "no instruction goes through volumes"
-RANDOM = "no instruction draws them; NumPy's generators do, then `ops.tensor`"
+RANDOM = (
+    "each draw is tried until one is accepted, and an instruction takes one number for each "
+    "element; NumPy's generators have them, then `ops.tensor`"
+)
 BROWSER = "there is no page; pixels come in by `ops.tensor` and go out by `numpy()`"
 BOXES = "each box that is kept depends on those kept before; no instruction does that"
-SPARSE = "tensors hold all their elements, zeros too"
-WORKINGS = "part of how TensorFlow.js works inside"
+SPARSE = "tensors hold all their elements, zeros too; `reshape` reshapes them"
+COLUMNS = (
+    "each column waits for all before it, so that lines would be as many as columns; NumPy's "
+    "`linalg.qr` takes `numpy()`"
+)
+WORKINGS = "names a function for TensorFlow.js' own tape; a Python function needs no such name"
 
 ABSENT: dict[str, str] = {
     **told(COMPLEX, "complex real imag fft ifft rfft irfft spectral.fft spectral.ifft "
            "spectral.rfft spectral.irfft signal.stft"),
-    **told(SIZES, "booleanMaskAsync setdiff1dAsync unique whereAsync "
-           "sparse.sparseFillEmptyRows"),
+    **told(SIZES, "sparse.sparseFillEmptyRows"),
+    **told(f"{SIZES}; {MASKED}", "booleanMaskAsync"),
+    **{name: f"{SIZES}; NumPy's `{own}` takes `numpy()`" for name, own in (
+        ("setdiff1dAsync", "setdiff1d"), ("unique", "unique"), ("whereAsync", "argwhere"))},
     **told(BOXES, "image.nonMaxSuppression image.nonMaxSuppressionAsync "
            "image.nonMaxSuppressionWithScore image.nonMaxSuppressionWithScoreAsync "
            "image.nonMaxSuppressionPadded image.nonMaxSuppressionPaddedAsync"),
@@ -140,16 +152,10 @@ ABSENT: dict[str, str] = {
            "string.staticRegexReplace"),
     **told(RAGGED, "raggedGather raggedRange raggedTensorToTensor"),
     **told(SPARSE, "sparse.sparseReshape"),
-    **told(THREE, "avgPool3d maxPool3d conv3d conv3dTranspose"),
     **told(RANDOM, "randomGamma"),
     **told(BROWSER, "browser.draw browser.fromPixels browser.fromPixelsAsync browser.toPixels"),
-    **told(WORKINGS, "op enclosingPowerOfTwo"),
-    "conv2dTranspose": "no instruction; its sums are those of the gradient of `conv2d`",
-    **told("no instruction goes through windows by a kernel of maxima", "dilation2d"),
-    **told("no instruction gives the places of maxima in windows", "maxPoolWithArgmax"),
-    **told("decompositions take as many dependent steps as there are columns", "linalg.qr "
-           "linalg.gramSchmidt"),
-    **told("no instruction searches in sorted rows", "searchSorted lowerBound upperBound"),
+    **told(WORKINGS, "op"),
+    **told(COLUMNS, "linalg.qr linalg.gramSchmidt"),
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ CASES = [*elementwise.CASES, *arrays.CASES, *models.CASES, *sampling.CASES]
 # Cases without a counterpart although a function has the operation's name there.
 ALONE = "an option that is only here"
 RANKS = "operands of these numbers of dimensions are refused there"
+LEAST = "-inf is never the largest there"
 BROAD = "broadcasts of both operands go wrong there"
 LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "keras": {
@@ -37,6 +38,9 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "cumsum(2x4;axis=1,exclusive=True,reverse=False)": ALONE,
         "cumsum(2x4;axis=1,exclusive=True,reverse=True)": ALONE,
         "resize(2x4x5x3;height=3,width=8,coords=align_corners)": ALONE,
+        "conv2d_transpose(2x4x5x3-3x3x2x3;strides=(2,2),padding=same,size=(7,9))": ALONE,
+        "search_sorted(2x5-2x3;side=left)": RANKS,
+        "search_sorted(2x5-2x3;side=right)": RANKS,
         "transform": "images tilt here, and stay in their plane there",
     },
     "tfjs": {
@@ -69,6 +73,13 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
         "cosine_distance(3x4-3x4;normalized=True,reduction=none)": ALONE,
         "resize(2x4x5x3;height=2,width=3,antialias=True)": ALONE,
         "resize(2x4x5x3;height=8,width=3,method=bicubic,exclude=True)": ALONE,
+        "search_sorted(9-2x4)": RANKS,
+        "search_sorted(9-2x4;side=right)": RANKS,
+        "search_sorted(100-3x7)": RANKS,
+        "search_sorted(0-2x4)": "nothing is found in a row without elements there",
+        "search_sorted(4-4)": "NaN lies in front of all numbers there",
+        "conv2d_transpose(2x4x5x3-2x2x2x3;dilation=(2,2))": ALONE,
+        "max_pool_with_argmax(1x2x3x1;size=(3,3),strides=(1,1),padding=same)": LEAST,
         "transform": "only the first image is right on the CPU there",
         "rotate(2x4x5x2;radians=-1.2,method=bilinear,center_x=0.2)": ALONE,
     },
@@ -83,6 +94,7 @@ OTHER_GRADIENTS: Mapping[str, Mapping[str, str]] = {
         "mirror_pad": "only what lies in the middle gets a gradient there",
         "softmax_cross_entropy": "targets count as if they added up to 1 there",
         "average_pool2d": "means over cells of the padding are differentiated there",
+        "average_pool3d": "means over cells of the padding are differentiated there",
     },
 }
 

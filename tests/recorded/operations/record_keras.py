@@ -61,6 +61,12 @@ def convolved(function: Call, kernels: int = 1) -> Call:
     return call
 
 
+def transposed(x: Any, kernel: Any, bias: Any = 0.0, *, strides: Any = 1, padding: str = "valid",
+               dilation: Any = 1) -> Any:  # fmt: skip
+    """A bias comes behind the kernel."""
+    return k.conv_transpose(x, kernel, strides, padding, None, "channels_last", dilation) + bias
+
+
 def parted(x: Any, *, parts: int = 2, sizes: Sequence[int] = (), axis: int = -1) -> Any:
     return k.split(x, list(np.cumsum(sizes[:-1])) if sizes else parts, axis)
 
@@ -90,6 +96,7 @@ CALLS: Mapping[str, Call] = {
     "clip": lambda x, *, low, high: k.clip(x, low, high),
     "concatenate": lambda *xs, axis=-1: k.concatenate(xs, axis),
     "conv2d": convolved(k.conv),
+    "conv2d_transpose": transposed,
     "depthwise_conv2d": convolved(k.depthwise_conv),
     "diagonal": lambda x: k.diagonal(x, 0, -2, -1),
     "dot_product_attention": attention,
@@ -119,6 +126,7 @@ CALLS: Mapping[str, Call] = {
     ),
     "rms_normalization": lambda x, s: k.rms_normalization(x, s, epsilon=1e-7),
     "rotate_quarters": lambda x, *, turns: k.rot90(x, turns, (1, 2)),
+    "search_sorted": lambda x, v, *, side="left": k.searchsorted(x, v, side),
     "segment_sum": lambda x, i, *, count: k.segment_sum(x, i, count),
     "separable_conv2d": convolved(k.separable_conv, 2),
     "slice": boxed,

@@ -33,6 +33,7 @@ CALLS: Mapping[str, str] = {
     "argmax": "place(tf.argMax)",
     "argmin": "place(tf.argMin)",
     "band_part": "tf.linalg.bandPart(x[0], o.below ?? -1, o.above ?? -1)",
+    "batch_to_space": "tf.batchToSpaceND(x[0], o.block, o.crops ?? o.block.map(() => [0, 0]))",
     "basic_lstm_cell": "tf.basicLSTMCell(1, x[3], x[4], x[0], x[2], x[1]).reverse()",
     "batch_normalization": "tf.batchNorm(x[0], x[1], x[2], x[3], x[4], 1e-3)",
     "bitwise_and": "tf.bitwiseAnd(x[0], x[1].broadcastTo([2, 3]))",
@@ -45,12 +46,18 @@ CALLS: Mapping[str, str] = {
     "conv1d": "tf.conv1d(x[0], x[1], o.stride, 'valid')",
     "conv2d": "bias(tf.conv2d(x[0], x[1], o.strides ?? 1, o.padding ?? 'valid', 'NHWC', "
               "o.dilation ?? 1), x[2])",
+    "conv2d_transpose": "bias(tf.conv2dTranspose(x[0], x[1], transposed(x, o), o.strides ?? 1, "
+                        "o.padding ?? 'valid'), x[2])",
+    "conv3d": "bias(tf.conv3d(x[0], x[1], o.strides ?? 1, o.padding ?? 'valid', 'NDHWC', "
+              "o.dilation ?? 1), x[2])",
     "cosine_distance": "tf.losses.cosineDistance(x[0], x[1], o.axis)",
     "crop_and_resize": "tf.image.cropAndResize(...x, [o.height, o.width], 'bilinear', o.fill)",
     "cumprod": "tf.cumprod(x[0], o.axis, o.exclusive, o.reverse)",
     "cumsum": "tf.cumsum(x[0], o.axis, o.exclusive, o.reverse)",
     "depth_to_space": "tf.depthToSpace(x[0], 2)",
     "depthwise_conv2d": "bias(tf.depthwiseConv2d(x[0], x[1], 1, 'valid'), x[2])",
+    "dilation2d": "tf.dilation2d(x[0], x[1], o.strides ?? 1, o.padding ?? 'valid', "
+                  "o.dilation ?? 1)",
     "einsum": "tf.einsum(o.equation, ...x)",
     "elu": "tf.elu(x[0])",
     "expand_dims": "tf.expandDims(x[0], o.axis)",
@@ -78,6 +85,10 @@ CALLS: Mapping[str, str] = {
     "matmul": "tf.matMul(x[0], x[1], o.transpose_a, o.transpose_b)",
     "max": "tf.max(x[0], o.axis, o.keepdims)",
     "max_pool2d": "tf.maxPool(x[0], o.size ?? 2, o.strides ?? 2, o.padding ?? 'valid')",
+    "max_pool_with_argmax": "Object.values(tf.maxPoolWithArgmax(x[0], o.size ?? 2, o.strides ?? 2, "
+                            "o.padding ?? 'valid'))",
+    "max_pool3d": "tf.maxPool3d(x[0], o.size ?? 2, o.strides ?? 2, o.padding ?? 'valid')",
+    "average_pool3d": "tf.avgPool3d(x[0], o.size ?? 2, o.strides ?? 2, o.padding ?? 'valid')",
     "average_pool2d": "tf.avgPool(x[0], o.size, o.strides, o.padding)",
     "mean": "tf.mean(x[0], o.axis, o.keepdims)",
     "mean_squared_error": "tf.losses.meanSquaredError(x[0], x[1], x[2], o.reduction === 'sum' ? "
@@ -96,6 +107,7 @@ CALLS: Mapping[str, str] = {
     "resize_nearest": "tf.image.resizeNearestNeighbor(x[0], [o.height, o.width], false, !o.coords)",
     "rotate": "tf.image.rotateWithOffset(x[0], o.radians, o.fill ?? 0, o.center_x ?? 0.5)",
     "scatter": "tf.scatterND(x[0], x[1], o.shape)",
+    "search_sorted": "tf.searchSorted(x[0], x[1], o.side ?? 'left')",
     "segment_sum": "tf.unsortedSegmentSum(x[0], x[1], o.count)",
     "separable_conv2d": "tf.separableConv2d(...x, 1, 'valid')",
     "sigmoid_cross_entropy":
@@ -104,6 +116,7 @@ CALLS: Mapping[str, str] = {
     "softmax": "tf.softmax(x[0], o.axis)",
     "softmax_cross_entropy": "tf.losses.softmaxCrossEntropy(...x, o.label_smoothing, "
                              "o.reduction === 'none' ? none : undefined)",
+    "space_to_batch": "tf.spaceToBatchND(x[0], o.block, o.pads ?? o.block.map(() => [0, 0]))",
     "split": "tf.split(x[0], o.sizes ?? o.parts, o.axis ?? -1)",
     "squeeze": "tf.squeeze(x[0], o.axis === undefined ? undefined : [o.axis])",
     "stack": "tf.stack(x, o.axis)",
@@ -128,6 +141,11 @@ console.warn = console.log = () => {};
 const tf = require(process.argv[2]);
 const none = tf.Reduction.NONE;
 const bias = (y, b) => b === undefined ? y : tf.add(y, b);
+const transposed = (x, o) => {
+  const sides = [0, 1].map((i) => o.size?.[i] || x[0].shape[i + 1] * (o.strides?.[i] ?? 1) +
+    (o.padding === "same" ? 0 : Math.max(x[1].shape[i] - (o.strides?.[i] ?? 1), 0)));
+  return [x[0].shape[0], ...sides, x[1].shape[2]];
+};
 const read = (t) => ({ shape: t.shape, dtype: t.dtype, of: Array.from(t.dataSync(), String) });
 const back = { NaN, Infinity, "-Infinity": -Infinity };
 const weighed = (y) => tf.mul(y, tf.tensor(Array.from({ length: y.size }, (_, i) => i % 5 - 1.5))
@@ -137,12 +155,13 @@ const weighed = (y) => tf.mul(y, tf.tensor(Array.from({ length: y.size }, (_, i)
   const jobs = JSON.parse(fs.readFileSync(0, "utf8"));
   const answer = async ({ call, given, options, slopes }) => {
     const x = given.map((v) => tf.tensor(v.of.map((s) => back[s] ?? Number(s)), v.shape, v.dtype));
-    const run = new Function("tf", "x", "o", "none", "bias", "place", "return " + call);
+    const run = new Function("tf", "x", "o", "none", "bias", "place", "transposed",
+    "return " + call);
     const many = (y) => Array.isArray(y) ? y : [y];
     const made = (x) => {
       const place = (f) => options.axis === undefined ? f(x[0].flatten(), 0) :
         options.keepdims ? f(x[0], options.axis).expandDims(options.axis) : f(x[0], options.axis);
-      return run(tf, x, options, none, bias, place);
+      return run(tf, x, options, none, bias, place, transposed);
     };
     try {
       const found = { results: many(await made(x)).map(read) };

@@ -36,13 +36,25 @@ class Kernel:
 
     Attributes:
         form: tells the forms of one tensor apart; empty for that of the program.
-        change: makes it of the values as stored.
         axis: the dimension of output channels, each of which has a scale of its own as int8.
+        order: the dimensions of the program in the order of ONNX; empty where it is the same.
+        merges: whether the first two of these dimensions are one, with one of length 1 behind it.
     """
 
     form: str
-    change: Callable[[Array], Array]
     axis: int
+    order: tuple[int, ...] = ()
+    merges: bool = False
+
+    def change(self, array: Array) -> Array:
+        """The weights as ONNX has them, of those in the program's layout."""
+        turned = array.transpose(self.order) if self.order else array
+        return turned.reshape(self.shape(turned.shape)) if self.merges else turned
+
+    @staticmethod
+    def shape(turned: tuple[int, ...]) -> tuple[int, ...]:
+        """Where dimensions merge: the shape, of the one with its dimensions in ONNX's order."""
+        return (turned[0] * turned[1], 1, *turned[2:])
 
 
 class _Small(NamedTuple):
@@ -256,11 +268,7 @@ class GraphWriter:
     def kernel(self, ref: Ref, kernel: Kernel) -> str:
         """The weights of a product, widened in the graph where they are kept in a small form."""
         if not self.is_fixed(ref):
-            raise FormatError(
-                "the weights of a product are computed in the program, which ONNX files written "
-                "here do not hold",
-                who=self.tensor(ref).name,
-            )
+            return self._computed(ref, kernel)
         key = ref.id, kernel.form
         if key in self._known:
             return self._known[key]
@@ -271,6 +279,17 @@ class GraphWriter:
             made = self.constant(self.tensor(ref).name, turned)
         self._known[key] = made
         return made
+
+    def _computed(self, ref: Ref, kernel: Kernel) -> str:
+        """The weights of a product that lines of the program compute."""
+        value = self.plain(ref)
+        if kernel.order:
+            value = self.node("Transpose", (value,), {"perm": kernel.order})
+        if kernel.merges:
+            own = self.shape(ref)
+            shape = kernel.shape(tuple(own[axis] for axis in kernel.order))
+            value = self.node("Reshape", (value, self.integers(shape)))
+        return value
 
     def keep_small(self, ref: Ref, values: Ref, scale: Ref | None = None) -> None:
         """State what fixed weights are widened from, to be widened in the graph where it can be.

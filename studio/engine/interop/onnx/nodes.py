@@ -23,7 +23,7 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.move import Pad
 from studio.engine.isa.ops.softmax import TRAILING
 
-AS_STORED = Kernel("", lambda w: w, 0)
+AS_STORED = Kernel("", 0)
 """Dense weights [out,in], as Gemm takes them with ``transB``."""
 # -- operators that are an instruction ----------------------------------------------------------
 
@@ -80,7 +80,7 @@ def _linear(writer: GraphWriter, line: Instruction) -> None:
     are int8.
     """
     w, b, x, y = (line.ref(name) for name in ("w", "b", "x", "y"))
-    kernel = writer.kernel(w, AS_STORED) if writer.is_fixed(w) else writer.plain(w)
+    kernel = writer.kernel(w, AS_STORED)
     bias = [writer.plain(b)] if b.present else []
     rows = writer.plain(x)
     if writer.rank(x) == 2:

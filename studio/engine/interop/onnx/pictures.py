@@ -21,13 +21,9 @@ from studio.engine.isa.ops.move import Pad
 
 Array = npt.NDArray[np.float32]
 
-CONVOLUTION = Kernel("oihw", lambda w: w.transpose(3, 2, 0, 1), 0)
+CONVOLUTION = Kernel("oihw", 0, (3, 2, 0, 1))
 """Weights HWIO as [out,in,h,w]."""
-DEPTHWISE = Kernel(
-    "depthwise",
-    lambda w: w.transpose(2, 3, 0, 1).reshape(w.shape[2] * w.shape[3], 1, *w.shape[:2]),
-    0,
-)
+DEPTHWISE = Kernel("depthwise", 0, (2, 3, 0, 1), merges=True)
 """Weights [h,w,in,multiplier] as [in·multiplier,1,h,w], each group with one input channel."""
 
 

@@ -15,6 +15,17 @@ APART = {"apart": 0.31}
 same = partial(Case, gradients=False)
 
 
+def apart_in_batch(x):
+    return np.concatenate([x[:, i::2, j::3] for i in range(2) for j in range(3)])
+
+
+def from_batch(x):
+    found = np.zeros((2, 4, 6, x.shape[-1]))
+    for k, part in enumerate(x.reshape(6, 2, 2, 2, -1)):
+        found[:, k // 3 :: 2, k % 3 :: 3] = part
+    return found
+
+
 def exchanged(x):
     return x.transpose(0, 1, 3, 2, 4, 5)
 
@@ -134,6 +145,14 @@ MOVES = [
          ref=lambda x: exchanged(x.reshape(1, 2, 2, 1, 2, 3)).reshape(1, 2, 1, 12)),
     Case("depth_to_space", ((1, 2, 1, 12),),
          ref=lambda x: exchanged(x.reshape(1, 2, 1, 2, 2, 3)).reshape(1, 4, 2, 3)),
+    Case("space_to_batch", ((2, 4, 6, 3),), {"block": (2, 3)}, ref=apart_in_batch),
+    Case("space_to_batch", ((2, 3, 5, 3),), {"block": (2, 3), "pads": ((1, 0), (0, 1))},
+         ref=lambda x: apart_in_batch(np.pad(x, ((0, 0), (1, 0), (0, 1), (0, 0))))),
+    Case("space_to_batch", ((1, 4, 2, 2, 3, 2),), {"block": (2, 1, 2)},
+         ref=lambda x: np.concatenate([x[:, i::2, :, j::2] for i in (0, 1) for j in (0, 1)])),
+    Case("batch_to_space", ((12, 2, 2, 3),), {"block": (2, 3)}, ref=from_batch),
+    Case("batch_to_space", ((12, 2, 2),), {"block": (2, 3), "crops": ((1, 0), (0, 2))},
+         ref=lambda x: from_batch(x[..., None])[:, 1:, :-2, 0]),
 ]  # fmt: skip
 
 CREATION = [
@@ -171,6 +190,16 @@ PLACES = np.array([[2, 0], [1, 2]], np.int32)
 SCORES = np.array([[0.1, 0.5, 0.5, 0.2], [0.9, 0.8, 0.7, 0.6]], np.float32)
 
 
+ORDERED = np.array([-3, -1.5, -1.5, 0, 0.25, 2, 2, 2, 7], np.float32)
+SOUGHT = np.array([[-4, -3, -1.5, 0.1], [2, 2.5, 7, 8]], np.float32)
+RISING = np.array([[1, 2, 2, 5, 9], [-4, 0, 0, 0, 3]], np.int32)
+ENDLESS = np.array([-np.inf, 0, 3e38, np.inf], np.float32)
+
+
+def by_rows(x, v, side):
+    return np.stack([np.searchsorted(a, b, side) for a, b in zip(x, v, strict=True)])
+
+
 def running(x, axis, exclusive, reverse):
     turned = np.flip(x, axis) if reverse else x
     total = np.cumsum(turned, axis)
@@ -195,6 +224,16 @@ INDEXING = [
     Case("sort", ((3, 5),), {"axis": 0}),
     Case("sort", ((3, 5),), {"descending": True}, ref=lambda x: -np.sort(-x)),
     same("argsort", ((3, 5),)),
+    same("search_sorted", (ORDERED, SOUGHT), ref=np.searchsorted),
+    same("search_sorted", (ORDERED, SOUGHT), {"side": "right"},
+         ref=lambda x, v: np.searchsorted(x, v, "right")),
+    *(same("search_sorted", (RISING, np.array([[2, 0, 10], [0, -9, 3]], np.int32)), {"side": side},
+           ref=lambda x, v, side=side: by_rows(x, v, side)) for side in ("left", "right")),
+    same("search_sorted", (ENDLESS, np.array([np.inf, -np.inf, np.nan, 1], np.float32)),
+         ref=lambda x, v: np.array([3, 0, 4, 2])),
+    same("search_sorted", (ORDERED[:0], SOUGHT), ref=np.searchsorted),
+    same("search_sorted", (np.arange(100, dtype=np.float32), (3, 7)), ref=np.searchsorted,
+         low=-5, high=105),
     Case("median", ((3, 5),), {"axis": 1}),
     Case("median", ((4, 3),), {"axis": 0}),
     Case("cumsum", (T,), {"axis": 1}),

@@ -135,13 +135,106 @@ def windows(x, size, strides, pads, how, fill):
     return how(seen[:, :: strides[0], :: strides[1]], axis=(-2, -1))
 
 
+def spread_out(x, kernel, strides, front, size):
+    """Every cell adds the kernel, scaled by it, to the result."""
+    n, high, wide, _ = x.shape
+    rows, columns, out, _ = kernel.shape
+    big = np.zeros((n, high * strides[0] + rows, wide * strides[1] + columns, out))
+    for i, j in np.ndindex(high, wide):
+        top, left = i * strides[0], j * strides[1]
+        big[:, top : top + rows, left : left + columns] += np.einsum(
+            "nc,rsoc->nrso", x[:, i, j], kernel
+        )
+    return big[:, front[0] : front[0] + size[0], front[1] : front[1] + size[1]]
+
+
+def holes(kernel):
+    """A kernel with zeros between its cells."""
+    rows, columns, *rest = kernel.shape
+    found = np.zeros((2 * rows - 1, 2 * columns - 1, *rest))
+    found[::2, ::2] = kernel
+    return found
+
+
+def dilated(x, kernel, strides=(1, 1), pads=((0, 0), (0, 0))):
+    def largest(seen, axis):
+        return (seen + kernel.transpose(2, 0, 1)).max(axis)
+
+    return windows(x, kernel.shape[:2], strides, pads, largest, -np.inf)
+
+
+def with_places(x, size, strides, pads):
+    places = np.broadcast_to(np.arange(x[0].size).reshape(x.shape[1:]), x.shape)
+    found = windows(x, size, strides, pads, np.max, -np.inf)
+    seen = windows(x, size, strides, pads, lambda s, axis: s.reshape(*s.shape[:4], -1).argmax(-1),
+                   -np.inf)  # fmt: skip
+    each = windows(places, size, strides, pads, lambda s, axis: s.reshape(*s.shape[:4], -1), -1)
+    return found, np.take_along_axis(each, seen[..., None], -1)[..., 0]
+
+
+def deep(x, kernel, strides=(1, 1, 1), pads=((0, 0),) * 3):
+    x = np.pad(x, ((0, 0), *pads, (0, 0)))
+    seen = np.lib.stride_tricks.sliding_window_view(x, kernel.shape[:3], (1, 2, 3))
+    seen = seen[:, :: strides[0], :: strides[1], :: strides[2]]
+    return np.einsum("nijkcdrs,drsco->nijko", seen, kernel)
+
+
+def blocks(x, size, strides, pads, how, fill):
+    x = np.pad(x, ((0, 0), *pads, (0, 0)), constant_values=fill)
+    seen = np.lib.stride_tricks.sliding_window_view(x, size, (1, 2, 3))
+    return how(seen[:, :: strides[0], :: strides[1], :: strides[2]], axis=(-3, -2, -1))
+
+
 IMAGE = (2, 4, 5, 3)
+VOLUME = (2, 3, 4, 5, 2)
+NONE = ((0, 0), (0, 0))
+LEAST = np.full((1, 2, 3, 1), -np.inf, np.float32)
 WINDOWS = [
     Case("conv2d", (IMAGE, (2, 3, 3, 2)), ref=convolved),
     Case("conv2d", (IMAGE, (3, 2, 3, 2), (2,)), {"strides": (2, 1), "padding": "same"},
          ref=lambda x, k, b: convolved(x, k, (2, 1), ((0, 1), (0, 1))) + b),
     Case("conv2d", (IMAGE, (2, 2, 3, 2)), {"dilation": (2, 3)},
          ref=lambda x, k: convolved(x, k, dilation=(2, 3)), batch=True),
+    Case("conv2d_transpose", (IMAGE, (3, 2, 2, 3)),
+         ref=lambda x, k: spread_out(x, k, (1, 1), (0, 0), (6, 6))),
+    Case("conv2d_transpose", (IMAGE, (3, 2, 2, 3), (2,)), {"strides": (2, 3)}, batch=True,
+         ref=lambda x, k, b: spread_out(x, k, (2, 3), (0, 0), (9, 15)) + b),
+    Case("conv2d_transpose", (IMAGE, (3, 3, 2, 3)), {"strides": (2, 2), "padding": "same"},
+         ref=lambda x, k: spread_out(x, k, (2, 2), (0, 0), (8, 10))),
+    Case("conv2d_transpose", (IMAGE, (3, 3, 2, 3)),
+         {"strides": (2, 2), "padding": "same", "size": (7, 9)},
+         ref=lambda x, k: spread_out(x, k, (2, 2), (1, 1), (7, 9))),
+    Case("conv2d_transpose", (IMAGE, (2, 2, 2, 3)), {"dilation": (2, 2)},
+         ref=lambda x, k: spread_out(x, holes(k), (1, 1), (0, 0), (6, 7))),
+    Case("dilation2d", (IMAGE, (2, 2, 3)), ref=dilated),
+    Case("dilation2d", (IMAGE, (3, 2, 3)), {"strides": (2, 1), "padding": "same"},
+         ref=lambda x, k: dilated(x, k, (2, 1), ((0, 1), (0, 1))), batch=True),
+    Case("dilation2d", (IMAGE, (2, 2, 3)), {"dilation": (2, 2)},
+         ref=lambda x, k: dilated(x, np.where(holes(np.ones_like(k)) > 0, holes(k), -np.inf))),
+    same("max_pool_with_argmax", (IMAGE,), apart=0.03,
+         ref=lambda x: with_places(x, (2, 2), (2, 2), NONE)),
+    same("max_pool_with_argmax", (IMAGE,), {"size": (3, 2), "strides": (1, 2), "padding": "same"},
+         ref=lambda x: with_places(x, (3, 2), (1, 2), ((1, 1), (0, 1))), apart=0.03, batch=True),
+    same("max_pool_with_argmax", (LEAST,), {"size": (3, 3), "strides": (1, 1), "padding": "same"},
+         ref=lambda x: (x, np.array([0, 0, 1, 0, 0, 1]).reshape(1, 2, 3, 1))),
+    Case("conv3d", (VOLUME, (2, 3, 2, 2, 2), (2,)), ref=lambda x, k, b: deep(x, k) + b),
+    Case("conv3d", (VOLUME, (2, 3, 3, 2, 1)), {"strides": (1, 2, 2), "padding": "same"},
+         ref=lambda x, k: deep(x, k, (1, 2, 2), ((0, 1), (0, 1), (1, 1))), batch=True),
+    Case("conv3d", (VOLUME, (2, 1, 1, 2, 2)), {"strides": (2, 1, 1)},
+         ref=lambda x, k: deep(x, k, (2, 1, 1))),
+    Case("conv3d", (VOLUME, (2, 2, 1, 2, 1)), {"dilation": (2, 3, 1)},
+         ref=lambda x, k: sum(x[:, 2 * d, 3 * r] @ k[d, r, 0] for d in (0, 1) for r in (0, 1)
+                              )[:, None, None]),
+    Case("max_pool3d", (VOLUME,), apart=0.03, batch=True,
+         ref=lambda x: blocks(x, (2, 2, 2), (2, 2, 2), ((0, 0),) * 3, np.max, 0)),
+    Case("max_pool3d", (VOLUME,), {"size": (2, 3, 3), "strides": (1, 1, 2), "padding": "same"},
+         ref=lambda x: blocks(x, (2, 3, 3), (1, 1, 2), ((0, 1), (1, 1), (1, 1)), np.max, -np.inf),
+         apart=0.03),
+    Case("average_pool3d", (VOLUME,), {"size": (2, 3, 2), "strides": (1, 1, 2), "padding": "same"},
+         ref=lambda x: blocks(x, (2, 3, 2), (1, 1, 2), ((0, 1), (1, 1), (0, 1)), np.nanmean,
+                              np.nan)),
+    Case("average_pool3d", (VOLUME,), {"size": (1, 2, 3), "strides": (1, 1, 1)},
+         ref=lambda x: blocks(x, (1, 2, 3), (1, 1, 1), ((0, 0),) * 3, np.mean, 0)),
     Case("depthwise_conv2d", (IMAGE, (2, 2, 3, 2), (6,)),
          ref=lambda x, k, b: convolved(x, k, apart=True) + b),
     Case("separable_conv2d", (IMAGE, (2, 2, 3, 2), (1, 1, 6, 2)),
