@@ -130,7 +130,7 @@ def test_python_operators_are_operators() -> None:
         ((x < 0) | (x <= 1) ^ (x > 2), lambda v: (v < 0) | (v <= 1) ^ (v > 2)),
         (x - x, lambda v: v - v),
     ]
-    model = Model(x, [symbol for symbol, _ in made])
+    model = Model(x, [symbol for symbol, _ in made], backend="cpu")
     values = np.random.default_rng(0).uniform(-2, 2, (5, 3)).astype(np.float32)
     for found, (_, answer) in zip(model.predict(values), made, strict=True):
         wanted = answer(values.astype(np.float64))

@@ -5,7 +5,7 @@ What a layer computes is what the same operation gives at once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 from typing import NamedTuple
@@ -170,6 +170,14 @@ def test_every_operation_is_a_layer_or_refused_with_a_reason(name: str) -> None:
         checked_types(Operator(name + options), *map(type_of, inputs))
 
 
+@pytest.fixture
+def on_cpu() -> Iterator[None]:
+    """Operations at once run on the CPU, also where there is a graphics card."""
+    ops.backend("cpu")
+    yield
+    ops.close()
+
+
 def eager(one: Fitting) -> Sequence[np.ndarray]:
     """What the operation gives at once for the same operands."""
     found = getattr(ops, one.case.name)(*one.case.arrays(), **one.case.options)
@@ -178,7 +186,7 @@ def eager(one: Fitting) -> Sequence[np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", sorted({made.family for made in OPERATIONS.values()}))
-def test_a_layer_computes_what_the_operation_gives_at_once(family: str) -> None:
+def test_a_layer_computes_what_the_operation_gives_at_once(family: str, on_cpu: None) -> None:
     chosen = [
         one for name, one in fitting().items()
         if OPERATIONS[name].family == family and name not in UNLIKE
