@@ -61,6 +61,20 @@ class Bound:
         """Say what lies in the room of an input that others write to."""
         self._fed[number] = None if value is None else ref(value)
 
+    def follow(self, work: Work) -> None:
+        """Have ``work`` come behind the run before, whatever became of it.
+
+        Where that failed, nothing is known of what it fed. This comes before `note`, since what
+        others wrote is not touched by its failure.
+        """
+        last = self._last
+        if last is not None and not last.done:
+            if last.failed:
+                self._fed = [None] * len(self._fed)
+            else:
+                work.do(last.require)
+        self._last = work
+
     def prepare(self, leaves: list[Value], moves: Work, work: Work) -> None:
         """Have values from outside where the program reads them; the list is emptied.
 
@@ -69,13 +83,6 @@ class Bound:
             moves: copies results away; comes before ``work``.
             work: feeds.
         """
-        last = self._last
-        if last is not None and not last.done:
-            if last.ended:
-                self._fed = [None] * len(self._fed)
-            else:
-                work.do(last.require)
-        self._last = work
         if self._shared:
             # A result lies where an input does, so that feeding could overwrite it.
             self.settle(moves)

@@ -114,6 +114,8 @@ class Plan:
             first = leaves[next(iter(self._returning))].bound
             if first is bound:
                 bound, other = other, bound
+        bound.follow(work)
+        if other is not bound:
             self._bring(bound, other, leaves, moves)
         bound.prepare(leaves, moves, work)
         return bound

@@ -50,12 +50,13 @@ class Work:
     def done(self) -> bool:
         """Whether all of it has been handed to the driver, and nothing failed."""
         sent = self._sent
-        return self.ended and (sent is None or sent.exception() is None)
+        return not self._calls and (sent is None or (sent.done() and sent.exception() is None))
 
     @property
-    def ended(self) -> bool:
-        """Whether all of it has been handed to the driver, or something failed."""
-        return not self._calls and (self._sent is None or self._sent.done())
+    def failed(self) -> bool:
+        """Whether something failed; what has not ended may still do so."""
+        sent = self._sent
+        return sent is not None and sent.done() and sent.exception() is not None
 
     def wait(self) -> None:
         """Return when it was handed to the driver, or failed."""

@@ -191,6 +191,37 @@ def test_a_failed_run_is_told_to_who_reads_it(gl: str, monkeypatch: pytest.Monke
     assert (x * 3.0).numpy().tolist() == [3, 6]
 
 
+@pytest.mark.gl
+def test_a_loop_goes_on_from_the_numbers_before_a_failed_run(
+    gl: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = ops.tensor([1.0, 2.0])
+
+    def step(given: Any) -> Any:
+        made = given * 0.5 + x
+        recording.flush()
+        return made
+
+    value = ops.tensor([4.0, 8.0])
+    for _ in range(STEPS):
+        value = step(value)
+    expected = value.numpy().tolist()
+
+    def fails(self: GlExecutable, *given: Any) -> int:
+        raise BackendError("out of memory", who="test")
+
+    # Twice, so that the run before failed with the value in the place where this one reads it.
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(GlExecutable, "run", fails)
+            lost = step(value)
+            with pytest.raises(BackendError, match="out of memory"):
+                lost.numpy()
+        assert value.numpy().tolist() == expected
+        wanted = np.add(np.multiply(expected, 0.5), x.numpy())
+        np.testing.assert_array_equal(step(value).numpy(), wanted)
+
+
 def test_a_result_that_lies_where_an_input_does_outlives_the_next_feed(device: str) -> None:
     kept = []
     for number in range(STEPS):
