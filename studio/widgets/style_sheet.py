@@ -5,13 +5,17 @@ from __future__ import annotations
 from studio.session.core.theme import ROLES, Theme
 from studio.widgets.icon_files import path_of
 
+# Tips show what a user typed, so they are plain text, but for those of a widget that writes them
+# as HTML itself and says so by its property ``richTips``.
 _SHEET = """
 * { outline: 0; }
 QMainWindow, QDialog { background: @window; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QMainWindow::separator { background: @window; width: 4px; height: 4px; }
 QMainWindow::separator:hover { background: @accent; }
-QToolTip { background: @field; color: @text; border: 1px solid @outline; padding: 4px 8px; }
+QToolTip { background: @field; color: @text; border: 1px solid @outline; padding: 4px 8px;
+  qproperty-textFormat: PlainText; }
+*[richTips="true"] > QToolTip { qproperty-textFormat: RichText; }
 
 QMenuBar { background: @window; padding: 2px 4px; border: 0; }
 QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }

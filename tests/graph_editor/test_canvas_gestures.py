@@ -7,13 +7,14 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QMenu
 
+from studio.graph_editor.items.block_item import PortItem
 from studio.session.document.edits.comments import add_frame, add_note
 from studio.session.document.edits.layers import add_layer
 from studio.session.document.edits.places import move
 from studio.session.document.edits.wires import add_dot
 from studio.session.document.state import DocumentState, Wire
 from tests.graph_editor.hands import ALT, CTRL, LEFT, MIDDLE, NONE, RIGHT, SHIFT, Hands
-from tests.session.document.networks import chain, net, places
+from tests.session.document.networks import chain, nested_blocks, net, places
 
 WIRES = "input>conv2d conv2d>re_lu re_lu>max_pooling2d max_pooling2d>flatten flatten>dense"
 
@@ -393,3 +394,43 @@ def test_dragging_another_layer_with_a_key_held_takes_it_along(
     moved = {i for i in after if after[i] != before[i]}
     assert moved == {"dense", "re_lu"}
     assert hands.steps == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("node", ["input", "conv2d", "block"])
+@pytest.mark.parametrize("zoom", [0.5, 1.0, 2.0])
+def test_click_anywhere_on_a_card_but_its_dots_selects_it(
+    hands: Hands, node: str, zoom: float
+) -> None:
+    hands.open(nested_blocks() if node == "block" else chain(), zoom=zoom)
+    item = hands.canvas.graph.nodes[node]
+    hands.canvas.navigation.look_at(item.scene_area.center())
+    area = item.scene_area.adjusted(1, 1, -1, -1)
+    ports = [port for port in hands.canvas.graph.nodes.values()
+             if isinstance(port, PortItem) and port.block is item]  # fmt: skip
+    dots = [each.pos() + spot for each in (item, *ports) for spot in each.spots().values()]
+    assert dots
+    missed = []
+    for down in range(13):
+        for across in range(21):
+            at = QPointF(area.left() + area.width() * across / 20,
+                         area.top() + area.height() * down / 12)  # fmt: skip
+            away = min(max(abs(at.x() - dot.x()), abs(at.y() - dot.y())) for dot in dots)
+            if away <= 8:
+                continue
+            hands.click(hands.nowhere())
+            assert hands.selected == []
+            hands.click(at)
+            if hands.selected != [node]:
+                missed.append((at.x() - area.left(), at.y() - area.top()))
+    assert missed == []
+    assert hands.steps == 0
+
+
+def test_a_wire_is_still_drawn_from_beside_the_dot(hands: Hands) -> None:
+    hands.open(chain(), zoom=1.0)
+    wired = hands.wires
+    hands.drag(hands.port("conv2d") + QPointF(-2, 9), hands.nowhere())
+    assert hands.popup_open
+    assert hands.wires == wired
+    hands.key(Qt.Key.Key_Escape)

@@ -237,3 +237,23 @@ def test_existing_wire_put_back_on_its_input_changes_nothing(hands: Hands) -> No
     hands.release()
     assert hands.wires == BENCH_WIRES
     assert hands.steps == 0
+
+
+@pytest.mark.parametrize("way", ["edge", "wheel"])
+def test_a_cancelled_wire_leaves_the_view_where_it_was(hands: Hands, way: str) -> None:
+    hands.open(bench(), zoom=0.9)
+    navigation = hands.canvas.navigation
+    before = navigation.sight
+    hands.carry(hands.port("conv2d"), hands.nowhere())
+    if way == "wheel":
+        hands.wheel(-3)
+    else:
+        room = hands.canvas.viewport().rect()
+        hands.move(hands.canvas.mapToScene(room.right() + 30, room.center().y()))
+    hands.qtbot.waitUntil(lambda: navigation.sight != before)
+    hands.key(Qt.Key.Key_Escape)
+    assert hands.canvas.gestures.current is None
+    assert navigation.sight == before
+    assert hands.wires == BENCH_WIRES
+    hands.release()
+    assert navigation.sight == before

@@ -72,3 +72,28 @@ def test_frame_goes_around_the_selection(hands: Hands) -> None:
     frame = hands.canvas.graph.nodes["frame"].scene_area
     assert frame.contains(hands.canvas.graph.nodes["conv2d"].scene_area)
     assert hands.state.nodes["frame"].text == "stem"
+
+
+def test_escape_keeps_what_was_written_in_a_note(hands: Hands) -> None:
+    hands.open(chain())
+    hands.key(K.Key_C)
+    hands.type("warm up first")
+    hands.key(K.Key_Escape)
+    assert not hands.canvas.inline_editor.is_open
+    assert hands.canvas.hasFocus()
+    assert hands.state.nodes["note"].text == "warm up first"
+    hands.key(K.Key_Z, CTRL)
+    assert hands.state.nodes["note"].text == ""
+
+
+def test_escape_in_a_note_that_was_not_changed_is_no_step(hands: Hands) -> None:
+    hands.open(chain())
+    hands.key(K.Key_C)
+    hands.type("warm up first")
+    hands.key(K.Key_Return, CTRL)
+    steps = hands.steps
+    hands.double_click(hands.body("note"))
+    assert hands.canvas.inline_editor.is_open
+    hands.key(K.Key_Escape)
+    assert not hands.canvas.inline_editor.is_open
+    assert hands.steps == steps

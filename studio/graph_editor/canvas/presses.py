@@ -18,10 +18,14 @@ from studio.graph_editor.editing.interactions.pan import Pan
 from studio.graph_editor.editing.interactions.press import Press
 from studio.graph_editor.editing.interactions.resize import Resize
 from studio.graph_editor.editing.picking import Target
+from studio.graph_editor.items.block_item import PortItem
 from studio.graph_editor.items.marks import PortKey
+from studio.graph_editor.items.node_paint import PORT
 from studio.session.compile.selection import Mode
 from studio.session.core import entities
 from studio.session.document.edits.wires import cut_wires
+
+_AROUND_DOT = 2.0
 
 
 class Presses:
@@ -81,7 +85,7 @@ class Presses:
             self._select_pressed(target, at)
             return Press(gestures, at, None, lambda start: Resize(gestures, start, target.node))
         if target.part == "port" and target.port is not None:
-            return self._port(target.node, target.port, at)
+            return self._port(target, target.port, at)
         if target.part == "edge" and target.port is not None:
             key = target.port
             return Press(
@@ -96,15 +100,26 @@ class Presses:
             )
         return Press(gestures, at, self._clicker(target), lambda start: Marquee(gestures, start))
 
-    def _port(self, node_id: str, key: PortKey, at: Pointer) -> Press:
-        gestures = self._gestures
+    def _port(self, target: Target, key: PortKey, at: Pointer) -> Press:
+        gestures, node_id = self._gestures, target.node
         if at.alt:
             return Press(gestures, at, lambda _end: self._drop_wires(node_id, key), None)
+        click, card = self._chooser(node_id, key), self._card_beside_dot(node_id, key, at)
+        if click is None and card:
+            click = self._clicker(Target("body", card))
         wires = self._context.document.state.wires_from(Port(node_id, key.slot))
         if at.control and key.side == "out" and wires:
-            return Press(gestures, at, None, lambda _start: MoveOutputs(gestures, node_id, key))
-        return Press(gestures, at, self._chooser(node_id, key),
-                     lambda _start: self._wire(node_id, key))  # fmt: skip
+            return Press(gestures, at, click, lambda _start: MoveOutputs(gestures, node_id, key))
+        return Press(gestures, at, click, lambda _start: self._wire(node_id, key))
+
+    def _card_beside_dot(self, node_id: str, key: PortKey, at: Pointer) -> str:
+        """The card a point is on that is near enough to a port to draw a wire, but not its dot."""
+        item = self._context.graph.nodes[node_id]
+        away = at.scene - item.port_place(key)
+        if max(abs(away.x()), abs(away.y())) <= PORT + _AROUND_DOT:
+            return ""
+        card = item.block if isinstance(item, PortItem) else item
+        return card.node.id if card.holds(at.scene) else ""
 
     def _chooser(self, node_id: str, key: PortKey) -> Callable[[Pointer], None] | None:
         """Selects a layer for one of its several outputs; None for other ports."""

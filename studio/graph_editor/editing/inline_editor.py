@@ -24,7 +24,8 @@ _LEAST_WIDTH, _LEAST_HEIGHT = 120, 26
 class InlineEditor(QObject):
     """A field over the canvas; Enter keeps what was typed, Esc does not.
 
-    In a note Enter begins a new line, and Ctrl+Enter keeps the text.
+    In a note Enter begins a new line. Ctrl+Enter keeps the text, and so does Esc, since a text is
+    more than a name to type again; it can be undone.
 
     Attributes:
         field: the open field, if there is one.
@@ -121,7 +122,7 @@ class InlineEditor(QObject):
 
     def _key(self, event: QKeyEvent) -> bool:
         if event.key() == Qt.Key.Key_Escape:
-            self.close(keep=False)
+            self.close(keep=isinstance(self.field, QPlainTextEdit))
             return True
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         control = event.modifiers() & Qt.KeyboardModifier.ControlModifier

@@ -34,6 +34,14 @@ class Place(NamedTuple):
     zoom: float
 
 
+class Sight(NamedTuple):
+    """What the canvas shows, to the pixel: the zoom, and how far it is scrolled."""
+
+    zoom: float
+    across: int
+    down: int
+
+
 class Navigation:
     """Where the canvas looks, and every way to change it.
 
@@ -111,6 +119,22 @@ class Navigation:
         """Look at a point with a zoom, at once."""
         self.stop()
         self._look(centre, zoom)
+
+    @property
+    def sight(self) -> Sight:
+        """What is in sight now, to `restore` it."""
+        across, down = self._view.horizontalScrollBar(), self._view.verticalScrollBar()
+        return Sight(self.zoom, across.value(), down.value())
+
+    def restore(self, sight: Sight) -> None:
+        """Show again what was in sight, at once."""
+        if sight == self.sight:
+            return
+        self.stop()
+        self._set_zoom(sight.zoom)
+        self._view.horizontalScrollBar().setValue(sight.across)
+        self._view.verticalScrollBar().setValue(sight.down)
+        self.moved.emit()
 
     def actual_size(self) -> None:
         self._go(self.centre, 1.0)

@@ -115,6 +115,7 @@ class ListingPane(PaneFrame):
         self.listing = Listing()
         self.links = ListingLinks(self.listing, studio.bus, lambda: self._compilation.provenance)
         self.view: ListingView = ListingView(self.listing, self.links, self)
+        self.view.viewport().setProperty("richTips", True)
         self.search = SearchBar(self)
         self.uses: UsesPanel = UsesPanel(self)
         self.labelling: Labelling = Labelling(self.listing, studio.annotations, self.search, self)

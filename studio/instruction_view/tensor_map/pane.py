@@ -53,6 +53,7 @@ class TensorMapPane(PaneFrame):
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
         super().__init__(linkable=True, parent=parent)
         self.setObjectName("tensor_map")
+        self.setProperty("richTips", True)
         self._compilation = studio.compilation
         self._annotations = studio.annotations
         self._by_ref: dict[Ref, TensorRow] = {}

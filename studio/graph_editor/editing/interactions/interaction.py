@@ -10,6 +10,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.graph_editor.editing.context import CanvasContext, Pointer
 from studio.graph_editor.items.marks import PortKey, PortMark
+from studio.graph_editor.scene.navigation import Sight
 from studio.session.document.state import DocumentState
 from studio.session.notices.settling import EDIT
 
@@ -69,6 +70,7 @@ class Gestures:
         self.context = context
         self.current: Interaction | None = None
         self.began: Signal[[]] = Signal()
+        self._sight: Sight | None = None
         self._scroll_by = QPoint()
         self._scrolling = QTimer(context.view)
         self._scrolling.setInterval(_PERIOD_MS)
@@ -81,6 +83,8 @@ class Gestures:
     def begin(self, gesture: Interaction, button: Qt.MouseButton) -> None:
         """A gesture begins with the press of a button."""
         gesture.button = button
+        if self.current is None:
+            self._sight = self.context.navigation.sight
         self.current = gesture
         self.began.emit()
         if gesture.cursor is not None:
@@ -123,12 +127,14 @@ class Gestures:
         context.view.viewport().unsetCursor()
 
     def cancel(self) -> bool:
-        """Cancel the gesture; whether there was one."""
+        """Cancel the gesture; whether there was one. Where it scrolled, the view goes back."""
         gesture = self.current
         if gesture is None:
             return False
         gesture.cancel()
         self.end()
+        if gesture.scrolls and self._sight is not None:
+            self.context.navigation.restore(self._sight)
         return True
 
     def show_briefly(self, ports: Mapping[str, Mapping[PortKey, PortMark]]) -> None:

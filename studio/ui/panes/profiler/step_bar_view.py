@@ -65,6 +65,7 @@ class StepBarView(QWidget):
         self.setObjectName("step_bar")
         self.setAccessibleName("Parts of a step")
         self.setMouseTracking(True)
+        self.setProperty("richTips", True)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
