@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from studio.session.core.action_table import ActionRegistry
 from studio.widgets import icons
@@ -14,6 +15,29 @@ from studio.widgets.keys import shown_keys
 
 Entry: TypeAlias = "str | tuple[str, Sequence[Entry]] | None"
 """An action id, the title of a sub-menu and what it holds, or None for a line between groups."""
+
+
+Menu = TypeVar("Menu", QMenu, QMenuBar)
+
+
+class _OwnKeys(QObject):
+    """Gives an open menu all keys.
+
+    The widget behind it still counts as the one with the keyboard, so that an arrow key that means
+    something there would not walk through the menus.
+    """
+
+    def eventFilter(self, _menu: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ShortcutOverride:
+            event.accept()
+            return True
+        return False
+
+
+def own_keys(menu: Menu) -> Menu:
+    """Let a menu, or the bar that menus open from, have all keys meanwhile; gives it back."""
+    menu.installEventFilter(_OwnKeys(menu))
+    return menu
 
 
 def menu_of(registry: ActionRegistry, entries: Sequence[Entry], parent: QWidget) -> QMenu:
@@ -24,7 +48,7 @@ def menu_of(registry: ActionRegistry, entries: Sequence[Entry], parent: QWidget)
         entries: what the menu holds, in order.
         parent: the widget it opens over; the menu is deleted with it, or once it is closed.
     """
-    menu = QMenu(parent)
+    menu = own_keys(QMenu(parent))
     menu.setToolTipsVisible(True)
     _fill(menu, registry, entries)
     menu.aboutToHide.connect(menu.deleteLater)
@@ -39,7 +63,7 @@ def _fill(menu: QMenu, registry: ActionRegistry, entries: Sequence[Entry]) -> No
             menu.addAction(_action(menu, registry, entry))
         else:
             title, inside = entry
-            sub = menu.addMenu(title)
+            sub = own_keys(menu.addMenu(title))
             sub.setToolTipsVisible(True)
             _fill(sub, registry, inside)
 

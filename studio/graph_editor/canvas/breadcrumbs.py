@@ -11,6 +11,7 @@ from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.session.document.level_view import has_blocks
 from studio.session.document.levels import TOP
 from studio.widgets import binding, theme
+from studio.widgets.menus import own_keys
 
 MODEL = "Model"
 """What the top is called."""
@@ -33,7 +34,7 @@ class Breadcrumbs(QFrame):
         self._shown: tuple[tuple[str, str], ...] = ()
         self._steps: list[tuple[QToolButton, QLabel]] = []
         self._more = QToolButton(self)
-        self._menu = QMenu(self._more)
+        self._menu = own_keys(QMenu(self._more))
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(6, 3, 6, 3)
         self._row.setSpacing(0)

@@ -33,6 +33,7 @@ from studio.session.document.state import CanvasNode
 from studio.session.studio import Studio
 from studio.widgets import binding, contexts, icons, theme
 from studio.widgets.frames.frame import PaneFrame
+from studio.widgets.menus import own_keys
 
 PALETTE = "palette"
 _ENTRY = Qt.ItemDataRole.UserRole
@@ -202,7 +203,7 @@ class PalettePane(PaneFrame):
         entry = self.tree.entry_of(self.tree.itemAt(point) or self.tree.currentItem())
         if entry is None or not entry.block:
             return
-        menu = QMenu(self.tree)
+        menu = own_keys(QMenu(self.tree))
         menu.setObjectName("palette_menu")
         menu.aboutToHide.connect(menu.deleteLater)
         menu.addAction("Add to the canvas").triggered.connect(lambda: self.add(entry))

@@ -1,10 +1,20 @@
-"""Where the keyboard focus goes when its widget is hidden or disabled, or a dialog closes."""
+"""Where the keyboard focus goes by itself, where Tab takes it, and what Enter does there."""
 
 from __future__ import annotations
 
 import shiboken6
-from PySide6.QtCore import QChildEvent, QEvent, QObject, QTimer
-from PySide6.QtWidgets import QApplication, QDialog, QDockWidget, QWidget
+from PySide6.QtCore import QChildEvent, QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QCheckBox,
+    QDialog,
+    QDockWidget,
+    QRadioButton,
+    QScrollArea,
+    QWidget,
+)
 
 from studio.ui.shell.docks.docks import Docks
 
@@ -139,3 +149,58 @@ class FocusReturn(QObject):
             return
         if behind.isVisible() and not behind.isActiveWindow():
             behind.activateWindow()
+
+
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+_PLAIN = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
+
+
+class EnterPresses(QObject):
+    """Lets Enter press the button or card that has the focus, as the space bar does.
+
+    By itself Qt leaves Enter to the default button of a dialog, whichever has the focus, and to
+    none in a window.
+    """
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._button: QWidget | None = None
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._moved)
+
+    def eventFilter(self, button: QObject, event: QEvent) -> bool:
+        if not isinstance(event, QKeyEvent) or event.key() not in _ENTER:
+            return False
+        if event.modifiers() not in _PLAIN:
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride:
+            event.accept()
+        elif not event.isAutoRepeat():
+            none = Qt.KeyboardModifier.NoModifier
+            QApplication.sendEvent(button, QKeyEvent(event.type(), Qt.Key.Key_Space, none, " "))
+        return True
+
+    def _moved(self, _old: QWidget | None, new: QWidget | None) -> None:
+        before, self._button = self._button, None
+        if before is not None and shiboken6.isValid(before):
+            before.removeEventFilter(self)
+        if isinstance(new, QAbstractButton) and not isinstance(new, QCheckBox | QRadioButton):
+            self._button = new
+            new.installEventFilter(self)
+
+
+def bring_to_sight(window: QWidget) -> bool:
+    """Scroll the widget with the focus into sight; whether any of it can be seen then.
+
+    Qt parks the tab bars of docks outside the window, where Tab would still stop.
+    """
+    focused = window.focusWidget()
+    if focused is None or not focused.isVisible():
+        return False
+    inside = focused
+    while inside is not None and inside is not window:
+        if isinstance(inside, QScrollArea) and inside is not focused:
+            inside.ensureWidgetVisible(focused)
+        inside = inside.parentWidget()
+    return not focused.visibleRegion().isEmpty()

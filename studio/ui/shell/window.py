@@ -37,7 +37,7 @@ from studio.ui.shell.files import drops
 from studio.ui.shell.files.documents import Documents
 from studio.ui.shell.files.leaving import Leaving
 from studio.ui.shell.files.welcome import WelcomePage
-from studio.ui.shell.focus import FocusKeeping, FocusReturn
+from studio.ui.shell.focus import EnterPresses, FocusKeeping, FocusReturn, bring_to_sight
 from studio.widgets import binding
 
 LEAST = QSize(1024, 640)
@@ -99,6 +99,7 @@ class MainWindow(QMainWindow):
         self._build_middle()
         self.docks: Docks = Docks(studio, self, panes, store)
         FocusKeeping(self.docks, self)
+        EnterPresses(self)
         self.exports: Exports = Exports(studio, self, lambda: self.canvas)
         for table in (*actions.OF_WINDOW, self._pane_actions):
             studio.actions.attach(table, self)
@@ -201,6 +202,16 @@ class MainWindow(QMainWindow):
         busy = focused is not None and focused.isVisibleTo(self)
         if middle is not None and (not busy or self.top_bar.isAncestorOf(focused)):
             middle.setFocus()
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002
+        seen: set[QWidget | None] = set()
+        while super().focusNextPrevChild(next):
+            stop = self.focusWidget()
+            # Once around, there is none in sight.
+            if bring_to_sight(self) or stop in seen:
+                return True
+            seen.add(stop)
+        return False
 
     def _frame_all(self) -> None:
         begin = getattr(self.canvas, "show_beginning", None)
@@ -362,6 +373,8 @@ class MainWindow(QMainWindow):
 
     def _opened(self, _document: Document) -> None:
         self.show_canvas()
+        # Whatever was opened, the next key is meant for it.
+        self.ensure_canvas().setFocus()
         if self._framing is not None:
             self._framing.begin()
 

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from studio.session.core.action_table import Context
 from studio.widgets import contexts, theme
+from studio.widgets.menus import own_keys
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import Index, RecordModel
 
@@ -133,7 +134,7 @@ class RecordTable(QTableView):
 
     def column_menu(self, parent: QWidget | None = None) -> QMenu:
         """The columns to choose from."""
-        menu = QMenu(parent or self)
+        menu = own_keys(QMenu(parent or self))
         menu.setObjectName(f"{self.objectName()}.columns")
         menu.setToolTipsVisible(True)
         for place, column in enumerate(self.entries.columns):

@@ -21,6 +21,7 @@ from studio.session.data.mapping import (
 from studio.widgets import theme
 from studio.widgets.labels.elided_button import ElidedButton
 from studio.widgets.labels.elided_label import ElidedLabel
+from studio.widgets.menus import own_keys
 
 _HEADINGS = {"arrays": ("array", "shape"), "columns": ("column", "holds"),
              "folders": ("folder", "holds")}  # fmt: skip
@@ -161,7 +162,7 @@ class MappingEditor(QWidget):
         tip, middle = f"Inputs and outputs that get {part.key}.", Qt.TextElideMode.ElideMiddle
         button = ElidedButton("", tip, self, middle)
         button.setObjectName(f"goes_to_{part.key}")
-        menu = QMenu(button)
+        menu = own_keys(QMenu(button))
         menu.setObjectName(f"menu_{part.key}")
         menu.aboutToShow.connect(lambda: self._fill_menu(menu, part))
         button.setMenu(menu)

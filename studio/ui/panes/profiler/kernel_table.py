@@ -16,6 +16,7 @@ from studio.session.profiling.columns import Column as KernelColumn
 from studio.session.profiling.kernel_rows import KernelRow
 from studio.widgets import binding, numbers, theme
 from studio.widgets.frames.side_fades import SideFades
+from studio.widgets.menus import own_keys
 from studio.widgets.record_table.column_widths import fit_column
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import Index, RecordModel
@@ -99,7 +100,7 @@ class KernelTable(RecordTable):
 
     def sort_menu(self, parent: QWidget) -> QMenu:
         """The columns to sort by."""
-        menu = QMenu("Sort by", parent)
+        menu = own_keys(QMenu("Sort by", parent))
         for column in COLUMNS:
             action = menu.addAction(column.title)
             action.setObjectName(f"sort.{column.id}")

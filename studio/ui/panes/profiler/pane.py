@@ -227,7 +227,7 @@ class ProfilerPane(PaneFrame):
         return menu
 
     def _grouping_menu(self, parent: QMenu) -> QMenu:
-        menu = QMenu("One row for each", parent)
+        menu = menus.own_keys(QMenu("One row for each", parent))
         for grouping in GROUPINGS:
             action = menu.addAction(grouping)
             action.setObjectName(f"grouping.{grouping}")

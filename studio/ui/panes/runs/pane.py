@@ -36,6 +36,7 @@ from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame, separator
 from studio.widgets.keys import shown_keys
 from studio.widgets.labels.tool_button import tool_button
+from studio.widgets.menus import own_keys
 
 _SOURCE = "runs"
 _LEAST = 64
@@ -166,7 +167,7 @@ class RunsPane(PaneFrame):
 
     def menu(self) -> QMenu:
         """What can be done with the runs chosen."""
-        menu = QMenu(self)
+        menu = own_keys(QMenu(self))
         menu.setObjectName("run_menu")
         menu.setToolTipsVisible(True)
         chosen = self._chosen()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QWidget
 from studio.session.core.action_table import MENUS, ActionRegistry, AnyAction, Context
 from studio.widgets import binding, contexts, icons
 from studio.widgets.keys import with_keys
+from studio.widgets.menus import own_keys
 
 _ROLES = {
     "file.quit": QAction.MenuRole.QuitRole,
@@ -51,6 +52,7 @@ class WindowActions:
         self._refused = refused
         self._actions: dict[str, QAction] = {}
         self._contexts: dict[str, Context] = {}
+        own_keys(window.menuBar())
         for spec in registry:
             self._make(spec)
         binding.connect(window, contexts.registered, self._joined)
@@ -132,7 +134,7 @@ class WindowActions:
         return menus[path]
 
     def _menu(self, menu: QMenu, name: str) -> QMenu:
-        menu.setObjectName(name)
+        own_keys(menu).setObjectName(name)
         menu.setToolTipsVisible(True)
         menu.aboutToShow.connect(lambda: self.refresh(menu))
         menu.aboutToHide.connect(lambda: self._release(menu))
