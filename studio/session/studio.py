@@ -27,6 +27,7 @@ from studio.session.compile.problems import ProblemItem, ProblemList, Repair, of
 from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
 from studio.session.core.action_table import ActionRegistry, ActionTable, AnyAction
+from studio.session.core.folders import LastFolders
 from studio.session.core.preferences import Preferences
 from studio.session.core.recent import RecentFiles
 from studio.session.core.scheduling import Scheduler
@@ -160,6 +161,7 @@ class Studio:
         self.actions = ActionRegistry(self.fail, self.welcome_state.why_not)
         self.bus = SelectionBus()
         self.document = Document.new()
+        self.folders = LastFolders(dirs.state / "folders.json")
         self.recent = RecentFiles(dirs.state / "recent.json", dirs.cache / "thumbnails")
         self.recovery = Recovery(dirs.state, scheduler, self.tasks, self._fail_to_keep)
         self._make_models(contexts)

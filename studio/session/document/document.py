@@ -13,6 +13,7 @@ from studio.session.document.change import Change
 from studio.session.document.checks.validation import validate
 from studio.session.document.edits.linked_copies import sync_copies
 from studio.session.document.edits.places import settled
+from studio.session.document.edits.sections import set_name
 from studio.session.document.errors import ReadOnlyError
 from studio.session.document.files.project_file import project_of_state, state_of_project
 from studio.session.document.files.rescue import rescue
@@ -206,16 +207,34 @@ class Document:
     def save(self, path: Path | str | None = None) -> Path:
         """Write the file in one atomic step, to where it came from unless told.
 
+        A project that has no name yet, or that of its file, is named after its new file.
+
         Raises:
             FormatError: no file name is known, or the file cannot be written.
             ReadOnlyError: the document may not be changed.
         """
         if self.read_only:
             raise ReadOnlyError(self.read_only, who=self.state.name)
-        self.path = self.project().save(path)
+        before, name = self.state.name, self._name_at(path)
+        project = project_of_state(self.state.replaced(name=name))
+        project.path = self.path
+        self.path = project.save(path)
+        self.history.rename(before, name)
         self.history.mark_clean()
+        self._announce(f"Name the project {name}")
         self.saved.emit()
         return self.path
+
+    def _name_at(self, path: Path | str | None) -> str:
+        """What the project is called once it is saved to a path."""
+        name = self.state.name
+        follows = name == UNTITLED or (self.path is not None and name == self.path.stem)
+        if path is None or not follows:
+            return name
+        try:
+            return set_name(self.state, Path(path).stem).name
+        except StudioError:
+            return name
 
     def _announce(self, text: str) -> Change:
         change = Change.between(self._shown, self.state, text)

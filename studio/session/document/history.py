@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from studio.engine.core.signal import Signal
 from studio.session.document.state import CanvasNode, DocumentState
@@ -116,6 +116,22 @@ class History:
     def cost(self) -> int:
         """Estimated bytes of the steps, without the first state."""
         return sum(step.cost for step in self._steps)
+
+    def rename(self, before: str, name: str) -> None:
+        """Give the project another name in all states that have the name before.
+
+        It is no step: a name that comes from the file stays whatever is undone.
+        """
+        if before == name:
+            return
+
+        def named(state: DocumentState) -> DocumentState:
+            return state.replaced(name=name) if state.name == before else state
+
+        self._first, self._clean = named(self._first), named(self._clean)
+        self._steps = [replace(step, state=named(step.state)) for step in self._steps]
+        if self._gesture is not None:
+            self._gesture.state = named(self._gesture.state)
 
     def mark_clean(self) -> None:
         """The state now is the saved one."""

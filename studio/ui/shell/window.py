@@ -38,7 +38,7 @@ from studio.ui.shell.files.documents import Documents
 from studio.ui.shell.files.leaving import Leaving
 from studio.ui.shell.files.welcome import WelcomePage
 from studio.ui.shell.focus import EnterPresses, FocusKeeping, FocusReturn, bring_to_sight
-from studio.widgets import binding
+from studio.widgets import binding, file_dialogs
 
 LEAST = QSize(1024, 640)
 """A screen of 700 rows has room for this and a title bar."""
@@ -81,6 +81,7 @@ class MainWindow(QMainWindow):
         self.painted: Signal[[]] = Signal()
         self.studio: Studio = studio
         self._store = store
+        file_dialogs.remember_in(studio.folders)
         self._dropped: drops.DroppedData | None = None
         self._heard: list[binding.Delivery] = []
         self._is_painted = False

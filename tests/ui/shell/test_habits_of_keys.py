@@ -28,7 +28,7 @@ def focus(qtbot: QtBot, widget: QWidget) -> None:
     qtbot.waitUntil(widget.hasFocus)
 
 
-# -- Tab --------------------------------------------------------------------------------------------
+# -- Tab -------------------------------------------------------------------------------------------
 
 
 def test_tab_stops_at_what_can_be_seen_from_the_first_press_on(
@@ -67,7 +67,7 @@ def test_tab_scrolls_to_what_is_out_of_sight(qtbot: QtBot, window: MainWindow) -
     assert not at.visibleRegion().isEmpty()
 
 
-# -- Enter ------------------------------------------------------------------------------------------
+# -- Enter -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("keys", ["Return", "Enter"])
@@ -121,7 +121,7 @@ def test_enter_presses_the_button_of_a_dialog_that_has_the_keyboard(
     dialog.close()
 
 
-# -- menus ------------------------------------------------------------------------------------------
+# -- menus -----------------------------------------------------------------------------------------
 
 
 def open_menu() -> QMenu:
@@ -184,7 +184,7 @@ def test_arrows_open_and_leave_a_menu_in_a_menu(qtbot: QtBot, opened: MainWindow
     menu.close()
 
 
-# -- after opening ----------------------------------------------------------------------------------
+# -- after opening ---------------------------------------------------------------------------------
 
 PLACES = ("inspector", "listing", "palette", "outline", "data", "runs", "testing")
 

@@ -13,6 +13,7 @@ from studio.session.data.mapping import needed_text
 from studio.session.data.opening import Attachment
 from studio.session.notices.settling import DATA
 from studio.session.studio import Studio
+from studio.widgets.file_dialogs import file_dialog
 
 FILTER = (
     "Data (*.csv *.tsv *.txt *.data *.npz *.npy *ubyte* *.gz);;Tables (*.csv *.tsv *.txt *.data);;"
@@ -41,15 +42,14 @@ class Attaching:
         attach(self._studio, *paths)
 
     def _ask(self, title: str, mode: QFileDialog.FileMode) -> None:
-        dialog = QFileDialog(self._parent, title, str(self._folder()))
-        dialog.setObjectName("attach_dialog")
+        begin = self._folder()
+        dialog = file_dialog(self._parent, "attach_dialog", title, "data", begin=begin)
         dialog.setFileMode(mode)
         if mode is QFileDialog.FileMode.ExistingFiles:
             dialog.setNameFilters(FILTER.split(";;"))
             dialog.filesSelected.connect(lambda names: self.attach(*map(Path, names)))
         else:
             dialog.fileSelected.connect(lambda name: self.attach(Path(name)))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
 

@@ -38,6 +38,7 @@ from studio.session.export.preview import LINES, Preview
 from studio.session.studio import Studio
 from studio.ui.panes.export.finding_view import FindingView
 from studio.widgets import binding, icons, theme
+from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.forms.reverting_line import RevertingLine
 from studio.widgets.labels.banner import Banner
 from studio.widgets.labels.elided_label import ElidedLabel
@@ -405,12 +406,12 @@ class ExportDialog(QDialog):
             self.close()
 
     def _ask_path(self) -> None:
-        dialog = QFileDialog(self, "Export to", self.path.text())
-        dialog.setObjectName("export_path_dialog")
+        dialog = file_dialog(self, "export_path_dialog", "Export to", "export")
+        dialog.setDirectory(str(Path(self.path.text()).absolute().parent))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter(f"{self._form.title} (*{self._form.ending})")
+        dialog.selectFile(Path(self.path.text()).name)
         dialog.fileSelected.connect(self._path_chosen)
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _path_chosen(self, path: str) -> None:

@@ -29,6 +29,7 @@ from studio.ui.panes.plots.controls import PlotControls
 from studio.ui.panes.plots.legend import Legend
 from studio.ui.panes.plots.metric_plot import MetricPlot
 from studio.widgets import binding, contexts, menus, theme
+from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame
 from studio.widgets.keys import shown_keys
@@ -287,13 +288,11 @@ class PlotsPane(PaneFrame):
 
     def ask_for_file(self) -> None:
         """Ask where the numbers are to be written."""
-        dialog = QFileDialog(self, "Export data")
-        dialog.setObjectName("export_csv")
+        dialog = file_dialog(self, "export_csv", "Export data", "export")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter("Tables (*.csv)")
         dialog.setDefaultSuffix("csv")
         dialog.selectFile("curves.csv")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(lambda name: self.export(Path(name)))
         dialog.open()
 

@@ -39,6 +39,7 @@ from studio.ui.panes.profiler.kernel_table import KernelTable
 from studio.ui.panes.profiler.roofline_view import RooflineView
 from studio.ui.panes.profiler.step_bar_view import StepBarView
 from studio.widgets import binding, icons, menus, numbers, theme
+from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame
 from studio.widgets.labels.elided_label import ElidedLabel
@@ -446,11 +447,10 @@ class ProfilerPane(PaneFrame):
         self, title: str, name: str, kinds: str, write: Callable[[Path], object]
     ) -> None:
         """Ask for a file without stopping the window."""
-        dialog = QFileDialog(self, title, name, kinds)
-        dialog.setObjectName("export_dialog")
+        dialog = file_dialog(self, "export_dialog", title, "export")
+        dialog.setNameFilter(kinds)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix(Path(name).suffix.removeprefix("."))
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.selectFile(name)
         dialog.fileSelected.connect(lambda chosen: write(Path(chosen)))
         dialog.open()

@@ -33,6 +33,7 @@ from studio.ui.panes.testing.pictures import sample_image
 from studio.ui.panes.testing.plane_view import PlaneView
 from studio.widgets import binding, theme
 from studio.widgets.fields.scrub_field import ScrubField
+from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.labels.tool_button import tool_button
 
 _BESIDE = 430
@@ -235,11 +236,9 @@ class AskView(QWidget):
             self._answer.show_message(error.message, error=True)
 
     def _choose_file(self) -> None:
-        dialog = QFileDialog(self, "Open files")
-        dialog.setObjectName("ask_files")
+        dialog = file_dialog(self, "ask_files", "Open files", "samples")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setNameFilter(FILES)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.filesSelected.connect(lambda names: self.ask_files([Path(n) for n in names]))
         dialog.open()
 

@@ -27,6 +27,7 @@ from studio.ui.panes.testing.pictures import sample_image, scaled
 from studio.ui.panes.testing.samples_view import row_text
 from studio.widgets import theme
 from studio.widgets.fields.scrub_field import ScrubField
+from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.forms.number_editors import stepping_of
 
 FILES = "Images, tables and arrays (*.png *.jpg *.jpeg *.bmp *.gif *.csv *.npy *.npz)"
@@ -171,11 +172,10 @@ class InputGroup(QWidget):
         self.typed.emit([float(field.value) for field in self.fields])
 
     def _choose_file(self) -> None:
-        dialog = QFileDialog(self, f"Open a file for {self._asked.facts.name}")
-        dialog.setObjectName("ask_files")
+        title = f"Open a file for {self._asked.facts.name}"
+        dialog = file_dialog(self, "ask_files", title, "samples")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilter(FILES)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.filesSelected.connect(lambda names: self.file_chosen.emit(Path(names[0])))
         dialog.open()
 

@@ -30,6 +30,7 @@ from studio.ui.shell.dialogs.questions import Answer, ask
 from studio.ui.shell.files.imports import Imports, model_filter, model_patterns
 from studio.ui.shell.files.thumbnails import thumbnail
 from studio.widgets import binding
+from studio.widgets.file_dialogs import file_dialog
 
 PROJECT = ".glassbox"
 _FILTERS = (f"Projects (*{PROJECT})", "All files (*)")
@@ -74,12 +75,11 @@ class Documents:
 
     def open(self) -> None:
         """Let the user choose a file and open it."""
-        dialog = QFileDialog(self._window, "Open", str(self._folder()))
-        dialog.setObjectName("open_dialog")
+        begin = self._folder()
+        dialog = file_dialog(self._window, "open_dialog", "Open", "project", begin=begin)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters(_open_filters())
         dialog.fileSelected.connect(lambda name: self.open_path(Path(name)))
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def open_path(self, path: Path) -> None:
@@ -136,8 +136,8 @@ class Documents:
 
     def locate(self, file: RecentFile) -> None:
         """Let the user show where a missing project is now, and open it."""
-        dialog = QFileDialog(self._window, f"Where is {file.title}?", str(self._folder()))
-        dialog.setObjectName("locate_dialog")
+        title, begin = f"Where is {file.title}?", self._folder()
+        dialog = file_dialog(self._window, "locate_dialog", title, "project", begin=begin)
         dialog.setNameFilters([*_FILTERS])
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
 
@@ -146,7 +146,6 @@ class Documents:
             self.open_path(Path(name))
 
         dialog.fileSelected.connect(found)
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     # -- keeping ------------------------------------------------------------------------------
@@ -168,18 +167,18 @@ class Documents:
         """Ask where, and write the document there."""
         document = self._studio.document
         start = document.path or self._folder() / f"{document.title}{PROJECT}"
-        dialog = QFileDialog(self._window, "Save as", str(start))
-        dialog.setObjectName("save_dialog")
+        dialog = file_dialog(self._window, "save_dialog", "Save as", "project")
+        dialog.setDirectory(str(start.parent))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter(_FILTERS[0])
         dialog.setDefaultSuffix(PROJECT.removeprefix("."))
+        dialog.selectFile(start.name)
 
         def chosen(name: str) -> None:
             if self._written(Path(name)):
                 then()
 
         dialog.fileSelected.connect(chosen)
-        dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def why_not_save(self) -> str:

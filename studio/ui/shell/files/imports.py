@@ -21,6 +21,7 @@ from studio.session.importing.table import MatchingTable
 from studio.session.notices.settling import OPEN
 from studio.session.studio import Studio
 from studio.widgets import binding
+from studio.widgets.file_dialogs import file_dialog
 
 if TYPE_CHECKING:
     from studio.ui.panes.importing.report_dialog import ImportDialog
@@ -118,13 +119,12 @@ class Imports:
 
     def choose_weights(self) -> None:
         """Let the user choose a file of weights and bring it in."""
-        dialog = QFileDialog(self._window, "Import weights", str(self._folder()))
-        dialog.setObjectName("import_dialog")
+        name, begin = "import_dialog", self._folder()
+        dialog = file_dialog(self._window, name, "Import weights", "weights", begin=begin)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         endings = " ".join(f"*{ending}" for ending in import_endings())
         dialog.setNameFilters([f"Weights ({endings})", "All files (*)"])
-        dialog.fileSelected.connect(lambda name: self.take_weights(Path(name)))
-        dialog.finished.connect(dialog.deleteLater)
+        dialog.fileSelected.connect(lambda chosen: self.take_weights(Path(chosen)))
         dialog.open()
 
     def take_weights(self, source: Path) -> None:
