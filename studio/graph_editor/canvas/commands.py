@@ -15,7 +15,6 @@ from studio.graph_editor.canvas.block_commands import BlockCommands
 from studio.graph_editor.editing.context import CANVAS, CanvasContext
 from studio.graph_editor.editing.interactions.place_again import PlaceAgain
 from studio.session.core import entities
-from studio.session.document.arrange.layered import Direction as Flowing
 from studio.session.document.arrange.layered import layout_level
 from studio.session.document.checks import possible
 from studio.session.document.edits.arranging import Edge, align, straighten
@@ -342,10 +341,11 @@ class CanvasCommands:
         """Arrange from top to bottom."""
         chosen = self.context.selected_ids() or None
         self.arrange("Lay out from top to bottom",
-                             lambda state: self._laid_out(state, chosen, "down"))  # fmt: skip
+                             lambda state: self._laid_out(state, chosen, down=True))  # fmt: skip
 
     def _arrange(self, text: str, chosen: Iterable[str] | None) -> None:
-        self.arrange(text, lambda state: self._laid_out(state, chosen, "right"))
+        self.arrange(text, lambda state: self._laid_out(state, chosen))
+        self.canvas.keep_in_sight()
 
     def arrange(self, text: str, edit: Callable[[DocumentState], DocumentState]) -> None:
         """Make an edit of places as one step; what it moves slides there."""
@@ -392,8 +392,14 @@ class CanvasCommands:
         return f"{verb} {names[0]}" if len(names) == 1 else f"{verb} {len(names)} items"
 
     def _laid_out(
-        self, state: DocumentState, chosen: Iterable[str] | None, way: Flowing
+        self, state: DocumentState, chosen: Iterable[str] | None, *, down: bool = False
     ) -> DocumentState:
-        """The layout of things at the open level, or of all there; pinned ones stay."""
+        """The layout of things at the open level, or of all there; pinned ones stay.
+
+        They are as large as the canvas allows, unless they are to run downwards.
+        """
         pinned = [node.id for node in state.nodes.values() if node.pinned]
-        return layout_level(state, self.context.open_block.id, chosen, direction=way, pinned=pinned)
+        return layout_level(
+            state, self.context.open_block.id, chosen, direction="down" if down else "right",
+            pinned=pinned, room=None if down else self.context.navigation.room,
+        )  # fmt: skip

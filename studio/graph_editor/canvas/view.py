@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt, QTimer
 from PySide6.QtGui import (
     QContextMenuEvent,
     QDragEnterEvent,
@@ -54,6 +54,8 @@ from studio.session.document.state import Wire
 from studio.session.studio import Studio
 from studio.widgets import binding, contexts, theme
 
+_GROWING_MS = 30
+"""So long after the canvas got its last size a network without places is laid out for it."""
 _MODIFIERS = (Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 
 
@@ -97,6 +99,11 @@ class CanvasView(GraphView):
         self.drops = Drops(self.context)
         self.commands: CanvasCommands = CanvasCommands(self)
         self._deliveries: list[binding.Delivery] = []
+        self._is_touched = False
+        self._growing = QTimer(self)
+        self._growing.setSingleShot(True)
+        self._growing.setInterval(_GROWING_MS)
+        self._growing.timeout.connect(self._grown)
         self._follow()
         contexts.register("canvas", self)
         accessible.install()
@@ -121,6 +128,7 @@ class CanvasView(GraphView):
 
     def _document_replaced(self, document: Document) -> None:
         self.gestures.cancel()
+        self._is_touched = False
         # What is asked or typed is about the document before.
         self.searches.popup.close_search()
         self.inline_editor.close(keep=False)
@@ -138,7 +146,18 @@ class CanvasView(GraphView):
         accessible.changed(self.context)
         self.linking.refresh()
         self.fixes.ask()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Show a document that was opened: laid out for the canvas where its file has no places."""
+        self.studio.document.lay_out_for(self.navigation.room)
         self.show_beginning()
+
+    def _grown(self) -> None:
+        """Lay out again what was laid out for another size, as long as no one worked on it."""
+        if self.navigation.keeps and not self._is_touched:
+            self.studio.document.lay_out_for(self.navigation.room)
+        self.keep_in_sight()
 
     def _document_changed(self, change: Change) -> None:
         self.sliding.finish()
@@ -247,6 +266,7 @@ class CanvasView(GraphView):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         at = self.context.pointer_at(event.position(), event.modifiers())
         event.accept()
+        self._is_touched = True
         if self.gestures.current is not None:
             return
         self.setFocus(Qt.FocusReason.MouseFocusReason)
@@ -327,6 +347,7 @@ class CanvasView(GraphView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         event.accept()
+        self._is_touched = True
         self.passage.finish()
         gesture, key = self.gestures.current, event.key()
         control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
@@ -397,3 +418,5 @@ class CanvasView(GraphView):
         super().resizeEvent(event)
         self.passage.finish()
         self.chrome.arrange()
+        if self.studio.document.is_laid_out_freely:
+            self._growing.start()

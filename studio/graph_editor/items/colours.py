@@ -7,12 +7,13 @@ from PySide6.QtGui import QBrush, QColor, QFont, QPen
 from PySide6.QtWidgets import QApplication
 
 from studio.session.core.theme import FAMILIES, Theme
+from studio.session.document.cards.geometry import SMALL_PIXELS, TITLE_PIXELS
 
 WIRE_WIDTH = 1.6
 """At zooms where most wires are in sight this is a thin line, which Qt draws fastest."""
 
 _SHOWN = (*FAMILIES, "operation", "missing", "block")
-_PIXELS = {"title": 13, "text": 11, "small": 10}
+_PIXELS = {"title": TITLE_PIXELS, "text": 11, "small": SMALL_PIXELS}
 
 
 class CanvasColours:

@@ -18,6 +18,8 @@ from studio.graph_editor.items.node_text import (
     number_room,
     output_text,
     port_numbers,
+    readable_pixels,
+    readable_texts,
     uses_text,
 )
 from studio.graph_editor.items.text_runs import TextRun, draw_text_runs
@@ -43,11 +45,12 @@ class NodeItem(CanvasItem):
         self._picture_of = picture_of
         self._texts: tuple[TextRun, ...] | None = None
         self._far: tuple[TextRun, ...] | None = None
+        self._readable: tuple[int, tuple[TextRun, ...]] | None = None
         self._spots: dict[PortKey, QPointF] | None = None
 
     def card_changed(self) -> None:
         """Lay the texts out again when they are next drawn."""
-        self._texts = self._far = self._spots = None
+        self._texts = self._far = self._spots = self._readable = None
 
     def spots(self) -> dict[PortKey, QPointF]:
         """Inputs below each other on the left, outputs on the right."""
@@ -96,9 +99,11 @@ class NodeItem(CanvasItem):
         if zoom >= node_paint.NEAR:
             self.paint_near(painter)
             return
-        if zoom >= node_paint.FAR:
+        if zoom >= node_paint.READABLE:
+            self._paint_readable(painter, readable_pixels(zoom))
+        elif zoom >= node_paint.FAR:
             if self._far is None:
-                self._far = far_text(self.card, self.colours, self.area.height())
+                self._far = far_text(self.card, self.colours, self.area)
             node_paint.paint_far(painter, self.card, self.area, self.colours)
             draw_text_runs(painter, self._far)
         else:
@@ -107,17 +112,36 @@ class NodeItem(CanvasItem):
             painter, self.card, self.area, self.colours, self.marks, zoom
         )
 
+    def _paint_readable(self, painter: QPainter, pixels: int) -> None:
+        """Draw name, shape and ports, large enough for the zoom."""
+        card, area = self.card, self.area
+        if self._shows_picture:
+            area = QRectF(0, 0, area.width(), node_paint.picture_area(card, area).top())
+        if self._readable is None or self._readable[0] != pixels:
+            self._readable = pixels, readable_texts(card, self.colours, area, pixels)
+        node_paint.paint_far(painter, card, self.area, self.colours)
+        draw_text_runs(painter, self._readable[1])
+        self._paint_picture(painter)
+        node_paint.paint_ports(painter, self.spots(), card, self.colours, self.marks.ports)
+
+    @property
+    def _shows_picture(self) -> bool:
+        return self.node.preview in ("thumbnail", "full") and not self.node.collapsed
+
+    def _paint_picture(self, painter: QPainter) -> None:
+        if self._shows_picture:
+            picture = self._picture_of(self.node.id)
+            node_paint.paint_picture(painter, self.card, self.area, self.colours, picture)
+
     def paint_near(self, painter: QPainter) -> None:
         """Draw everything."""
         card, colours = self.card, self.colours
         if self._texts is None:
             numbers = port_numbers(card, self.spots(), colours)
-            self._texts = (*card_texts(card, colours, self.area.height()), *numbers)
+            self._texts = (*card_texts(card, colours, self.area), *numbers)
         node_paint.paint_body(painter, card, self.area, self.spots(), colours)
         draw_text_runs(painter, self._texts)
-        if card.node.preview in ("thumbnail", "full") and not card.node.collapsed:
-            picture = self._picture_of(card.node.id)
-            node_paint.paint_picture(painter, card, self.area, colours, picture)
+        self._paint_picture(painter)
         node_paint.paint_outline(painter, card, self.area, colours, self.marks)
         if card.is_output:
             node_paint.paint_tab(painter, self.area, colours, output_text(card))

@@ -16,13 +16,16 @@ from studio.session.document.cards.card import NodeCard
 from studio.session.document.cards.geometry import (
     LINE_HEIGHT,
     LINES_MARGIN,
-    NODE_WIDTH,
     TITLE_HEIGHT,
 )
 from studio.widgets import icons
 
-NEAR, FAR = 0.6, 0.22
-"""From ``NEAR`` on everything is drawn; below ``FAR`` a layer is a coloured block."""
+NEAR, READABLE, FAR = 0.8, 0.4, 0.22
+"""From ``NEAR`` on everything is drawn, from ``READABLE`` on name, shape and ports in letters that
+can be read; below, the name as far as it has room, and below ``FAR`` only a coloured block."""
+
+FINE = 0.6
+"""From this zoom on lines are smoothed and images are shown."""
 
 RADIUS = 8.0
 STRIP = 4.0
@@ -282,7 +285,7 @@ def _draw_icons(on: QPainter, card: NodeCard, size: QRectF, colours: CanvasColou
     middle = _title_middle(collapsed, size)
     icon = QRectF(9, middle - _ICON / 2, _ICON, _ICON)
     icons.paint(on, f"family-{card.family}", icon, colours.family[card.family])
-    left, top = NODE_WIDTH - 22, middle - 7 if collapsed else 10.0
+    left, top = size.width() - 22, middle - 7 if collapsed else 10.0
     colour = colours.condition[card.condition]
     icons.paint(on, card.condition, QRectF(left, top, 14, 14), colour)
     marks = [("frozen", colours.accent)] * card.node.frozen

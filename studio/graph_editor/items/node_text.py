@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
+from itertools import accumulate
 
-from PySide6.QtCore import QPointF
+from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QFont
 
 from studio.graph_editor.items.colours import CanvasColours
@@ -13,6 +16,7 @@ from studio.graph_editor.items.text_runs import (
     PlacedText,
     TextRun,
     cut_text,
+    shortened,
     text_height,
     text_runs,
     text_width,
@@ -21,15 +25,16 @@ from studio.session.document.cards.card import SHARED, NodeCard
 from studio.session.document.cards.geometry import (
     COLLAPSED_HEIGHT,
     LINE_HEIGHT,
-    NODE_WIDTH,
+    SIGN_ROOM,
     TITLE_HEIGHT,
+    TITLE_LEFT,
+    TITLE_RIGHT,
 )
 from studio.session.document.cards.lines import TIMES, CardLine
 
 SIDE = 10.0
 """Space left free at the sides."""
 
-TEXT_LEFT = 32.0
 FOOTER_HEIGHT = 22.0
 _NUMBER_AWAY = 6.0
 _NAME_ROOM = 56.0
@@ -39,6 +44,17 @@ INPUT_NAMES_REACH = _NUMBER_AWAY + _NAME_ROOM
 """How far the names of inputs may reach beside a layer."""
 UNKNOWN = "\u2013"
 _FAR_PIXELS = 27
+_LEAST_SEEN = 9.5
+"""Height of letters on the screen that can be read."""
+
+_LINE = 1.1
+"""Distance of two lines that are read from afar, in heights of their letters."""
+
+_SMALLER = 0.75
+"""How much smaller a name may become before it is cut."""
+
+_STRIP = 9.0
+_PARTS = re.compile(r"[^_/. -]+[_/. -]*")
 _BETWEEN = 6.0
 _MOST = 0.6
 """Share of the room a value takes at most; what it leaves is its label's."""
@@ -50,39 +66,111 @@ FAR_LOW = 90.0
 """Below this height the sign stands beside the name and not above it."""
 
 
-def card_texts(card: NodeCard, colours: CanvasColours, height: float) -> tuple[TextRun, ...]:
+def card_texts(card: NodeCard, colours: CanvasColours, area: QRectF) -> tuple[TextRun, ...]:
     """Everything written on a layer that is seen from near."""
-    room = NODE_WIDTH - TEXT_LEFT - 24
+    room = area.width() - TITLE_LEFT - TITLE_RIGHT
     signs = card.node.frozen + card.node.pinned
     faint = card.node.bypassed or card.condition == "unreached"
     title_font, small_font = colours.title_font, colours.small_font
     title_colour = colours.text2 if faint else colours.text
     if card.node.collapsed:
-        line = cut_text(card.title, title_font, room - 18 * signs)
+        line = shortened(card.title, title_font, room - SIGN_ROOM * signs)
         top = (COLLAPSED_HEIGHT - text_height(title_font)) / 2 + 1
-        return text_runs([PlacedText(QPointF(TEXT_LEFT, top), line, title_font, title_colour)])
-    title = cut_text(card.title, title_font, room)
-    subtitle = cut_text(card.subtitle, small_font, room + 12 - 16 * signs)
+        return text_runs([PlacedText(QPointF(TITLE_LEFT, top), line, title_font, title_colour)])
+    title = shortened(card.title, title_font, room)
+    subtitle = shortened(card.subtitle, small_font, room + 12 - 16 * signs)
     found = [
-        PlacedText(QPointF(TEXT_LEFT, 6), title, title_font, title_colour),
-        PlacedText(QPointF(TEXT_LEFT, 22), subtitle, small_font, colours.text3),
-        *_lines(card, colours),
+        PlacedText(QPointF(TITLE_LEFT, 6), title, title_font, title_colour),
+        PlacedText(QPointF(TITLE_LEFT, 22), subtitle, small_font, colours.text3),
+        *_lines(card, colours, area.width()),
     ]
     if card.node.preview != "off":
-        found += _footer(card, colours, height)
+        found += _footer(card, colours, area)
     return text_runs(found)
 
 
-def far_text(card: NodeCard, colours: CanvasColours, height: float) -> tuple[TextRun, ...]:
-    """The title in letters that can be read from afar."""
-    font = QFont(colours.title_font)
-    font.setPixelSize(_FAR_PIXELS)
-    beside_sign = 2 * FAR_SIGN if card.node.frozen and height < FAR_LOW else 0.0
+def title_is_cut(card: NodeCard, colours: CanvasColours, area: QRectF) -> bool:
+    """Whether a layer's name has no room on its card, however near it is seen."""
+    signs = SIGN_ROOM * (card.node.frozen + card.node.pinned) if card.node.collapsed else 0.0
+    room = area.width() - TITLE_LEFT - TITLE_RIGHT - signs
+    return text_width(card.title, colours.title_font) > room
+
+
+def readable_pixels(zoom: float) -> int:
+    """Height of letters that can be read at a zoom, on the canvas."""
+    return math.ceil(_LEAST_SEEN / zoom)
+
+
+def readable_texts(
+    card: NodeCard, colours: CanvasColours, area: QRectF, pixels: int
+) -> tuple[TextRun, ...]:
+    """The name and the shape of a layer in letters of a height, for where all of it is too small.
+
+    The name comes first: where both have no room, the shape is left out.
+    """
+    top = _STRIP
+    if card.node.frozen and area.height() >= FAR_LOW:
+        top += FAR_SIGN
+    beside_sign = 2 * FAR_SIGN if card.node.frozen and area.height() < FAR_LOW else 0.0
+    room, lines = area.width() - 8 - beside_sign, int((area.height() - top) / (_LINE * pixels))
     uses = f" {uses_text(card)}" if card.uses else ""
-    room = NODE_WIDTH - 8 - beside_sign - text_width(uses, font)
-    text = cut_text(card.title, font, room) + uses
-    left = (NODE_WIDTH - text_width(text, font)) / 2
-    place = QPointF(left, (height - text_height(font)) / 2)
+    bold, plain = _sized(colours.title_font, pixels), _sized(colours.text_font, pixels)
+    has_shape = bool(card.shape) and not card.node.collapsed and lines > 1
+    name = _name_lines(card.title + uses, bold, room, max(1, lines - has_shape))
+    font = bold
+    if name is None and has_shape and lines == 2:
+        smaller = _sized(colours.title_font, math.ceil(pixels * _SMALLER))
+        if text_width(card.title + uses, smaller) <= room:
+            name, font = [card.title + uses], smaller
+        else:
+            has_shape, name = False, _name_lines(card.title + uses, bold, room, lines)
+    if name is None:
+        font = _sized(colours.title_font, math.ceil(pixels * _SMALLER))
+        name = [shortened(card.title, font, room - text_width(uses, font)) + uses]
+    colour = colours.text2 if card.node.bypassed else colours.text
+    texts = [(line, font, colour) for line in name]
+    if has_shape:
+        texts.append((cut_text(card.shape, plain, room), plain, colours.text2))
+    step = _LINE * pixels
+    at = top + (area.height() - top - step * len(texts)) / 2
+    return text_runs(
+        PlacedText(
+            QPointF((area.width() - text_width(text, of)) / 2,
+                    at + step * row + (step - text_height(of)) / 2), text, of, ink
+        )
+        for row, (text, of, ink) in enumerate(texts)
+    )  # fmt: skip
+
+
+def _name_lines(name: str, font: QFont, room: float, most: int) -> list[str] | None:
+    """A name in one line, or parted in two where it may be; None where it does not fit."""
+    if text_width(name, font) <= room:
+        return [name]
+    if most < 2:
+        return None
+    heads = list(accumulate(_PARTS.findall(name)))
+    fitting = [
+        [head, name[len(head):]] for head in heads[:-1]
+        if max(text_width(head, font), text_width(name[len(head):], font)) <= room
+    ]  # fmt: skip
+    return min(fitting, key=lambda two: abs(len(two[0]) - len(two[1])), default=None)
+
+
+def _sized(font: QFont, pixels: int) -> QFont:
+    found = QFont(font)
+    found.setPixelSize(pixels)
+    return found
+
+
+def far_text(card: NodeCard, colours: CanvasColours, area: QRectF) -> tuple[TextRun, ...]:
+    """The title in letters that can be made out from afar."""
+    font = _sized(colours.title_font, _FAR_PIXELS)
+    beside_sign = 2 * FAR_SIGN if card.node.frozen and area.height() < FAR_LOW else 0.0
+    uses = f" {uses_text(card)}" if card.uses else ""
+    room = area.width() - 8 - beside_sign - text_width(uses, font)
+    text = shortened(card.title, font, room) + uses
+    left = (area.width() - text_width(text, font)) / 2
+    place = QPointF(left, (area.height() - text_height(font)) / 2)
     colour = colours.text2 if card.node.bypassed else colours.text
     return text_runs([PlacedText(place, text, font, colour)])
 
@@ -133,29 +221,29 @@ def output_text(card: NodeCard) -> str:
     return f"output{'s' * (len(card.marked) > 1)} {numbers}".rstrip()
 
 
-def _lines(card: NodeCard, colours: CanvasColours) -> list[PlacedText]:
+def _lines(card: NodeCard, colours: CanvasColours, width: float) -> list[PlacedText]:
     found = []
     font = colours.text_font
     for number, line in enumerate(card.lines):
         top = TITLE_HEIGHT + 3 + number * LINE_HEIGHT + (LINE_HEIGHT - text_height(font)) / 2
-        label, value = beside(line, font)
+        label, value = beside(line, font, width)
         found.append(PlacedText(QPointF(SIDE, top), label, font, colours.text3))
-        place = QPointF(NODE_WIDTH - SIDE - text_width(value, font), top)
+        place = QPointF(width - SIDE - text_width(value, font), top)
         found.append(PlacedText(place, value, font, colours.text))
     return found
 
 
-def beside(line: CardLine, font: QFont) -> tuple[str, str]:
-    """The label and the value of an option, so that both have room."""
-    room, value = NODE_WIDTH - 2 * SIDE - _BETWEEN, line.value
+def beside(line: CardLine, font: QFont, width: float) -> tuple[str, str]:
+    """The label and the value of an option, so that both have room on a card of a width."""
+    room, value = width - 2 * SIDE - _BETWEEN, line.value
     if text_width(line.label, font) + text_width(value, font) > room:
         value = cut_text(value.replace(f" {TIMES} ", TIMES), font, room * _MOST)
     return cut_text(line.label, font, room - text_width(value, font)), value
 
 
-def footer_texts(card: NodeCard, font: QFont, small: QFont) -> tuple[str, str]:
+def footer_texts(card: NodeCard, font: QFont, small: QFont, width: float) -> tuple[str, str]:
     """The shape, and how many parameters there are if that has room beside it."""
-    room = NODE_WIDTH - 2 * SIDE
+    room = width - 2 * SIDE
     shape = cut_text(card.shape or UNKNOWN, font, room)
     left = room - text_width(shape, font) - _BETWEEN
     counts = (f"{card.parameters} params", card.parameters) if card.parameters else ()
@@ -164,12 +252,12 @@ def footer_texts(card: NodeCard, font: QFont, small: QFont) -> tuple[str, str]:
     return shape, next((count for count in counts if text_width(count, small) <= left), "")
 
 
-def _footer(card: NodeCard, colours: CanvasColours, height: float) -> list[PlacedText]:
+def _footer(card: NodeCard, colours: CanvasColours, area: QRectF) -> list[PlacedText]:
     font, small = colours.text_font, colours.small_font
-    top = height - FOOTER_HEIGHT + (FOOTER_HEIGHT - text_height(font)) / 2
-    shape, count = footer_texts(card, font, small)
+    top = area.height() - FOOTER_HEIGHT + (FOOTER_HEIGHT - text_height(font)) / 2
+    shape, count = footer_texts(card, font, small, area.width())
     found = [PlacedText(QPointF(SIDE, top), shape, font, colours.text2)]
     if count:
-        place = QPointF(NODE_WIDTH - SIDE - text_width(count, small), top + 1)
+        place = QPointF(area.width() - SIDE - text_width(count, small), top + 1)
         found.append(PlacedText(place, count, small, colours.text3))
     return found

@@ -104,7 +104,12 @@ def cut_text(text: str, font: QFont, room: float) -> str:
     return metrics_of(font.key()).elidedText(text, Qt.TextElideMode.ElideMiddle, room)
 
 
-@lru_cache(maxsize=32)
+def shortened(text: str, font: QFont, room: float) -> str:
+    """A text without its end, where there is not room for all of it."""
+    return metrics_of(font.key()).elidedText(text, Qt.TextElideMode.ElideRight, room)
+
+
+@lru_cache(maxsize=64)
 def metrics_of(key: str) -> QFontMetricsF:
     """Measures of a font, by its key."""
     return QFontMetricsF(_font(key))

@@ -14,11 +14,11 @@ from PySide6.QtWidgets import (
 from studio.graph_editor.items.colours import CanvasColours
 from studio.graph_editor.items.items import WIRE_LEVEL
 from studio.graph_editor.items.sprites import stamp
-from studio.graph_editor.items.wire_paths import distance, samples
+from studio.graph_editor.items.wire_paths import distance, is_backward, samples
 from studio.session.document.state import Wire
 
-CHIP_ZOOM = 0.6
-"""From this zoom on wires carry their shape."""
+CHIP_ZOOM = 0.8
+"""From this zoom on wires carry their shape; below, it stands on the layers in larger letters."""
 
 _CHIP_HEIGHT = 15.0
 _CHIP_SIDE = 5.0
@@ -50,7 +50,10 @@ class WireItem(QGraphicsPathItem):
         """Lead from one port to another along a path; the shape stands ``beside`` away at least."""
         self._points = None
         self.setPath(path)
-        self.chip.place(path, abs(end.x() - start.x()), beside)
+        # Where a wire turns back, the shape stands half way: there it leads between layers.
+        turns_back = is_backward(start, end)
+        room = path.length() / 2 if turns_back else abs(end.x() - start.x())
+        self.chip.place(path, room, beside, in_middle=turns_back)
 
     def show_state(self, state: str, shape: str) -> None:
         """Show what flows: its shape, or that an end is wrong or waits."""
@@ -126,14 +129,18 @@ class ShapeChip(QGraphicsItem):
         self._room = 0.0
         self._beside = _BESIDE
         self._leads = True
+        self._in_middle = False
         self._forced = False
         self._near = True
         self._at: float | None = None
         self._bounds = QRectF()
         self.setVisible(False)
 
-    def place(self, path: QPainterPath, room: float, beside: float) -> None:
+    def place(
+        self, path: QPainterPath, room: float, beside: float, *, in_middle: bool = False
+    ) -> None:
         """Stand on a wire with ``room`` between its ends, ``beside`` of it taken at the start."""
+        self._in_middle = in_middle
         self._path, self._length, self._room = path, path.length(), room - beside
         self._beside = max(_BESIDE, beside)
         self._at = None
@@ -195,7 +202,7 @@ class ShapeChip(QGraphicsItem):
         shown = bool(self._text) and (self._forced or (self._near and fits))
         self.setVisible(shown)
         if shown and self._length:
-            beside = self._leads and not self._forced
+            beside = self._leads and not self._forced and not self._in_middle
             along = (
                 min(self._width / 2 + self._beside, self._length / 2)
                 if beside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from PySide6.QtCore import QPointF, QRectF
@@ -23,7 +24,7 @@ def wire_path(start: QPointF, end: QPointF, style: str, below: float | None = No
         style: ``curve``, ``right-angle`` or ``straight``.
         below: for a wire that runs backward, a height free of both its layers.
     """
-    if end.x() < start.x() + STUB and abs(end.y() - start.y()) + abs(end.x() - start.x()) > STUB:
+    if is_backward(start, end):
         return _around(start, end, below)
     if style == "straight":
         return _polyline([start, end], 0.0)
@@ -58,6 +59,17 @@ def bridge_path(
     pull = max(4.0, (end.x() - right) * 0.55)
     path.cubicTo(up + QPointF(pull, 0), end - QPointF(pull, 0), end)
     return path
+
+
+def detour_path(corners: Sequence[QPointF]) -> QPainterPath:
+    """The path of a wire in right angles through corners."""
+    return _polyline(list(corners), CORNER)
+
+
+def is_backward(start: QPointF, end: QPointF) -> bool:
+    """Whether a wire has to turn back to reach its input."""
+    away = abs(end.y() - start.y()) + abs(end.x() - start.x())
+    return end.x() < start.x() + STUB and away > STUB
 
 
 def loose_path(start: QPointF, end: QPointF, style: str, forward: bool) -> QPainterPath:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGraphicsView, QWidget
 
 from studio.graph_editor.items.colours import CanvasColours
-from studio.graph_editor.items.node_paint import NEAR
+from studio.graph_editor.items.node_paint import FINE, READABLE
 from studio.graph_editor.scene.highlights import Highlights
 from studio.graph_editor.scene.navigation import Navigation
 from studio.graph_editor.scene.overlay import Overlay
@@ -19,7 +19,6 @@ from studio.graph_editor.scene.scene import GraphScene
 from studio.widgets import theme
 
 _ROOM = 100_000.0
-_READABLE = 0.45
 _SETTLED_MS = 120
 """So long after the last turn of the wheel everything is drawn finely again."""
 _STEP = 24.0
@@ -36,6 +35,7 @@ class GraphView(QGraphicsView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._is_ready = False
         self.graph = GraphScene(CanvasColours(theme.current()), parent=self)
         self.setScene(self.graph)
         self._set_up()
@@ -52,6 +52,7 @@ class GraphView(QGraphicsView):
         self.navigation.turned.connect(self._turned)
         for signal in (self.graph.redrawn, self.marks.changed, self.overlay.changed):
             signal.connect(self._changed)
+        self._is_ready = True
 
     def _set_up(self) -> None:
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -72,11 +73,23 @@ class GraphView(QGraphicsView):
 
     def show_all(self) -> None:
         """Bring the whole graph into sight."""
-        self.navigation.frame(self.graph.content_area())
+        self.navigation.show_whole(self.graph.content_area())
 
     def show_beginning(self) -> None:
         """Bring the whole graph into sight if it can be read then, or else where it begins."""
-        self.navigation.begin(self.graph.content_area(), _READABLE)
+        self.navigation.begin(self.graph.content_area(), READABLE)
+
+    def keep_in_sight(self) -> None:
+        """Show the same again after the graph or the canvas got another size."""
+        if self.navigation.keeps == "beginning":
+            self.show_beginning()
+        elif self.navigation.keeps == "all":
+            self.show_all()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._is_ready:
+            self.keep_in_sight()
 
     def view_point(self, at: QPointF) -> QPointF:
         """Where a point of the graph is seen."""
@@ -154,7 +167,7 @@ class GraphView(QGraphicsView):
         self.graph.set_zoom(zoom)
 
     def _refine(self) -> None:
-        fine = self.navigation.zoom >= NEAR and not self.is_turning
+        fine = self.navigation.zoom >= FINE and not self.is_turning
         self.setRenderHint(QPainter.RenderHint.Antialiasing, fine)
 
 

@@ -10,6 +10,7 @@ from PySide6.QtGui import QTransform, QWheelEvent
 from PySide6.QtWidgets import QGraphicsView
 
 from studio.engine.core.signal import Signal
+from studio.session.document.arrange.wrapping import Room
 
 SMALLEST, LARGEST = 0.1, 4.0
 SMALLEST_WHOLE = 0.02
@@ -20,7 +21,11 @@ NOTCH = 1.1
 
 NOTCH_DEGREES = 120
 _SLIDE_MS = 140
-_MARGIN = 48.0
+_MARGIN = 32.0
+"""Free border around what is framed: wires turn back there."""
+_LEAST_ROOM = 160.0
+_CLOSE = 0.8
+"""The zoom at which a large graph is begun."""
 _PLACES = 50
 _PIXELS_A_DEGREE = 0.5
 """Pixels for an eighth of a degree, so that a notch of the wheel moves by sixty."""
@@ -47,6 +52,8 @@ class Navigation:
 
     Attributes:
         level: the block that is open; `level_wanted` asks for another.
+        keeps: what stays in sight when the canvas gets another size, until the user looks
+            elsewhere: the ``beginning`` of the graph or ``all`` of it; empty for its corner.
 
     Args:
         view: the canvas.
@@ -59,6 +66,7 @@ class Navigation:
         self.turned: Signal[[]] = Signal()
         self.level_wanted: Signal[[str]] = Signal()
         self.level = ""
+        self.keeps = ""
         self._view = view
         self._still = still
         self._slide: QVariantAnimation | None = None
@@ -84,6 +92,15 @@ class Navigation:
         area = self._view.viewport().rect()
         return self.scene_at(QPointF(area.width() / 2, area.height() / 2))
 
+    @property
+    def room(self) -> Room:
+        """What the canvas has free for a graph that is to be seen whole."""
+        area = self._view.viewport().rect()
+        return Room(
+            max(_LEAST_ROOM, area.width() - 2 * _MARGIN),
+            max(_LEAST_ROOM, area.height() - 2 * _MARGIN),
+        )
+
     def wheel(self, degrees: float, at: QPointF | None = None) -> None:
         """Zoom by a turn of the wheel (eighths of a degree), keeping a place, or the middle."""
         self.turned.emit()
@@ -91,7 +108,7 @@ class Navigation:
 
     def zoom_to(self, zoom: float, at: QPointF | None = None) -> None:
         """Zoom, keeping the point at ``at`` of the viewport (its middle by default) in place."""
-        self.stop()
+        self.leave()
         place = at if at is not None else QPointF(self._view.viewport().rect().center())
         kept = self.scene_at(place)
         self._set_zoom(_clamped(zoom, min(SMALLEST, self.zoom)))
@@ -103,7 +120,7 @@ class Navigation:
 
     def pan(self, by: QPoint) -> None:
         """Move the graph by pixels."""
-        self.stop()
+        self.leave()
         across, down = self._view.horizontalScrollBar(), self._view.verticalScrollBar()
         across.setValue(across.value() - by.x())
         down.setValue(down.value() - by.y())
@@ -111,13 +128,13 @@ class Navigation:
 
     def look_at(self, centre: QPointF) -> None:
         """Put a point of the graph in the middle, at once."""
-        self.stop()
+        self.leave()
         self._view.centerOn(centre)
         self.moved.emit()
 
     def jump(self, centre: QPointF, zoom: float) -> None:
         """Look at a point with a zoom, at once."""
-        self.stop()
+        self.leave()
         self._look(centre, zoom)
 
     @property
@@ -146,8 +163,9 @@ class Navigation:
         self._go(area.center(), min(self._fitting(area), largest))
 
     def begin(self, area: QRectF, least: float) -> None:
-        """Show an area at once; its left end when it would be smaller than ``least``."""
+        """Show an area at once; its upper left part when it would be smaller than ``least``."""
         self.stop()
+        self.keeps = "beginning"
         if area.isEmpty():
             self._look(QPointF(0, 0), 1.0)
             return
@@ -155,9 +173,24 @@ class Navigation:
         if zoom >= least:
             self._look(area.center(), min(zoom, 1.0))
             return
-        zoom = max(least, 0.7)
-        half = (self._view.viewport().width() / 2 - _MARGIN) / zoom
-        self._look(QPointF(min(area.left() + half, area.center().x()), area.center().y()), zoom)
+        room = self.room
+        # Most of it at the least zoom, or a small part that is seen better.
+        zoom = least
+        if room.width * room.height / zoom**2 < area.width() * area.height() / 2:
+            zoom = max(least, _CLOSE)
+        across, down = room.width / 2 / zoom, room.height / 2 / zoom
+        self._look(
+            QPointF(
+                min(area.left() + across, area.center().x()),
+                min(area.top() + down, area.center().y()),
+            ),
+            zoom,
+        )
+
+    def show_whole(self, area: QRectF) -> None:
+        """Bring all of the graph into sight, and keep it there."""
+        self.frame(area)
+        self.keeps = "all"
 
     def reveal(self, area: QRectF, *, remember: bool = False) -> None:
         """Scroll, without zooming, if an area is out of sight: to the middle third then.
@@ -214,6 +247,11 @@ class Navigation:
         back, _ = self._view.viewportTransform().inverted()
         return back.map(place)
 
+    def leave(self) -> None:
+        """Look where the user wants from now on."""
+        self.stop()
+        self.keeps = ""
+
     def stop(self) -> None:
         """End a slide where it is."""
         if self._slide is not None:
@@ -222,13 +260,11 @@ class Navigation:
 
     def _fitting(self, area: QRectF) -> float:
         """The zoom at which an area fits, with a margin."""
-        view = self._view.viewport().rect()
-        wide = max(1.0, view.width() - 2 * _MARGIN) / area.width()
-        return min(wide, max(1.0, view.height() - 2 * _MARGIN) / area.height())
+        return min(self.room.width / area.width(), self.room.height / area.height())
 
     def _go(self, centre: QPointF, zoom: float) -> None:
         zoom = _clamped(zoom, SMALLEST_WHOLE)
-        self.stop()
+        self.leave()
         if self._still() or not self._view.isVisible():
             self._look(centre, zoom)
             return

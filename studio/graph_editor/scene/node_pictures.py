@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.engine.core.signal import Signal
 from studio.engine.layers.graph import Port
-from studio.graph_editor.items.node_paint import NEAR
+from studio.graph_editor.items.node_paint import FINE
 from studio.graph_editor.items.node_picture import NodePicture
 from studio.graph_editor.scene.navigation import Navigation
 from studio.graph_editor.scene.scene import GraphScene
@@ -91,7 +91,7 @@ class NodePictures:
 
     def _want(self) -> None:
         wanted = [] if self._also is None else [self._also]
-        if self._preferences.flag("previews") and self._navigation.zoom >= NEAR:
+        if self._preferences.flag("previews") and self._navigation.zoom >= FINE:
             seen = self._navigation.visible
             wanted += [
                 self.output_of(node_id)

@@ -11,14 +11,23 @@ from PySide6.QtGui import QPainterPath
 from studio.graph_editor.items.block_item import host_of
 from studio.graph_editor.items.items import CanvasItem
 from studio.graph_editor.items.node_item import NodeItem
-from studio.graph_editor.items.wire_paths import bridge_path, meets, wire_path
+from studio.graph_editor.items.wire_paths import (
+    bridge_path,
+    detour_path,
+    is_backward,
+    meets,
+    wire_path,
+)
+from studio.graph_editor.scene.detours import Stretch, find_detour, stretches
 from studio.session.document.cards.geometry import NODE_WIDTH
 from studio.session.document.state import Wire
 
 if TYPE_CHECKING:
     from studio.graph_editor.scene.scene import GraphScene
 
-_MARGIN = 24.0
+_AROUND = 64.0
+"""How far beyond the two layers of a wire its detour may lead."""
+
 _CLEAR = 14.0
 _TOUCH = (-2.0, -6.0, 2.0, 6.0)
 """How much larger than a layer the area is that a wire keeps out of."""
@@ -46,6 +55,7 @@ class WireWays:
         self._changed: set[str] = set()
         self._stood: dict[str, QRectF] = {}
         self._searched: dict[Wire, QRectF] = {}
+        self._detours: dict[Wire, list[Stretch]] = {}
 
     def note(self, node_id: str) -> None:
         """Something was added, removed, moved or changed in size."""
@@ -59,6 +69,7 @@ class WireWays:
     def forget(self, wire: Wire) -> None:
         """A wire is gone."""
         self._searched.pop(wire, None)
+        self._detours.pop(wire, None)
 
     def passing(self, changed: Iterable[str]) -> set[Wire]:
         """The wires that may have another way since things changed; none while ways are held."""
@@ -78,16 +89,35 @@ class WireWays:
         """The path of a wire: straight to its input, past layers that stand between, or around."""
         graph, style = self._graph, self._graph.wire_style
         source, target = (host_of(graph.nodes[each]) for each in (wire.source, wire.target))
-        self._searched.pop(wire, None)
+        self.forget(wire)
+        if is_backward(start, end):
+            return self._detour(wire, (start, end), (source.scene_area, target.scene_area))
         if style != "straight" and end.x() - start.x() > NODE_WIDTH:
             search = _Search(graph, (source, target))
             way = search.way_past(start, end)
             if way is not None:
                 self._searched[wire] = _around(search.areas)
+                if _is_in_another_row(source.scene_area, target.scene_area):
+                    return self._detour(
+                        wire, (start, end), (source.scene_area, target.scene_area)
+                    )
                 level, left, right = way
                 return bridge_path(start, end, style, level, left, right)
-        below = max(source.scene_area.bottom(), target.scene_area.bottom()) + _MARGIN
-        return wire_path(start, end, style, below)
+        return wire_path(start, end, style)
+
+    def _detour(
+        self, wire: Wire, ends: tuple[QPointF, QPointF], hosts: tuple[QRectF, QRectF]
+    ) -> QPainterPath:
+        """A way through the gaps between layers, apart from the wires of other outputs."""
+        area = _around(hosts).adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND)
+        items = self._graph.nodes_near(area)
+        obstacles = [item.scene_area for item in items if isinstance(item, NodeItem)]
+        others = (parts for other, parts in self._detours.items() if other.port != wire.port)
+        taken = [part for parts in others for part in parts]
+        corners = find_detour(ends, hosts, obstacles, taken)
+        self._searched[wire] = area
+        self._detours[wire] = stretches(corners)[1:-1]
+        return detour_path(corners)
 
     def _changed_areas(self) -> list[QRectF]:
         """Where what changed stood and stands, as far as wires keep clear of it."""
@@ -153,6 +183,10 @@ class _Search:
             if meets(start, end, item.scene_area.adjusted(*_TOUCH)):
                 found = found.united(item.scene_area)
         return found
+
+
+def _is_in_another_row(one: QRectF, other: QRectF) -> bool:
+    return one.bottom() <= other.top() or other.bottom() <= one.top()
 
 
 def _around(areas: Iterable[QRectF]) -> QRectF:

@@ -9,13 +9,18 @@ from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.project.project import Project
 from studio.engine.train.settings import TrainingSettings
+from studio.session.document.arrange.wrapping import Room
 from studio.session.document.change import Change
 from studio.session.document.checks.validation import validate
 from studio.session.document.edits.linked_copies import sync_copies
 from studio.session.document.edits.places import settled
 from studio.session.document.edits.sections import set_name
 from studio.session.document.errors import ReadOnlyError
-from studio.session.document.files.project_file import project_of_state, state_of_project
+from studio.session.document.files.project_file import (
+    laid_out_for,
+    project_of_state,
+    state_of_project,
+)
 from studio.session.document.files.rescue import rescue
 from studio.session.document.frozen_config import FrozenConfig
 from studio.session.document.history import History
@@ -39,6 +44,7 @@ class Document:
         read_only: why it may not be changed; empty when it may.
         warnings: what else opening the file found, one sentence each.
         history: the undo to use, where it is to keep more or fewer steps than usual.
+        has_places: whether someone said where things stand; see `lay_out_for`.
     """
 
     def __init__(
@@ -49,6 +55,7 @@ class Document:
         read_only: str = "",
         warnings: tuple[str, ...] = (),
         history: History | None = None,
+        has_places: bool = True,
     ) -> None:
         self.changed: Signal[[Change]] = Signal()
         self.saved: Signal[[]] = Signal()
@@ -59,6 +66,7 @@ class Document:
         self.open_block = TOP
         self.read_only = read_only
         self.warnings = warnings
+        self._has_places = has_places
         self._facts: DataFacts | None = None
         self._shown = state
         self._report: Report | None = None
@@ -98,7 +106,9 @@ class Document:
     def of_project(cls, project: Project) -> Document:
         """The document of a project."""
         opened = state_of_project(project)
-        return cls(opened.state, project.path, warnings=opened.warnings)
+        return cls(
+            opened.state, project.path, warnings=opened.warnings, has_places=opened.has_places
+        )
 
     @property
     def state(self) -> DocumentState:
@@ -160,6 +170,23 @@ class Document:
         self.history.push(text, state, merge_key)
         return self._announce(text)
 
+    @property
+    def is_laid_out_freely(self) -> bool:
+        """Whether the places of things follow from what they are seen in: no one chose them yet."""
+        history = self.history
+        return not (self._has_places or history.steps or history.is_gesture_open)
+
+    def lay_out_for(self, room: Room) -> bool:
+        """Lay out a network whose file says no places, so that it is seen large; whether it moved.
+
+        This belongs to opening it: it is no step, and nothing has to be saved. Places that a file
+        has, and those of a network that was edited or saved, stay.
+        """
+        if not self.is_laid_out_freely:
+            return False
+        self.history.restart(laid_out_for(self.state, room))
+        return not self._announce("Lay out").is_empty
+
     def begin_gesture(self, text: str) -> None:
         """From now on steps become one, until `commit_gesture` or `cancel_gesture`."""
         self.history.begin_gesture(text)
@@ -199,8 +226,13 @@ class Document:
         return found
 
     def project(self) -> Project:
-        """What runs, as a project of its own."""
-        project = project_of_state(self.state)
+        """What runs, as a project of its own; places that no one chose are not in it."""
+        return self._project_of(self.state)
+
+    def _project_of(self, state: DocumentState) -> Project:
+        project = project_of_state(state)
+        if self.is_laid_out_freely and project.canvas is None:
+            project.layout = {}
         project.path = self.path
         return project
 
@@ -216,8 +248,8 @@ class Document:
         if self.read_only:
             raise ReadOnlyError(self.read_only, who=self.state.name)
         before, name = self.state.name, self._name_at(path)
-        project = project_of_state(self.state.replaced(name=name))
-        project.path = self.path
+        project = self._project_of(self.state.replaced(name=name))
+        self._has_places = self._has_places or bool(project.layout)
         self.path = project.save(path)
         self.history.rename(before, name)
         self.history.mark_clean()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 
+from studio.engine.core.errors import InternalError
 from studio.engine.core.signal import Signal
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -132,6 +133,13 @@ class History:
         self._steps = [replace(step, state=named(step.state)) for step in self._steps]
         if self._gesture is not None:
             self._gesture.state = named(self._gesture.state)
+
+    def restart(self, state: DocumentState) -> None:
+        """Begin with another state, which counts as saved; only before the first step."""
+        if self._steps or self._gesture is not None or self._has_forgotten:
+            raise InternalError("a history with steps cannot begin elsewhere")
+        self._first = self._clean = state
+        self.changed.emit()
 
     def mark_clean(self) -> None:
         """The state now is the saved one."""

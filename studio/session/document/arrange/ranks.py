@@ -51,6 +51,7 @@ def spots_in_ranks(
     order: Sequence[str],
     inputs: Mapping[str, Sequence[str]],
     heights: Mapping[str, tuple[float, int]],
+    ranks: Mapping[str, int],
 ) -> list[list[Spot]]:
     """Every rank with its spots, ordered as they lie now.
 
@@ -58,8 +59,8 @@ def spots_in_ranks(
         order: nodes so that each stands behind those that feed it.
         inputs: what feeds each, among these nodes.
         heights: where each lies now across the ranks, and its place among equals.
+        ranks: the rank of each, from 0 up.
     """
-    ranks = ranks_of(order, inputs)
     spots = {node_id: Spot(node_id, ranks[node_id]) for node_id in order}
     rows: list[list[Spot]] = [[] for _ in range(max(ranks.values(), default=-1) + 1)]
     level: dict[int, tuple[float, int]] = {}

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from studio.session.document.cards.lines import card_lines
-from studio.session.document.layer_types import input_count
+from studio.session.document.layer_types import input_count, kind_text
 from studio.session.document.state import CanvasNode, DocumentState, PreviewMode
 
 NODE_WIDTH = 160.0
+"""Width of a layer; one whose name or type needs more is wider."""
+WIDEST = 264.0
+"""Width at most; longer names are cut."""
+TITLE_LEFT, TITLE_RIGHT = 32.0, 24.0
+"""Room beside the name: the icon before it, the mark of the condition after it."""
+TITLE_PIXELS, SMALL_PIXELS = 13, 10
+"""Height of the letters of a name, and of its type."""
+SIGN_ROOM = 18.0
+"""What the sign of a frozen or pinned layer takes beside a text."""
 TITLE_HEIGHT = 40.0
 COLLAPSED_HEIGHT = 28.0
 LINE_HEIGHT = 18.0
@@ -85,6 +96,38 @@ class Box(NamedTuple):
         )
 
 
+_LETTERS = (
+    ("'", 0.31), ("ijl ", 0.35), ("IJ/\\|,.", 0.38), (":;-", 0.42), ("f!()[]", 0.46),
+    ("t_r`", 0.5), ('"*z?cs', 0.6), ("Lvxyak", 0.67), ("eEFTo0123456789$hnu{}", 0.71),
+    ("bdgpqSYCPZ", 0.73), ("BAKRVXU", 0.81), ("GDHN#+<=>^~OQ&", 0.87), ("wM%@mW", 1.1),
+)  # fmt: skip
+_WIDTHS = {letter: width for letters, width in _LETTERS for letter in letters}
+_REGULAR = 0.92
+"""Width of regular letters beside bold ones."""
+
+
+@lru_cache(maxsize=20_000)
+def text_ems(text: str) -> float:
+    """About how wide a text in bold letters is, in heights of its letters.
+
+    The letters are those of a wide font, so that names fit in most: places in a file must not
+    depend on the fonts of the machine that laid them out.
+    """
+    return sum(_WIDTHS.get(letter, 1.0) for letter in text)
+
+
+def card_width(node: CanvasNode) -> float:
+    """Width of a layer's card: its name and type fit, within limits."""
+    signs = SIGN_ROOM * (node.frozen + node.pinned)
+    title = TITLE_LEFT + TITLE_RIGHT + text_ems(node.name) * TITLE_PIXELS
+    if node.collapsed:
+        wanted = title + signs
+    else:
+        kind = text_ems(kind_text(node)) * SMALL_PIXELS * _REGULAR
+        wanted = max(title, TITLE_LEFT + TITLE_RIGHT / 2 + kind + signs)
+    return min(max(NODE_WIDTH, math.ceil(wanted / GRID) * GRID), WIDEST)
+
+
 def node_size(node: CanvasNode, outputs: int = 1) -> Size:
     """Width and height of a thing on the canvas; of a layer, with room for all its ports."""
     if node.kind == "dot":
@@ -92,12 +135,13 @@ def node_size(node: CanvasNode, outputs: int = 1) -> Size:
     if node.kind in ("note", "frame") or (node.is_block and not node.collapsed):
         return node.width, node.height
     if node.collapsed:
-        return NODE_WIDTH, COLLAPSED_HEIGHT
+        return card_width(node), COLLAPSED_HEIGHT
     lines = LINE_HEIGHT * len(card_lines(node))
     body = lines + LINES_MARGIN if lines else 0.0
     height = TITLE_HEIGHT + body + PREVIEW_HEIGHT[node.preview]
     lowest = TITLE_HEIGHT / 2 + (max(input_count(node), outputs) - 1) * PORT_STEP
-    return NODE_WIDTH, height if height >= lowest + _PORT_ROOM else lowest + PORT_STEP / 2
+    room = height if height >= lowest + _PORT_ROOM else lowest + PORT_STEP / 2
+    return card_width(node), room
 
 
 def block_height(rows: int) -> float:

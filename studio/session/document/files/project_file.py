@@ -12,6 +12,7 @@ from studio.engine.layers.layer import Layer
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.sample_facts import sample_facts_from_json
 from studio.session.document.arrange.layered import layout_level, place_missing
+from studio.session.document.arrange.wrapping import Room
 from studio.session.document.checks.invariants import broken_rules
 from studio.session.document.edits.annotations import annotations_of
 from studio.session.document.edits.linked_copies import with_equal_copies
@@ -35,6 +36,8 @@ class Opened(NamedTuple):
 
     state: DocumentState
     warnings: tuple[str, ...] = ()
+    has_places: bool = True
+    """Whether it said where anything stands."""
 
 
 def state_of_project(project: Project) -> Opened:
@@ -48,7 +51,9 @@ def state_of_project(project: Project) -> Opened:
     in_blocks = with_blocks(plain, project.blocks)
     _check(in_blocks)
     if project.canvas is None:
-        return Opened(in_blocks if project.layout else _laid_out(in_blocks))
+        if project.layout:
+            return Opened(in_blocks)
+        return Opened(_laid_out(in_blocks), has_places=False)
     try:
         return Opened(_drawn_state(project, plain))
     except StudioError as error:
@@ -91,6 +96,14 @@ def _plain_state(project: Project) -> DocumentState:
     state = place_missing(state, missing) if missing else state
     marked = project.graph.outputs
     return state if marked == resolve(state).outputs else state.replaced(outputs=marked)
+
+
+def laid_out_for(state: DocumentState, room: Room) -> DocumentState:
+    """A drawing that came without places, so that each level is large in a room."""
+    blocks = [block.id for block in all_blocks(state)]
+    for level in (TOP, *blocks):
+        state = layout_level(state, level, room=room)
+    return with_equal_copies(state) if blocks else state
 
 
 def _laid_out(state: DocumentState) -> DocumentState:
