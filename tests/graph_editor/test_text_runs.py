@@ -94,7 +94,7 @@ def test_cut_text_fits_and_says_that_it_is_cut(qapp: QApplication) -> None:
 def test_an_option_and_its_value_do_not_meet(qapp: QApplication, value: str) -> None:
     small = font(11)
     line = CardLine("target_shape", "target shape", value)
-    label, shown = beside(line, small)
+    label, shown = beside(line, small, NODE_WIDTH)
     assert text_width(label, small) + text_width(shown, small) <= NODE_WIDTH - 2 * SIDE
     assert label.startswith("ta")
     if len(value) < 20:
@@ -115,7 +115,7 @@ def test_a_shape_and_the_number_of_parameters_do_not_meet(
 ) -> None:
     usual, small = font(12), font(11)
     card = NodeCard(CanvasNode("conv", "layer"), shape=shape_label(shape), parameters=parameters)
-    shown, count = footer_texts(card, usual, small)
+    shown, count = footer_texts(card, usual, small, NODE_WIDTH)
     assert text_width(shown, usual) + text_width(count, small) <= NODE_WIDTH - 2 * SIDE
     assert count.endswith(ends)
     assert bool(count) == bool(ends)

@@ -99,7 +99,7 @@ def find_detour(
     levels = [(lane, at) for span in spans for lane, at in enumerate(_lanes(span))]
     best = Detour((start, end), float("inf"))
     for (lane, level), out, back in product(levels, outs, backs):
-        corners = (
+        corners: tuple[QPointF, ...] = (
             start, QPointF(out, start.y()), QPointF(out, level), QPointF(back, level),
             QPointF(back, end.y()), end,
         )  # fmt: skip
@@ -139,9 +139,7 @@ def _owns(part: Stretch, area: QRectF) -> bool:
     return part.first >= area.right() - 1 or part.last <= area.left() + 1
 
 
-def _gaps(
-    hosts: tuple[QRectF, QRectF], obstacles: Iterable[QRectF], across: Span
-) -> list[Span]:
+def _gaps(hosts: tuple[QRectF, QRectF], obstacles: Iterable[QRectF], across: Span) -> list[Span]:
     """Heights free of layers over a width: between the two layers, then above and below all."""
     upper, lower = sorted(hosts, key=lambda area: area.top())
     blocked = sorted(

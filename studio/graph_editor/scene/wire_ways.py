@@ -98,9 +98,7 @@ class WireWays:
             if way is not None:
                 self._searched[wire] = _around(search.areas)
                 if _is_in_another_row(source.scene_area, target.scene_area):
-                    return self._detour(
-                        wire, (start, end), (source.scene_area, target.scene_area)
-                    )
+                    return self._detour(wire, (start, end), (source.scene_area, target.scene_area))
                 level, left, right = way
                 return bridge_path(start, end, style, level, left, right)
         return wire_path(start, end, style)

@@ -184,8 +184,8 @@ class Document:
         """
         if not self.is_laid_out_freely:
             return False
-        self.history.restart(laid_out_for(self.state, room))
-        return not self._announce("Lay out").is_empty
+        moved = self.history.restart(laid_out_for(self.state, room))
+        return moved and not self._announce("Lay out").is_empty
 
     def begin_gesture(self, text: str) -> None:
         """From now on steps become one, until `commit_gesture` or `cancel_gesture`."""

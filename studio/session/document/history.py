@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 
-from studio.engine.core.errors import InternalError
 from studio.engine.core.signal import Signal
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -134,12 +133,13 @@ class History:
         if self._gesture is not None:
             self._gesture.state = named(self._gesture.state)
 
-    def restart(self, state: DocumentState) -> None:
-        """Begin with another state, which counts as saved; only before the first step."""
-        if self._steps or self._gesture is not None or self._has_forgotten:
-            raise InternalError("a history with steps cannot begin elsewhere")
+    def restart(self, state: DocumentState) -> bool:
+        """Begin with another state, which counts as saved; whether there was no step yet."""
+        if self._steps or self._gesture is not None:
+            return False
         self._first = self._clean = state
         self.changed.emit()
+        return True
 
     def mark_clean(self) -> None:
         """The state now is the saved one."""

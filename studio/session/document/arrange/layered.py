@@ -144,9 +144,7 @@ def layout_level(
     def size_of(node: CanvasNode) -> Size:
         return sizes(state.nodes[node.id])
 
-    made = layout(
-        seen, node_ids, direction=direction, pinned=pinned, size_of=size_of, room=room
-    )
+    made = layout(seen, node_ids, direction=direction, pinned=pinned, size_of=size_of, room=room)
     return _with_ports_in_order(state, with_places(state, seen, made), level)
 
 
