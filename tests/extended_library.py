@@ -32,6 +32,7 @@ from studio.engine.isa.ops.reduce import ReduceSum
 from studio.engine.layers.catalog import all_layers
 from studio.engine.layers.initializers import Initializer, initializer
 from studio.engine.train.callbacks.callback import higher_is_better
+from studio.engine.train.network.measures import regress
 from studio.engine.train.settings import TrainingSettings
 from studio.session.document.adding.net_text import parse_net
 from studio.session.document.adding.palette import Palette
@@ -44,7 +45,6 @@ from studio.session.document.finding.layer_names import successors, type_of_word
 from studio.session.document.repairs.search import with_fixes
 from studio.session.document.report import DataFacts
 from studio.session.document.state import DocumentState
-from studio.session.evaluation.measures import regress
 from studio.session.runs.columns import is_share
 from tests.engine.gl.one_line import OneLine
 

@@ -200,7 +200,7 @@ def _tested(bench: Bench) -> None:
 
 def _asked(bench: Bench) -> None:
     bench.train()
-    bench.studio.evaluation.ask_rows(("mine",), np.zeros((1, 2), np.float32))
+    bench.studio.evaluation.questions.ask_rows(("mine",), np.zeros((1, 2), np.float32))
 
 
 def _tests_a_run(bench: Bench) -> None:
@@ -339,7 +339,7 @@ KINDS: dict[str, Way] = {
     "session/runs/runs.py:refresh": lambda bench: bench.studio.runs.refresh(),
     "session/runs/runs.py:curves": _curves,
     "session/evaluation/evaluation.py:measure": _tested,
-    "session/evaluation/evaluation.py:_ask_next": _asked,
+    "session/evaluation/questions.py:_go_on": _asked,
     "session/profiling/profiling.py:start_dry_run": _dry_run,
     "session/profiling/profiling.py:measure_peaks": _peaks,
     "session/export/exporting.py:preview": _export_preview,
@@ -354,7 +354,7 @@ KINDS: dict[str, Way] = {
         bench.train(),
         bench.studio.training.save_again(lambda: None, lambda _: None),
     ),
-    "session/evaluation/evaluation.py:_forget": _tests_a_run,
+    "session/evaluation/evaluation.py:_close_recorded": _tests_a_run,
     "session/runs/runs.py:document_saved": _saved_beside,
     "session/runs/runs.py:_empty": _deleted,
     "session/safety/recovery.py:_autosave_now": _autosaved,
@@ -366,6 +366,7 @@ BELONG_TO_NO_DOCUMENT = {
     "session/profiling/profiling.py:_export": "the file is finished and its path told",
     "session/safety/recovery.py:look": "unsaved work of windows that crashed",
     "ui/panes/plots/pane.py:export": "the file is finished and its path told",
+    "ui/panes/testing/measures_head.py:export": "the file is finished and its path told",
     "ui/shell/docks/docks.py:_load": "the code of a pane",
     "ui/shell/docks/docks.py:load_others": "the code of panes",
     "session/importing/importing.py:open_model": "the new project is made, and opened if it may be",
@@ -486,7 +487,7 @@ def _nothing_of_the_last_document(studio: Studio) -> None:
     assert not studio.runs.is_loading
     evaluation = studio.evaluation
     assert (evaluation.status, evaluation.results, evaluation.subject) == ("nothing", None, None)
-    assert (evaluation.answer, evaluation.answer_error, evaluation.error) == (None, None, None)
+    assert (evaluation.answer, evaluation.questions.error, evaluation.error) == (None, None, None)
     assert studio.profiling.measurement is None
     assert not studio.profiling.is_busy
     assert studio.exporting.result is None

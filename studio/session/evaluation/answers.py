@@ -9,13 +9,61 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.train.network.measures import (
+    Array,
+    Classification,
+    Floats,
+    Labels,
+    Outcome,
+    PositionClassification,
+    mean_shares,
+    names_of,
+)
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.weights_origin import WeightsOrigin
-from studio.session.evaluation.measures import Array, Floats, mean_shares, names_of
 
 CELLS = 96
 _MARGIN = 0.08
+_NAMED = 4
+"""Numbers, labels or classes a truth is told by."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the data says of a sample.
+
+    Attributes:
+        text: its class, its labels, or its first numbers.
+        place: of the class among the classes; -1 where it is not one class.
+    """
+
+    text: str
+    place: int = -1
+
+
+def truth_of(outcome: Outcome | None, sample: int) -> Truth | None:
+    """What the data says of a sample; None where it has no targets."""
+    if outcome is None:
+        return None
+    if isinstance(outcome, PositionClassification):
+        own = outcome.truth[sample][outcome.counts[sample]]
+        counts = np.bincount(own, minlength=len(outcome.names))
+        common = [int(n) for n in np.argsort(-counts, kind="stable")[:_NAMED] if counts[n]]
+        parts = (f"{outcome.names[n]} {counts[n] / len(own):.0%}" for n in common)
+        return Truth(", ".join(parts) or "no position counts")
+    if isinstance(outcome, Classification):
+        place = int(outcome.truth[sample])
+        return Truth(outcome.names[place], place)
+    if isinstance(outcome, Labels):
+        own = np.flatnonzero(outcome.has[sample])
+        return Truth(_listed([outcome.names[n] for n in own[: _NAMED + 1]]) or "none of the labels")
+    return Truth(_listed([f"{number:.4g}" for number in outcome.truth[sample][: _NAMED + 1]]))
+
+
+def _listed(words: list[str]) -> str:
+    shown = ", ".join(words[:_NAMED])
+    return f"{shown}, …" if len(words) > _NAMED else shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +87,17 @@ class Answer:
     output: str = ""
     positions: int = 1
     """How many positions of a row have a class each."""
+    inverted: tuple[bool, ...] = ()
+    """For each row whether it was inverted before the network got it."""
+    truth: Truth | None = None
+    """What the data says of the only row, where it is a sample of it."""
+
+    @property
+    def is_right(self) -> bool | None:
+        """Whether the likeliest class is the true one; None where that is no question."""
+        if self.truth is None or self.truth.place < 0 or not self.classes:
+            return None
+        return self.best[0] == self.classes[self.truth.place]
 
     @property
     def best(self) -> tuple[str, ...]:

@@ -57,6 +57,11 @@ class Sheet:
         """Whether ink is lighter than the ground."""
         return self.ink > self.ground
 
+    @property
+    def knows_ground(self) -> bool:
+        """Whether the data's images have one ground, as those of signs have."""
+        return self.frame is not None
+
 
 def sheet_of(images: Array, value_range: tuple[float, float] | None, dtype: DType) -> Sheet | None:
     """The sheet for pictures like some given ones; None where they are none.
@@ -77,15 +82,43 @@ def sheet_of(images: Array, value_range: tuple[float, float] | None, dtype: DTyp
     low, high = value_range or (float(some.min()), float(some.max()))
     if not high > low:
         return None
-    border = np.concatenate(
-        [some[:, 0].ravel(), some[:, -1].ravel(), some[:, :, 0].ravel(), some[:, :, -1].ravel()]
-    )
+    border = _borders(some).ravel()
     middle = (low + high) / 2
     light = float(np.median(border)) > middle
     ground, ink = (high, low) if light else (low, high)
     # Pictures of things have all kinds of borders; those of signs have the ground there.
     plain = float((np.abs(border - ground) < _IS_INK * (high - low)).mean()) > 0.6
     return Sheet(shape, dtype, ground, ink, _frame(some, ground, ink) if plain else None)
+
+
+def _borders(images: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """The values along the edges of images [n, height, width], [n, values]."""
+    edges = (images[:, 0], images[:, -1], images[:, :, 0], images[:, :, -1])
+    return np.concatenate(edges, axis=1)
+
+
+def stands_inverted(rows: Array, sheet: Sheet) -> npt.NDArray[np.bool_]:
+    """Which images have their ground where the data's has its ink, [rows].
+
+    The ground is what stands along the edges. Of data whose images have all kinds of edges, as
+    photographs do, nothing can be said: then it is none.
+    """
+    flags = np.zeros(len(rows), bool)
+    if not sheet.knows_ground or not len(rows):
+        return flags
+    wide = rows.reshape(len(rows), *sheet.shape).astype(np.float64).mean(axis=3)
+    ground = np.median(_borders(wide), axis=1)
+    flags[:] = np.abs(ground - sheet.ink) < np.abs(ground - sheet.ground)
+    return flags
+
+
+def inverted(rows: Array, flags: npt.NDArray[np.bool_], sheet: Sheet) -> Array:
+    """Rows of which some are inverted: ink becomes ground, and ground ink."""
+    made = rows.copy()
+    # In float64: ink and ground together are more than some integers hold.
+    turned = sheet.ink + sheet.ground - rows[flags].astype(np.float64)
+    made[flags] = turned.astype(rows.dtype)
+    return made
 
 
 def _frame(some: npt.NDArray[np.float64], ground: float, ink: float) -> Frame | None:

@@ -9,8 +9,8 @@ import numpy as np
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
 from studio.engine.core.options import AnyOption, integer, number
+from studio.engine.train.network.measures import Array
 from studio.engine.train.project.task import Task
-from studio.session.evaluation.measures import Array
 
 MOST_FIELDS = 64
 _BOUNDS = {DType.bool: (0, 1), DType.uint8: (0, 255), DType.int32: (-(1 << 31), (1 << 31) - 1)}

@@ -11,21 +11,23 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
 from studio.engine.train.data.samples import Samples
+from studio.engine.train.network.measures import (
+    Array,
+    Classification,
+    Flags,
+    Outcome,
+    are_labels,
+    classify,
+    counting,
+    regress,
+    tell_labels,
+)
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.objective import fitting_loss
 from studio.engine.train.project.sample_facts import InputFacts
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.weights_origin import WeightsOrigin
 from studio.session.core.held_out import is_shared_in
-from studio.session.evaluation.measures import (
-    Array,
-    Classification,
-    Flags,
-    Outcome,
-    classify,
-    counting,
-    regress,
-)
 
 PartName: TypeAlias = Literal["test", "validation", "training"]
 
@@ -164,6 +166,8 @@ def _outcome(
     if loss is None:
         layer = task.graph.node(port.node).layer
         loss = fitting_loss(layer, task.graph.types()[port].sample, classification=False)
+    if are_labels(outputs, targets, loss):
+        return tell_labels(outputs, targets, loss, logits=task.gives_logits(place), counts=counts)
     return regress(outputs, targets, loss, counts)
 
 

@@ -76,6 +76,11 @@ class ScrubField(QLineEdit):
     def stepping(self) -> Stepping:
         return self._stepping
 
+    def set_stepping(self, stepping: Stepping) -> None:
+        """Allow other values; the number becomes the nearest of them, and nothing is emitted."""
+        self._stepping = stepping
+        self.set_value(stepping.fitted(self._value))
+
     def set_value(self, value: float) -> None:
         """Show a number set elsewhere; nothing is emitted, typing is not disturbed."""
         self._value = value

@@ -7,7 +7,14 @@ import pytest
 
 from studio.engine.core.dtypes import DType
 from studio.engine.train.project.data_settings import DataSettings
-from studio.session.evaluation.drawing import Drawing, Frame, Sheet, sheet_of
+from studio.session.evaluation.drawing import (
+    Drawing,
+    Frame,
+    Sheet,
+    inverted,
+    sheet_of,
+    stands_inverted,
+)
 
 SHEET = Sheet((8, 8, 1), DType.uint8, 0.0, 16.0)
 
@@ -136,3 +143,38 @@ def test_photographs_have_no_frame(rng: np.random.Generator) -> None:
 )
 def test_what_is_no_picture_has_no_sheet(samples: np.ndarray) -> None:
     assert sheet_of(samples, None, DType.float32) is None
+
+
+# -- inverted images ----------------------------------------------------------------------------
+
+
+def test_an_image_with_ground_and_ink_exchanged_is_found(digits: np.ndarray) -> None:
+    sheet = sheet_of(digits, (0.0, 16.0), DType.uint8)
+    assert sheet is not None
+    assert sheet.knows_ground
+    turned = (16 - digits).astype(np.uint8)
+    assert not stands_inverted(digits, sheet).any()
+    assert stands_inverted(turned, sheet).all()
+    mixed = np.concatenate([digits[:2], turned[2:4]])
+    flags = stands_inverted(mixed, sheet)
+    assert flags.tolist() == [False, False, True, True]
+    np.testing.assert_array_equal(inverted(mixed, flags, sheet), digits[:4])
+
+
+def test_light_ground_of_the_data_is_found_likewise(digits: np.ndarray) -> None:
+    light = (255 - digits.astype(np.int64) * 15).astype(np.uint8)
+    sheet = sheet_of(light, (0.0, 255.0), DType.uint8)
+    assert sheet is not None
+    assert not sheet.is_dark
+    dark = 255 - light
+    assert stands_inverted(dark, sheet).all()
+    # In bytes 255 + 0 - x must not wrap.
+    np.testing.assert_array_equal(inverted(dark, np.ones(len(dark), bool), sheet), light)
+
+
+def test_photographs_say_nothing_about_their_ground(rng: np.random.Generator) -> None:
+    photos = rng.integers(0, 256, (40, 12, 12, 3)).astype(np.uint8)
+    sheet = sheet_of(photos, (0.0, 255.0), DType.uint8)
+    assert sheet is not None
+    assert not sheet.knows_ground
+    assert not stands_inverted(np.full((1, 12, 12, 3), 255, np.uint8), sheet).any()

@@ -17,6 +17,14 @@ from studio.engine.layers.inputs import Input
 from studio.engine.layers.shaping import Flatten
 from studio.engine.optim.losses import MeanAbsoluteError, MeanSquaredError
 from studio.engine.train.devices import open_backend
+from studio.engine.train.network.measures import (
+    Classification,
+    PositionClassification,
+    Regression,
+    class_shares,
+    classify,
+    regress,
+)
 from studio.engine.train.network.network import Network
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
@@ -25,14 +33,6 @@ from studio.engine.train.weights import initial_weights
 from studio.session.core.held_out import SHARED_NAME
 from studio.session.evaluation.answers import answers
 from studio.session.evaluation.evaluation import LATEST, EvaluationModel
-from studio.session.evaluation.measures import (
-    Classification,
-    PositionClassification,
-    Regression,
-    class_shares,
-    classify,
-    regress,
-)
 from studio.session.evaluation.results import Choice, measure, output_of, part_of
 from studio.session.runs.runs import RunList
 from tests.engine.train.small_tasks import DIGITS, SPIRALS
@@ -179,7 +179,7 @@ def test_numbers_are_measured_by_their_errors(
     subject = bench.evaluation.subject
     assert subject is not None
     assert [field.name for field in subject.form] == ["a", "b", "c"]
-    bench.evaluation.ask_values([1.0, 0.0, 0.0])
+    bench.evaluation.questions.ask_values([1.0, 0.0, 0.0])
     bench.asked()
     assert bench.evaluation.answer is not None
     assert bench.evaluation.answer.values[0, 0] == pytest.approx(1.25, abs=0.1)
@@ -204,7 +204,7 @@ def test_outputs_that_stand_for_no_class_have_names_of_their_own(
     counts = outcome.confusion()
     assert counts.shape == (12, 12)
     assert counts.sum() == len(results)
-    iris.evaluation.ask_sample(0)
+    iris.evaluation.questions.ask_sample(0)
     iris.asked()
     answer = iris.evaluation.answer
     assert answer is not None
@@ -318,7 +318,7 @@ def test_an_image_file_is_answered(digits: TestBench, tmp_path: Path) -> None:
     pixels = np.rint(results.inputs[0][sample, :, :, 0] * (255 / 16)).astype(np.uint8)
     path = tmp_path / "mine.png"
     Image.fromarray(pixels).save(path)
-    evaluation.ask_files([path])
+    evaluation.questions.ask_files([path])
     digits.asked()
     answer = evaluation.answer
     assert answer is not None
@@ -332,17 +332,17 @@ def test_a_file_that_is_no_image_is_refused_in_a_sentence(
 ) -> None:
     path = tmp_path / "mine.png"
     path.write_bytes(b"no picture")
-    digits.evaluation.ask_files([path])
-    digits.until(lambda: digits.evaluation.answer_error is not None)
+    digits.evaluation.questions.ask_files([path])
+    digits.until(lambda: digits.evaluation.questions.error is not None)
     assert digits.evaluation.answer is None
-    assert "mine.png" in str(digits.evaluation.answer_error)
+    assert "mine.png" in str(digits.evaluation.questions.error)
 
 
 def test_a_sample_is_answered_as_it_was_measured(digits: TestBench) -> None:
     results = digits.evaluation.results
     assert results is not None
     assert isinstance(results.outcome, Classification)
-    digits.evaluation.ask_sample(7)
+    digits.evaluation.questions.ask_sample(7)
     digits.asked()
     assert digits.evaluation.answer is not None
     np.testing.assert_allclose(
@@ -357,10 +357,10 @@ def test_only_the_latest_of_many_questions_is_answered(digits: TestBench) -> Non
         if digits.evaluation.answer is not None:
             answers.append(digits.evaluation.answer.names)
 
-    digits.evaluation.answered.connect(hear)
+    digits.evaluation.questions.answered.connect(hear)
     rows = np.zeros((1, 8, 8, 1), np.uint8)
     for number in range(50):
-        digits.evaluation.ask_rows((f"question {number}",), rows)
+        digits.evaluation.questions.ask_rows((f"question {number}",), rows)
     digits.until(lambda: ("question 49",) in answers)
     assert answers == [("question 0",), ("question 49",)]
 
@@ -386,7 +386,7 @@ def test_pictures_can_be_drawn_on_and_tables_typed(
         assert option.doc == f"From {values.min():g} to {values.max():g} in the data"
         assert option.label == option.name
     with pytest.raises(DataError, match="number"):
-        iris.evaluation.ask_values([1.0, float("nan"), 0.0, 0.0])
+        iris.evaluation.questions.ask_values([1.0, float("nan"), 0.0, 0.0])
 
 
 def iris_net() -> LayerGraph:

@@ -32,17 +32,17 @@ def test_a_file_of_another_length_is_answered(tmp_path: Path) -> None:
         for length in (9, 12, 20):
             # Another file each time: the one before may still be read.
             np.save(tmp_path / f"rows{length}.npy", values[:2, :1].repeat(length, axis=1))
-            evaluation.ask_files([tmp_path / f"rows{length}.npy"])
+            evaluation.questions.ask_files([tmp_path / f"rows{length}.npy"])
             bench.until(
-                lambda: evaluation.answer is not None or evaluation.answer_error is not None
+                lambda: evaluation.answer is not None or evaluation.questions.error is not None
             )
-            assert evaluation.answer_error is None
+            assert evaluation.questions.error is None
             assert evaluation.answer is not None
             assert evaluation.answer.values.shape == (2, 2)
         np.save(tmp_path / "short.npy", values[:2, :2])
-        evaluation.ask_files([tmp_path / "short.npy"])
-        bench.until(lambda: evaluation.answer_error is not None)
-        assert "at least 3 rows" in str(evaluation.answer_error)
+        evaluation.questions.ask_files([tmp_path / "short.npy"])
+        bench.until(lambda: evaluation.questions.error is not None)
+        assert "at least 3 rows" in str(evaluation.questions.error)
     finally:
         evaluation.close()
         runs.close()

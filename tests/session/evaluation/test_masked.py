@@ -9,17 +9,17 @@ import pytest
 
 from studio.engine.optim.losses import MeanSquaredError
 from studio.engine.train.devices import open_backend
-from studio.engine.train.network.trained import Trained
-from studio.engine.train.project.project import Project
-from studio.engine.train.project.task import Task
-from studio.engine.train.weights import initial_weights
-from studio.session.evaluation.measures import (
+from studio.engine.train.network.measures import (
     PositionClassification,
     Regression,
     classify,
     counting,
     regress,
 )
+from studio.engine.train.network.trained import Trained
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.task import Task
+from studio.engine.train.weights import initial_weights
 from studio.session.evaluation.results import Choice, Results, measure
 from tests.session.evaluation.masked import masked_sequences
 

@@ -27,7 +27,7 @@ from studio.engine.train.network.inference import Inference
 from studio.engine.train.network.network import Network
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
-from studio.engine.train.runs.weights_origin import WeightsOrigin, origin_of_run
+from studio.engine.train.runs.weights_origin import WeightsChoice, WeightsOrigin, origin_of_run
 
 Array: TypeAlias = npt.NDArray[np.generic]
 
@@ -80,11 +80,22 @@ class Trained(Closing):
         return made
 
     @classmethod
-    def of_run(cls, run: RunFolder, backend: Backend, task: Task | None = None) -> Trained:
-        """The result of a recorded run; ``task`` is made from its settings unless given."""
+    def of_run(
+        cls,
+        run: RunFolder,
+        backend: Backend,
+        task: Task | None = None,
+        weights: WeightsChoice = "last",
+    ) -> Trained:
+        """The result of a recorded run; ``task`` is made from its settings unless given.
+
+        Raises:
+            DataError: it has no such weights.
+            FormatError: its files are damaged.
+        """
         made = task or Task.of_project(run.project())
         while True:
-            origin = origin_of_run(run)
+            origin = origin_of_run(run, weights)
             path = origin.checkpoint
             try:
                 found = cls.of_checkpoint(made, str(path), backend)

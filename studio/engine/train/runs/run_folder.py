@@ -178,6 +178,11 @@ class RunFolder:
         """Whether there is a checkpoint; reads none of them."""
         return bool(self._files())
 
+    @property
+    def has_best(self) -> bool:
+        """Whether the checkpoint of the best epoch is there; does not read it."""
+        return self.checkpoint_path("best").is_file()
+
     def heads(self) -> tuple[CheckpointHead, ...]:
         """What every checkpoint says about itself, the one to use first; damaged ones last."""
         found = (CheckpointHead.read(path) for path in self._files())

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 from studio.engine.core.errors import DataError, StudioError, cleaned
 from studio.engine.core.options import Plain
-from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.formats.checkpoint import Checkpoint, CheckpointHead
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import holder_of
 
 _SHOWN = 200
+
+WeightsChoice: TypeAlias = Literal["last", "best"]
+"""Which weights of a run: those trained furthest, or those of its best epoch."""
+WEIGHTS_CHOICES: tuple[WeightsChoice, ...] = get_args(WeightsChoice)
 
 
 @dataclass(frozen=True)
@@ -87,12 +92,15 @@ class WeightsOrigin:
         }
 
 
-def origin_of_run(run: RunFolder) -> WeightsOrigin:
-    """Which weights a run gives now: those of the checkpoint trained furthest.
+def origin_of_run(run: RunFolder, weights: WeightsChoice = "last") -> WeightsOrigin:
+    """Which weights a run gives now: those of the checkpoint trained furthest, or its best one.
 
     Raises:
-        DataError: it has no checkpoint.
+        DataError: it has no such checkpoint.
+        FormatError, CheckpointError: the best one is damaged.
     """
+    if weights == "best":
+        return _origin_of_best(run)
     heads = run.heads()
     if not heads:
         raise DataError("the run has no checkpoint yet", who=run.name, hint="train it first")
@@ -113,6 +121,20 @@ def origin_of_run(run: RunFolder) -> WeightsOrigin:
             f"were not saved{why}"
         )
     return made.noted(*notes)
+
+
+def _origin_of_best(run: RunFolder) -> WeightsOrigin:
+    """The weights that the rule for checkpoints found best, by validation loss unless set."""
+    if not run.has_best:
+        raise DataError(
+            "the run has no best checkpoint",
+            who=run.name,
+            hint="take its last weights, or train with best checkpoints kept",
+        )
+    head = CheckpointHead.read(run.checkpoint_path("best"))
+    if head.problem is not None:
+        raise head.problem
+    return WeightsOrigin(run.path, head.path, *head.weights_place, head.position.epoch)
 
 
 def origin_in_memory(checkpoint: Checkpoint | None, run: RunFolder | None) -> WeightsOrigin:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.session.evaluation.answers import Answer
-from studio.widgets import binding, numbers, theme
+from studio.widgets import binding, icons, numbers, theme
 
 _ROW = 20
 _GAP = 8
@@ -16,6 +16,7 @@ _MOST_ROWS = 16
 _LEAST_ROW = 12.0
 _EDGE = 4.0
 _LITTLE = 0.0005
+_TICK = 12
 
 
 class AnswerView(QWidget):
@@ -62,7 +63,22 @@ class AnswerView(QWidget):
         """The answer in words."""
         if self._answer is None:
             return self._message
-        return ", ".join(f"{name} {_value_text(self._answer, v)}" for name, v in self._bars())
+        return ", ".join(map(self._line, self._bars()))
+
+    def _line(self, bar: tuple[str, float]) -> str:
+        """A bar in words, with a mark where the data says that it is this class."""
+        if self._answer is None:
+            return ""
+        mark = " (true)" if bar[0] == self._true else ""
+        return f"{bar[0]} {_value_text(self._answer, bar[1])}{mark}"
+
+    @property
+    def _true(self) -> str | None:
+        """The class that the data says it is, where it says one."""
+        answer = self._answer
+        if answer is None or answer.truth is None or answer.truth.place < 0:
+            return None
+        return answer.classes[answer.truth.place] if answer.classes else None
 
     def _bars(self) -> list[tuple[str, float]]:
         """Classes in their order, or the likeliest where there are many; or numbers."""
@@ -74,7 +90,8 @@ class AnswerView(QWidget):
         )
         pairs = list(zip(names, values, strict=True))
         if self._answer.classes and len(pairs) > _MOST_ROWS:
-            pairs = sorted(pairs, key=lambda pair: -pair[1])[:_MOST_ROWS]
+            ranked = sorted(pairs, key=lambda pair: (pair[0] != self._true, -pair[1]))
+            pairs = sorted(ranked[:_MOST_ROWS], key=lambda pair: -pair[1])
         return pairs
 
     def _in_sight(
@@ -86,7 +103,10 @@ class AnswerView(QWidget):
             return bars, []
         places = range(len(bars))
         are_classes = self._answer is not None and bool(self._answer.classes)
-        ranked = sorted(places, key=lambda n: -bars[n][1]) if are_classes else list(places)
+        ranked = list(places)
+        if are_classes:
+            # The true class stays in sight, however unlikely it is found.
+            ranked.sort(key=lambda n: (bars[n][0] != self._true, -bars[n][1]))
         kept = set(ranked[: fits - 1])
         return [bars[n] for n in places if n in kept], [bars[n] for n in places if n not in kept]
 
@@ -101,7 +121,7 @@ class AnswerView(QWidget):
         if self._answer is None:
             return (self._message,) if self._message else ()
         bars, rest = self._in_sight(self._bars())
-        lines = [f"{name} {_value_text(self._answer, value)}" for name, value in bars]
+        lines = list(map(self._line, bars))
         return (*lines, self._rest_text(rest)) if rest else tuple(lines)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -125,14 +145,20 @@ class AnswerView(QWidget):
         wide = min(_MOST_NAME, max(metrics.horizontalAdvance(name) for name, _ in bars) + 2)
         texts = [_value_text(answer, value) for _, value in bars]
         room = max(metrics.horizontalAdvance(text) for text in texts) + 2
-        left = _GAP + wide + _GAP
+        # A tick stands before the name of the class that it truly is.
+        ahead = _GAP + (_TICK if self._true is not None else 0)
+        left = ahead + wide + _GAP
         span = max(8.0, self.width() - left - room - 2 * _GAP)
         best = max(range(len(bars)), key=lambda n: bars[n][1]) if answer.classes else -1
         top = min(24.0, max(_EDGE, (self.height() - high * lines) / 2))
         for n, ((name, value), text) in enumerate(zip(bars, texts, strict=True)):
             line = QRectF(0, top + n * high, self.width(), high)
             painter.setPen(theme.colour("text" if n == best or best < 0 else "text2"))
-            place = QRectF(_GAP, line.top(), wide, high)
+            place = QRectF(ahead, line.top(), wide, high)
+            if name == self._true:
+                tick = QRectF(_EDGE, line.center().y() - _TICK / 2, _TICK, _TICK)
+                icons.paint(painter, "check", tick, theme.colour("ok"))
+                painter.setPen(theme.colour("ok"))
             shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, wide)
             flags = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             painter.drawText(place, flags, shown)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QFileDialog,
     QFormLayout,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -25,7 +26,8 @@ from PySide6.QtWidgets import (
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import AnyOption
 from studio.session.evaluation.answers import Answer
-from studio.session.evaluation.evaluation import EvaluationModel, Subject
+from studio.session.evaluation.evaluation import EvaluationModel
+from studio.session.evaluation.subject import Subject
 from studio.ui.panes.testing.answer_view import AnswerView
 from studio.ui.panes.testing.draw_view import WIDTHS, DrawView
 from studio.ui.panes.testing.inputs_form import FILES, InputsForm, SeenView, add_fields
@@ -37,6 +39,8 @@ from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.labels.tool_button import tool_button
 
 _BESIDE = 430
+_IN_LINE = 520
+"""Width from which all tools of the drawing stand in one line beside the answer."""
 _ASK_MS = 30
 _FILE_TIP = "Open an image, a table or an array, or drop files here"
 _ALL_TIP = "Open an .npz file with an array for each input, or drop it here"
@@ -58,6 +62,7 @@ class AskView(QWidget):
         self.setAcceptDrops(True)
         self._evaluation = evaluation
         self._subject: Subject | None = None
+        self._in_line = False
         self._fields: list[ScrubField] = []
         self._draw = DrawView(self)
         self._plane = PlaneView(self)
@@ -75,7 +80,7 @@ class AskView(QWidget):
         self._draw.drawn.connect(self._drawn)
         self._plane.picked.connect(self._picked)
         self._lay_out()
-        binding.refresh(self, self.show_answer, evaluation.answered, rate=30)
+        binding.refresh(self, self.show_answer, evaluation.questions.answered, rate=30)
         self.show_subject()
 
     @property
@@ -138,10 +143,12 @@ class AskView(QWidget):
     def show_answer(self) -> None:
         """Show what the network said last."""
         evaluation = self._evaluation
-        answer, error = evaluation.answer, evaluation.answer_error
+        answer, error = evaluation.answer, evaluation.questions.error
         self._seen.setVisible(False)
         self._name.setText("")
-        self._show_others(evaluation.answers)
+        self._show_truth(answer)
+        self._show_inverted()
+        self._show_others(evaluation.questions.answers)
         if error is not None:
             self._answer.show_message(error.message, error=True)
         elif answer is None:
@@ -149,6 +156,38 @@ class AskView(QWidget):
         else:
             self._answer.show_answer(answer)
             self._show_seen(answer)
+
+    def _show_truth(self, answer: Answer | None) -> None:
+        """What the data says of a sample, beside what the network says."""
+        truth = None if answer is None else answer.truth
+        self._truth.setVisible(truth is not None)
+        if answer is None or truth is None:
+            self._truth.setText("")
+            return
+        right = answer.is_right
+        words = "" if right is None else ", recognised" if right else f", not {answer.best[0]}"
+        role = "soft" if right is None else "ok" if right else "error"
+        self._truth.setText(f"Truth: {truth.text}{words}")
+        if self._truth.property("role") != role:
+            self._truth.setProperty("role", role)
+            self._truth.style().unpolish(self._truth)
+            self._truth.style().polish(self._truth)
+
+    def _show_inverted(self) -> None:
+        """Whether the image is inverted, and why; the box shows and changes it."""
+        questions, subject = self._evaluation.questions, self._subject
+        on, sheet = questions.is_inverted, None if subject is None else subject.sheet
+        self._invert.blockSignals(True)
+        self._invert.setChecked(on)
+        self._invert.blockSignals(False)
+        self._draw.set_inverted(on and questions.is_drawing)
+        if sheet is None:
+            return
+        ground = "dark" if sheet.is_dark else "light"
+        tip = "Exchange light and dark, for the drawing or the image asked about"
+        if sheet.knows_ground:
+            tip += f".\nAn image whose background is not {ground}, as in the data, is inverted"
+        self._invert.setToolTip(f"{tip}; you can change that" if sheet.knows_ground else tip)
 
     def _show_others(self, answers: tuple[Answer, ...]) -> None:
         """What the other outputs say, each below its name."""
@@ -188,8 +227,15 @@ class AskView(QWidget):
 
     def _show_seen(self, answer: Answer) -> None:
         subject = self._subject
-        self._name.setText(answer.names[0] if len(answer.names) == 1 else
-                           f"{answer.names[0]} and {len(answer.names) - 1} more")  # fmt: skip
+        name = answer.names[0]
+        if len(answer.names) > 1:
+            name = f"{name} and {len(answer.names) - 1} more"
+        by_itself = (
+            ", inverted to match the data"
+            if self._evaluation.questions.is_automatic
+            else (", inverted")
+        )
+        self._name.setText(name + (by_itself if answer.inverted[:1] == (True,) else ""))
         if len(answer.inputs) > 1:
             self._inputs.show_rows(answer.inputs)
             return
@@ -208,7 +254,7 @@ class AskView(QWidget):
 
     def ask_files(self, paths: list[Path]) -> None:
         """Ask about files."""
-        self._evaluation.ask_files(paths)
+        self._evaluation.questions.ask_files(paths)
 
     def _drawn(self) -> None:
         if not self._later.isActive():
@@ -219,9 +265,9 @@ class AskView(QWidget):
         if drawing is None:
             return
         if drawing.is_empty:
-            self._evaluation.forget_answer()
+            self._evaluation.questions.forget()
         else:
-            self._evaluation.ask_rows(("your drawing",), drawing.row(fitted=self._fit.isChecked()))
+            self._evaluation.questions.ask_drawing(drawing.row(fitted=self._fit.isChecked()))
 
     def _picked(self, x: float, y: float) -> None:
         self._ask_values([x, y])
@@ -231,7 +277,7 @@ class AskView(QWidget):
 
     def _ask_values(self, values: list[float], place: int = 0) -> None:
         try:
-            self._evaluation.ask_values(values, place)
+            self._evaluation.questions.ask_values(values, place)
         except StudioError as error:
             self._answer.show_message(error.message, error=True)
 
@@ -261,7 +307,7 @@ class AskView(QWidget):
         self._pages = QStackedWidget(self)
         self._inputs = InputsForm(self)
         self._inputs.typed.connect(lambda place, values: self._ask_values(values, place))
-        self._inputs.file_chosen.connect(self._evaluation.ask_file)
+        self._inputs.file_chosen.connect(self._evaluation.questions.ask_file)
         for page in (self._none, self._drawing, self._form_page, self._inputs):
             self._pages.addWidget(page)
         self._file = QPushButton("Open a file…", self)
@@ -269,11 +315,16 @@ class AskView(QWidget):
         self._file.setToolTip(_FILE_TIP)
         self._file.clicked.connect(self._choose_file)
         self._output = self._heading()
+        self._truth = self._heading()
+        self._truth.setObjectName("sample_truth")
+        self._truth.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        self._truth.setWordWrap(True)
         self._others: list[tuple[QLabel, AnswerView]] = []
         said = self._said = QVBoxLayout()
         said.setSpacing(2)
         said.addWidget(self._name)
         said.addWidget(self._seen, 0, Qt.AlignmentFlag.AlignHCenter)
+        said.addWidget(self._truth)
         said.addWidget(self._output)
         said.addWidget(self._answer, 1)
         said.addWidget(self._file, 0, Qt.AlignmentFlag.AlignHCenter)
@@ -294,12 +345,13 @@ class AskView(QWidget):
 
     def _make_drawing(self) -> QWidget:
         page = QWidget(self)
-        column = QVBoxLayout(page)
+        column = self._column = QVBoxLayout(page)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(self._draw, 1)
-        row = QHBoxLayout()
-        row.setSpacing(4)
+        tools = self._tools = QGridLayout()
+        tools.setSpacing(4)
+        pens = QHBoxLayout()
         self._widths = QButtonGroup(self)
         for n, width in enumerate(WIDTHS):
             button = PenButton(3.0 + 3.5 * n, page)
@@ -308,20 +360,31 @@ class AskView(QWidget):
             button.clicked.connect(lambda _on=False, chosen=width: self._set_width(chosen))
             button.setChecked(width == self._draw.width_of_line)
             self._widths.addButton(button)
-            row.addWidget(button)
+            pens.addWidget(button)
+        tools.addLayout(pens, 0, 0)
         self._fit = QCheckBox("Fit", page)
         self._fit.setObjectName("fit_drawing")
         self._fit.setToolTip("Scale and centre the drawing like the images of the data")
         self._fit.setChecked(True)
         self._fit.toggled.connect(self._drawn)
-        row.addWidget(self._fit)
-        row.addStretch(1)
-        for name, tip, work in (("undo", "Undo the last stroke", self._draw.undo),
-                                ("delete", "Clear the drawing", self._draw.clear)):  # fmt: skip
+        self._invert = QCheckBox("Invert", page)
+        self._invert.setObjectName("invert")
+        self._invert.toggled.connect(self._evaluation.questions.set_inverted)
+        self._boxes = QWidget(page)
+        boxes = QHBoxLayout(self._boxes)
+        boxes.setContentsMargins(0, 0, 0, 0)
+        for box in (self._fit, self._invert):
+            boxes.addWidget(box)
+        tools.addWidget(self._boxes, 1, 0, 1, 5, Qt.AlignmentFlag.AlignLeft)
+        tools.setColumnStretch(2, 1)
+        for place, (name, tip, work) in enumerate(
+            (("undo", "Undo the last stroke", self._draw.undo),
+             ("delete", "Clear the drawing", self._draw.clear)), 3,
+        ):  # fmt: skip
             tool = tool_button(name, f"draw.{name}", tip, page)
             tool.clicked.connect(work)
-            row.addWidget(tool)
-        column.addLayout(row)
+            tools.addWidget(tool, 0, place)
+        self._column.addLayout(tools)
         return page
 
     def _set_width(self, width: float) -> None:
@@ -352,6 +415,12 @@ class AskView(QWidget):
         self._row.setDirection(
             QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom
         )
+        in_line = not wide or self.width() >= _IN_LINE
+        if in_line != self._in_line:
+            self._in_line = in_line
+            self._tools.removeWidget(self._boxes)
+            place = (0, 1, 1, 1) if in_line else (1, 0, 1, 5)
+            self._tools.addWidget(self._boxes, *place, Qt.AlignmentFlag.AlignLeft)
 
 
 class PenButton(QToolButton):

@@ -37,6 +37,7 @@ class DrawView(QWidget):
         self._drawing: Drawing | None = None
         self._last: QPointF | None = None
         self._erases = False
+        self._inverted = False
         binding.connect(self, theme.changed, self.update)
 
     def sizeHint(self) -> QSize:
@@ -56,6 +57,12 @@ class DrawView(QWidget):
         elif self._drawing is None or self._drawing.sheet != sheet:
             self._drawing = Drawing(sheet)
         self.update()
+
+    def set_inverted(self, on: bool) -> None:
+        """Show the drawing as the network gets it: with ink and ground exchanged, or not."""
+        if on != self._inverted:
+            self._inverted = on
+            self.update()
 
     def clear(self) -> None:
         """Take everything away."""
@@ -89,7 +96,7 @@ class DrawView(QWidget):
         area = self.area()
         painter.drawImage(area, self._picture(self._drawing))
         height, width, _ = self._drawing.sheet.shape
-        dark = self._drawing.sheet.is_dark
+        dark = self._drawing.sheet.is_dark is not self._inverted
         if max(height, width) <= 32:
             # The cells the network sees.
             painter.setPen(QPen(QColor(255, 255, 255, 26) if dark else QColor(0, 0, 0, 26), 1))
@@ -108,9 +115,9 @@ class DrawView(QWidget):
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter, "Draw here")
         painter.end()
 
-    @staticmethod
-    def _picture(drawing: Drawing) -> QImage:
-        ink = drawing.ink if drawing.sheet.is_dark else 1.0 - drawing.ink
+    def _picture(self, drawing: Drawing) -> QImage:
+        is_dark = drawing.sheet.is_dark is not self._inverted
+        ink = drawing.ink if is_dark else 1.0 - drawing.ink
         return image_of(np.rint(ink * 255.0).astype(np.uint8))
 
     # -- drawing --------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from studio.session.evaluation.measures import Regression
+from studio.engine.train.network.measures import Regression
 from studio.widgets import binding, numbers, theme
 
 _MARGIN = 22

@@ -13,14 +13,16 @@ from PySide6.QtWidgets import (
     QLabel,
     QSizePolicy,
     QStackedWidget,
+    QTabBar,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from studio.engine.train.network.measures import Classification, Labels, Regression
 from studio.session.evaluation.evaluation import EvaluationModel
-from studio.session.evaluation.measures import Classification, Regression
 from studio.session.evaluation.results import ORDERS, Order
+from studio.ui.panes.testing.classes_view import ClassesView
 from studio.ui.panes.testing.errors_view import ErrorsView
 from studio.ui.panes.testing.matrix_view import Cell, MatrixView
 from studio.ui.panes.testing.samples_view import SamplesView
@@ -38,7 +40,7 @@ _LEFT_OUT = (
 
 
 class MatrixPanel(QWidget):
-    """The matrix, or for numbers the errors.
+    """The matrix and the scores of each class; for numbers the errors, for labels their scores.
 
     Args:
         evaluation: what was measured.
@@ -50,11 +52,19 @@ class MatrixPanel(QWidget):
         self._evaluation = evaluation
         self.matrix = MatrixView(self)
         self.errors = ErrorsView(self)
-        self.errors.asked.connect(evaluation.ask_sample)
+        self.errors.asked.connect(evaluation.questions.ask_sample)
         self.matrix.chosen.connect(self._chosen)
+        self.classes = ClassesView(self)
         self._pages = QStackedWidget(self)
-        self._pages.addWidget(self.matrix)
-        self._pages.addWidget(self.errors)
+        for page in (self.matrix, self.errors, self.classes):
+            self._pages.addWidget(page)
+        self.tabs = QTabBar(self)
+        self.tabs.setObjectName("evidence_tabs")
+        self.tabs.setAccessibleName("Evidence")
+        self.tabs.setExpanding(False)
+        for title in ("Confusion matrix", "Classes"):
+            self.tabs.addTab(title)
+        self.tabs.currentChanged.connect(self._show_page)
         self.shares = QToolButton(self)
         self.shares.setObjectName("matrix_shares")
         self.shares.setText("Show % of row")
@@ -64,6 +74,7 @@ class MatrixPanel(QWidget):
         self.shares.toggled.connect(self.matrix.show_shares)
         head = QHBoxLayout()
         head.setContentsMargins(8, 4, 8, 0)
+        head.addWidget(self.tabs)
         self._title = QLabel(self)
         self._title.setFont(theme.font("ui"))
         self._left_out = ElidedLabel(self)
@@ -83,18 +94,37 @@ class MatrixPanel(QWidget):
         """Show what was measured last."""
         results = self._evaluation.results
         outcome = None if results is None else results.outcome
-        is_numbers = isinstance(outcome, Regression)
-        self.shares.setVisible(not is_numbers and (results is None or outcome is not None))
-        self._title.setText("Errors" if is_numbers else "Confusion matrix")
-        if results is not None and outcome is None:
-            self._title.setText("No targets to compare with")
+        is_classes = isinstance(outcome, Classification)
+        # Before there is anything, too: they must not move the matrix when they come.
+        self.tabs.setVisible(is_classes or results is None)
+        title = "Labels" if isinstance(outcome, Labels) else "Errors"
+        self._title.setText("No targets to compare with" if outcome is None else title)
+        self._title.setVisible(results is not None and not is_classes)
         left = 0 if outcome is None else int((~outcome.counts).sum())
         self._left_out.set_text(f"{numbers.count(left)} left out" if left else "")
         self._left_out.setToolTip(_LEFT_OUT if left else "")
-        self._pages.setCurrentWidget(self.errors if is_numbers else self.matrix)
-        self.errors.show_outcome(outcome if isinstance(outcome, Regression) else None)
+        is_scored = isinstance(outcome, Classification | Labels)
+        self.errors.show_outcome(
+            outcome if isinstance(outcome, Regression) and not is_scored else None
+        )
+        self.classes.show_outcome(outcome if isinstance(outcome, Classification | Labels) else None)
         self.matrix.show_outcome(outcome if isinstance(outcome, Classification) else None)
+        self._show_page()
         self.mark()
+
+    def _show_page(self) -> None:
+        """Show what applies to the outcome: of classes that which was chosen."""
+        results = self._evaluation.results
+        outcome = None if results is None else results.outcome
+        page: QWidget = self.matrix
+        if isinstance(outcome, Labels):
+            page = self.classes
+        elif isinstance(outcome, Regression):
+            page = self.errors
+        elif outcome is not None and self.tabs.currentIndex() == 1:
+            page = self.classes
+        self._pages.setCurrentWidget(page)
+        self.shares.setVisible(page is self.matrix and outcome is not None)
 
     def mark(self) -> None:
         """Mark the cell whose samples are shown."""
@@ -160,7 +190,7 @@ class SamplesPanel(QWidget):
         super().__init__(parent)
         self._evaluation = evaluation
         self.samples = SamplesView(evaluation, self)
-        self.samples.asked.connect(evaluation.ask_sample)
+        self.samples.asked.connect(evaluation.questions.ask_sample)
         self.order = QComboBox(self)
         self.order.setObjectName("sample_order")
         self.order.setAccessibleName("Order of samples")

@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.options import AnyOption
 from studio.engine.core.tensor import shape_text
-from studio.session.evaluation.evaluation import AskedInput
-from studio.session.evaluation.measures import Array
+from studio.engine.train.network.measures import Array
+from studio.session.evaluation.subject import AskedInput
 from studio.ui.panes.testing.pictures import sample_image, scaled
 from studio.ui.panes.testing.samples_view import row_text
 from studio.widgets import theme

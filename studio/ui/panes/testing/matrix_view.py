@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from studio.session.evaluation.measures import Classes, Classification
+from studio.engine.train.network.measures import Classes, Classification
 from studio.widgets import binding, numbers, theme
 
 _MOST_CELL = 76.0

@@ -6,8 +6,8 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
+from studio.engine.train.network.measures import Array
 from studio.session.data.samples import picture
-from studio.session.evaluation.measures import Array
 from studio.widgets.pixels import image_of
 
 _WIDE = 32

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from studio.engine.train.network.measures import Classification
 from studio.session.evaluation.answers import Plane
-from studio.session.evaluation.measures import Classification
 from studio.session.evaluation.results import Results
 from studio.widgets import binding, numbers, theme
 from studio.widgets.pixels import image_of

@@ -14,14 +14,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.session.evaluation.evaluation import EvaluationModel
-from studio.session.evaluation.form import default_names
-from studio.session.evaluation.measures import (
+from studio.engine.train.network.measures import (
     Array,
     Classification,
     PositionClassification,
     Regression,
 )
+from studio.session.evaluation.evaluation import EvaluationModel
+from studio.session.evaluation.form import default_names
 from studio.session.evaluation.results import Results
 from studio.ui.panes.testing.pictures import sample_image, scaled
 from studio.widgets import binding, icons, numbers, theme

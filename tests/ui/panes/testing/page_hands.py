@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
-from studio.session.evaluation.measures import Classification
+from studio.engine.train.network.measures import Classification
 from tests.ui.panes.trainings import Trainings
 
 SIZE = (1200, 460)

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QTabWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QTabWidget, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.ui.panes.testing.pane import TestingPane
@@ -188,3 +188,111 @@ def test_a_place_of_the_plane_is_asked_about(
     assert y == pytest.approx(high - 0.25 * (high - low), abs=0.02 * (high - low))
     spirals.until(lambda: pane.ask.fields[0].value == pytest.approx(float(x)))
     pane.close()
+
+
+# -- the truth beside the answer ----------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_the_truth_of_a_clicked_sample_stands_beside_the_answer(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    outcome, view = outcome_of(digits), tested.samples.samples
+    truth = tested.findChild(QLabel, "sample_truth")
+    assert truth is not None
+    assert not truth.isVisible()
+    # The largest loss comes first: that sample is taken for another class.
+    spot = view.visualRect(view.entries.at(0)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    digits.until(truth.isVisible)
+    sample = view.entries.rows[0]
+    right, said = int(outcome.truth[sample]), int(outcome.predicted[sample])
+    assert right != said
+    assert truth.text() == f"Truth: {outcome.names[right]}, not {outcome.names[said]}"
+    assert f"{outcome.names[right]} " in tested.ask.answer.text()
+    assert "(true)" in tested.ask.answer.text()
+    best = int(outcome.losses.argmin())
+    digits.studio.evaluation.questions.ask_sample(best)
+    digits.until(lambda: truth.text() == f"Truth: {outcome.names[outcome.truth[best]]}, recognised")
+    # A drawing has no truth.
+    area = tested.ask.draw.area()
+    stroke(tested.ask.draw, area.center(), area.center() + QPointF(0, area.height() / 4))
+    digits.until(lambda: not truth.isVisible())
+    assert "(true)" not in tested.ask.answer.text()
+
+
+# -- inverted images ----------------------------------------------------------------------------
+
+
+def dropped(view: QWidget, path: Path) -> None:
+    """Drop a file on the view."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    place, none = QPoint(20, 20), Qt.KeyboardModifier.NoModifier
+    copy, left = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton
+    QApplication.sendEvent(view, QDragEnterEvent(place, copy, data, left, none))
+    QApplication.sendEvent(view, QDropEvent(QPointF(place), copy, data, left, none))
+
+
+@pytest.mark.slow
+def test_a_dark_digit_on_light_paper_is_inverted_and_that_can_be_overridden(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot, tmp_path: Path
+) -> None:
+    outcome, evaluation = outcome_of(digits), digits.studio.evaluation
+    assert evaluation.results is not None
+    sample = int(outcome.losses.argmin())
+    as_data = evaluation.results.inputs[0][sample]
+    pixels = np.rint(as_data[:, :, 0] * (255 / 16)).astype(np.uint8)
+    paper, like_data = tmp_path / "paper.png", tmp_path / "like.png"
+    Image.fromarray(255 - pixels).save(paper)
+    Image.fromarray(pixels).save(like_data)
+    box = tested.findChild(QCheckBox, "invert")
+    assert box is not None
+    assert not box.isChecked()
+    dropped(tested.ask, paper)
+    digits.until(box.isChecked)
+    answer = evaluation.answer
+    assert answer is not None
+    assert answer.best == (outcome.names[outcome.truth[sample]],)
+    np.testing.assert_allclose(answer.inputs[0][0], as_data, atol=1)
+    words = [each.text() for each in tested.ask.findChildren(QLabel)]
+    assert "paper.png, inverted to match the data" in words
+    qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
+    digits.until(lambda: evaluation.answer is not answer)
+    assert not box.isChecked()
+    assert evaluation.answer is not None
+    np.testing.assert_allclose(evaluation.answer.inputs[0][0], 16 - as_data, atol=1)
+    # Another file is compared with the data by itself.
+    dropped(tested.ask, paper)
+    digits.until(box.isChecked)
+    dropped(tested.ask, like_data)
+    digits.until(lambda: not box.isChecked())
+
+
+@pytest.mark.slow
+def test_a_drawing_is_inverted_by_hand_and_stays_so_while_it_grows(
+    tested: TestingPane, digits: Trainings, qtbot: QtBot
+) -> None:
+    draw, evaluation = tested.ask.draw, digits.studio.evaluation
+    box = tested.findChild(QCheckBox, "invert")
+    assert box is not None
+    area = draw.area()
+    middle = area.center().toPoint()
+    ground = draw.grab().toImage().pixelColor(middle + QPoint(0, 40)).lightness()
+    stroke(draw, area.center(), area.center() + QPointF(0, 20))
+    digits.until(lambda: evaluation.answer is not None)
+
+    def corner() -> int:
+        assert evaluation.answer is not None
+        return int(evaluation.answer.inputs[0][0, 0, 0, 0])
+
+    assert corner() == 0
+    qtbot.mouseClick(box, Qt.MouseButton.LeftButton)
+    digits.until(lambda: corner() == 16)
+    before = evaluation.answer
+    stroke(draw, area.center(), area.center() + QPointF(20, 0))
+    digits.until(lambda: evaluation.answer is not None and evaluation.answer is not before)
+    assert corner() == 16
+    assert box.isChecked()
+    turned = draw.grab().toImage().pixelColor(middle + QPoint(0, 40)).lightness()
+    assert turned > ground

@@ -14,10 +14,10 @@ from pytestqt.qtbot import QtBot
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
+from studio.engine.train.network.measures import Regression, classify
 from studio.engine.train.project.project import Project
 from studio.session.core.held_out import SHARED_PART
 from studio.session.document.edits.layers import set_option
-from studio.session.evaluation.measures import Regression, classify
 from studio.session.studio import Studio
 from studio.ui.panes.testing.evidence_view import CellFilter
 from studio.ui.panes.testing.matrix_view import MatrixView

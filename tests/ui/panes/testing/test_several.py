@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLabel, QPus
 from pytestqt.qtbot import QtBot
 
 from studio.engine.train.data.builtin import load_digits
-from studio.session.evaluation.measures import Classification, Regression
+from studio.engine.train.network.measures import Classification, Regression
 from studio.session.studio import Studio
 from studio.ui.panes.testing.pane import TestingPane
 from tests.engine.train.two_inputs import CLASSES, two_inputs
@@ -81,7 +81,7 @@ def test_a_sample_shows_every_input_and_every_answer(
     spot = view.visualRect(view.entries.index(0, 0)).center()
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=spot)
     two.until(lambda: two.studio.evaluation.answer is not None)
-    answers = two.studio.evaluation.answers
+    answers = two.studio.evaluation.questions.answers
     assert [each.output for each in answers] == ["parity", "total"]
     for answer, outcome in zip(answers, results.outcomes, strict=True):
         said = outcome.shares if isinstance(outcome, Classification) else outcome.predicted
@@ -129,7 +129,7 @@ def test_a_file_that_does_not_fit_is_said_and_the_inputs_stay(
     page: TestingPane, two: Trainings, tmp_path: Path
 ) -> None:
     evaluation = two.studio.evaluation
-    evaluation.ask_values([1.0, 2.0, 3.0], 1)
+    evaluation.questions.ask_values([1.0, 2.0, 3.0], 1)
     two.until(lambda: evaluation.answer is not None)
     (tmp_path / "cut.npy").write_bytes(b"\x93NUMPY\x01")
     np.save(tmp_path / "wide.npy", np.zeros((2, 9)))
@@ -140,16 +140,16 @@ def test_a_file_that_does_not_fit_is_said_and_the_inputs_stay(
         ("gone.npy", "there is no file"),
         ("nan.npy", "must be a finite number"),
     ):
-        evaluation.ask_file(1, tmp_path / name)
-        two.until(lambda: evaluation.answer_error is not None)
-        assert evaluation.answer_error is not None
-        assert said in evaluation.answer_error.message
-        two.until(lambda: evaluation.answer_error.message == page.ask.answer.text())
-        evaluation.forget_answer()
-    evaluation.ask_file(0, tmp_path / "wide.npy")
-    two.until(lambda: evaluation.answer_error is not None)
+        evaluation.questions.ask_file(1, tmp_path / name)
+        two.until(lambda: evaluation.questions.error is not None)
+        assert evaluation.questions.error is not None
+        assert said in evaluation.questions.error.message
+        two.until(lambda: evaluation.questions.error.message == page.ask.answer.text())
+        evaluation.questions.forget()
+    evaluation.questions.ask_file(0, tmp_path / "wide.npy")
+    two.until(lambda: evaluation.questions.error is not None)
     np.save(tmp_path / "digit.npy", load_digits().x[7])
-    evaluation.ask_file(0, tmp_path / "digit.npy")
+    evaluation.questions.ask_file(0, tmp_path / "digit.npy")
     two.until(lambda: evaluation.answer is not None)
     assert evaluation.answer is not None
     assert evaluation.answer.inputs[1].tolist() == [[1.0, 2.0, 3.0]]
@@ -166,7 +166,7 @@ def test_an_archive_with_all_inputs_is_dropped(
     two.until(lambda: evaluation.answer is not None)
     assert evaluation.answer is not None
     assert len(evaluation.answer.names) == 2
-    assert evaluation.answers[1].values.shape == (2, 1)
+    assert evaluation.questions.answers[1].values.shape == (2, 1)
     np.savez(tmp_path / "half.npz", picture=x[5:7])
     drop(page, tmp_path / "half.npz")
     said = "there is no array for the input 'row'"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.optim.losses import Loss
+from studio.engine.optim.losses import BinaryCrossentropy, Loss
+from studio.engine.train.network.class_scores import ClassScores
 from studio.engine.train.network.sample_losses import sample_losses
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -32,6 +34,8 @@ class Classification:
         truth: index of the right class of each sample.
         losses: cross-entropy of each sample.
         counts: which samples count, [samples]: a sample that is masked, or weighs 0, does not.
+        ranks: how many classes stand before the right one, of equal shares those that come first
+            in the order of the classes; in the shape of ``truth``.
     """
 
     names: tuple[str, ...]
@@ -41,6 +45,7 @@ class Classification:
     truth: Classes
     losses: Floats
     counts: Flags
+    ranks: Classes
 
     @property
     def missed(self) -> Flags:
@@ -63,6 +68,16 @@ class Classification:
         """Mean over all that counts."""
         return _mean_loss(self.losses, self.counts)
 
+    def top_k(self, k: int) -> float:
+        """Share of what counts whose class is among the ``k`` likeliest; of 1 the accuracy."""
+        ranks = self.ranks[self.counts]
+        return float((ranks < k).mean()) if ranks.size else float("nan")
+
+    @cached_property
+    def scores(self) -> ClassScores:
+        """Precision, recall and F1 of each class."""
+        return ClassScores.of_confusion(self.names, self.confusion())
+
     def in_cell(self, truth: int, predicted: int) -> Flags:
         """Which samples are of a class and taken for a class; -1 stands for all."""
         found = np.ones(self.truth.shape, bool)
@@ -81,8 +96,8 @@ class Classification:
 class PositionClassification(Classification):
     """Outputs of a network that tells classes apart at every position, such as a pixel.
 
-    ``predicted``, ``truth`` and ``counts`` are [samples, positions]; shares, confidence and losses
-    are means over the positions of each sample that count, 0 where none does.
+    ``predicted``, ``truth``, ``counts`` and ``ranks`` are [samples, positions]; shares, confidence
+    and losses are means over the positions of each sample that count, 0 where none does.
     """
 
     @property
@@ -146,6 +161,36 @@ class Regression:
             "largest error": float(np.abs(error).max()),
             "fraction of variance explained (R²)": float(explained),
         }
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(Regression):
+    """Outputs of a network that says yes or no to each of some labels, or to one.
+
+    Attributes:
+        names: the labels.
+        said: to which it says yes, [samples, labels]: those it gives more than a half.
+    """
+
+    names: tuple[str, ...]
+    said: Flags
+
+    @property
+    def has(self) -> Flags:
+        """Which labels each sample has."""
+        return np.asarray(self.truth > 0.5)
+
+    @property
+    def exact(self) -> float:
+        """Share of the samples that count all of whose labels are right."""
+        own = self.counts.any(axis=1)
+        right = ((self.said == self.has) | ~self.counts).all(axis=1)[own]
+        return float(right.mean()) if right.size else float("nan")
+
+    @cached_property
+    def scores(self) -> ClassScores:
+        """Precision, recall and F1 of each label."""
+        return ClassScores.of_labels(self.names, self.has, self.said, self.counts)
 
 
 Outcome: TypeAlias = "Classification | Regression"
@@ -244,7 +289,9 @@ def classify(
     predicted = found.argmax(axis=1)
     losses = -np.log(np.maximum(shares[rows, right], LEAST_SHARE))
     own = _counts_at(counts, (len(right), 1))[:, 0]
-    return Classification(names, shares, predicted, shares[rows, predicted], right, losses, own)
+    return Classification(
+        names, shares, predicted, shares[rows, predicted], right, losses, own, _ranks(found, right)
+    )
 
 
 def _classify_positions(
@@ -252,12 +299,13 @@ def _classify_positions(
 ) -> PositionClassification:
     """One sample after the other: shares of every position of all would need too much memory."""
     right = truth.reshape(len(truth), -1).astype(np.int64)
-    predicted = np.empty_like(right)
+    predicted, ranks = np.empty_like(right), np.empty_like(right)
     means, confidence, losses = [], np.zeros(len(right)), np.zeros(len(right))
     for sample, row in enumerate(outputs):
         shares = class_shares(row, len(names), logits=logits)
         shares = shares.reshape(-1, shares.shape[-1])
-        predicted[sample] = np.where(np.isnan(shares), -1.0, shares).argmax(axis=1)
+        found = np.where(np.isnan(shares), -1.0, shares)
+        predicted[sample], ranks[sample] = found.argmax(axis=1), _ranks(found, right[sample])
         (own,) = np.nonzero(counts[sample])
         if len(own):
             confidence[sample] = shares[own, predicted[sample][own]].mean()
@@ -266,8 +314,15 @@ def _classify_positions(
         means.append(shares[own].mean(axis=0) if len(own) else np.zeros(shares.shape[1]))
     return PositionClassification(
         names_of(names, means[0].size if means else 0),
-        np.array(means), predicted, confidence, right, losses, counts,
+        np.array(means), predicted, confidence, right, losses, counts, ranks,
     )  # fmt: skip
+
+
+def _ranks(shares: Floats, truth: Classes) -> Classes:
+    """How many classes come before the right one, [rows]; ties go to the first, as in argmax."""
+    own = shares[np.arange(len(truth)), truth][:, np.newaxis]
+    before = np.arange(shares.shape[1]) < truth[:, np.newaxis]
+    return np.asarray(((shares > own) | ((shares == own) & before)).sum(axis=1))
 
 
 def regress(outputs: Array, truth: Array, loss: Loss, counts: Flags | None = None) -> Regression:
@@ -283,3 +338,24 @@ def regress(outputs: Array, truth: Array, loss: Loss, counts: Flags | None = Non
         taken = (each[rows][own[rows]].reshape(-1, length) for each in (predicted, right))
         found[rows] = sample_losses(loss, *taken)
     return Regression(predicted, right, found, own)
+
+
+def tell_labels(
+    outputs: Array, truth: Array, loss: Loss, *, logits: bool, counts: Flags | None = None
+) -> Labels:
+    """Measure a network that says yes or no to labels, [samples, labels]; see `are_labels`."""
+    found = regress(outputs, truth, loss, counts)
+    said = found.predicted > (0.0 if logits else 0.5)
+    names = tuple(f"output {number}" for number in range(said.shape[1]))
+    return Labels(found.predicted, found.truth, found.losses, found.counts, names, said)
+
+
+def are_labels(outputs: Array, truth: Array, loss: Loss) -> bool:
+    """Whether numbers are shares of labels: compared by binary cross-entropy with yes and no."""
+    wide = truth.astype(np.float64)
+    return (
+        isinstance(loss, BinaryCrossentropy)
+        and outputs.ndim == 2
+        and outputs.size == truth.size
+        and bool(((wide == 0.0) | (wide == 1.0)).all())
+    )
