@@ -11,7 +11,7 @@ import typer
 
 from studio.cli import console
 from studio.cli.app import CHECK_FAILED, USER_MISTAKE
-from studio.cli.commands.using import say_origin
+from studio.cli.commands.using import cleaning_lines, cleaning_to_json, say_origin
 from studio.cli.exports import complain_of_exports, export_to_json, say_exports
 from studio.cli.options import (
     BackendOption,
@@ -25,6 +25,7 @@ from studio.cli.options import (
 from studio.cli.progress_bar import ProgressBar
 from studio.engine.core.errors import StudioError
 from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.train.data.cleaning import Cleaning
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import Export, export_all
 from studio.engine.train.loop.resuming import ResumePoint, beyond_an_early_stop, resume_point
@@ -82,8 +83,8 @@ def train(
         make_folder(out)
     with open_backend(backend, in_order=in_order) as device:
         if not as_json:
-            console.note(device.why)
-            for line in _where(point, checkpoint, task.settings.epochs):
+            where = _where(point, checkpoint, task.settings.epochs)
+            for line in (device.why, *cleaning_lines(task.cleaning), *where):
                 console.note(line)
         run = point.run if point is not None else RunFolder.create(opened)
         with Trainer(task, device.backend, run=run) as trainer:
@@ -103,7 +104,7 @@ def train(
                 "device": device.backend.device,
                 "run": str(run.path),
                 "weights": None if origin is None else origin.to_json(),
-                **_plain(result),
+                **_plain(result, task.cleaning),
                 "test": test,
                 "exports": [export_to_json(each) for each in exports],
             }
@@ -175,8 +176,9 @@ def report(result: TrainingResult, test: dict[str, float], project: Path | None)
         console.complain(f"{result.verdict.text}\n  hint: {result.verdict.hint}")
 
 
-def _plain(result: TrainingResult) -> dict[str, object]:
+def _plain(result: TrainingResult, cleaning: Cleaning) -> dict[str, object]:
     return {
+        **cleaning_to_json(cleaning),
         "epochs": len(result.epochs),
         "seconds": result.seconds,
         "total_seconds": result.total_seconds,

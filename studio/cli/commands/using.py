@@ -25,6 +25,7 @@ from studio.engine.core.errors import DataError, quoted
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
 from studio.engine.formats.npz import save_npz
+from studio.engine.train.data.cleaning import Cleaning
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
@@ -53,14 +54,26 @@ def evaluate(
     folder = run_of(opened, run)
     with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
         found, origin = trained.evaluate(), origin_of(trained, opened, run)
+        cleaning = trained.task.cleaning
     if as_json:
-        console.answer_json(
-            {"run": str(folder.path), "weights": origin.to_json(), "test": found}
-        )  # fmt: skip
+        answer: dict[str, object] = {"run": str(folder.path), "weights": origin.to_json()}
+        console.answer_json({**answer, **cleaning_to_json(cleaning), "test": found})
         return
+    for line in cleaning_lines(cleaning):
+        console.note(line)
     for name, value in found.items():
         console.say(f"test {name}: {value:.4f}")
     say_origin(origin)
+
+
+def cleaning_lines(cleaning: Cleaning) -> list[str]:
+    """What was left out of the data or filled in, one line each."""
+    return [f"data: {sentence}" for sentence in cleaning.sentences]
+
+
+def cleaning_to_json(cleaning: Cleaning) -> dict[str, object]:
+    """The counts of what was left out or filled in; empty where nothing was."""
+    return {"cleaning": cleaning.to_json()} if cleaning else {}
 
 
 def predict(
@@ -89,8 +102,11 @@ def predict(
         origin = origin_of(trained, opened, run)
         task = trained.task
         _check_output(output, task)
-        arrays, rows = trained.read_files(inputs)
+        notes: list[str] = []
+        arrays, rows = trained.read_files(inputs, notes)
         answers = _answers(task, trained.predict_all(arrays))
+    for note in notes:
+        console.note(note)
     if len(answers) > 1:
         _say_several(answers, rows, output, origin, as_json)
         return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections import OrderedDict
-from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 
@@ -59,7 +58,7 @@ class DatasetCache:
         """
         if self.trusted is not None:
             self.trusted.check(settings.reference, folder)
-        slot = self._slot(_key(settings.reference, folder))
+        slot = self._slot(_key(settings, folder))
         while not slot.lock.acquire(timeout=_ASKED_EVERY):
             go_on()
         try:
@@ -81,7 +80,7 @@ class DatasetCache:
     def peek(self, settings: DataSettings, folder: Path) -> Dataset | None:
         """The data set, if it has been read."""
         with self._lock:
-            slot = self._slots.get(_key(settings.reference, folder))
+            slot = self._slots.get(_key(settings, folder))
         return None if slot is None else slot.dataset
 
     def forget(self) -> None:
@@ -103,9 +102,9 @@ def _again(error: StudioError) -> StudioError:
     return type(error)(error.message, who=error.who, hint=error.hint, origin=error.origin)
 
 
-def _key(reference: Mapping[str, object], folder: Path) -> str:
-    stamps = [_stamp(path) for path in paths_of(reference, folder)]
-    return json.dumps([dict(reference), str(folder) if stamps else "", stamps], sort_keys=True,
+def _key(settings: DataSettings, folder: Path) -> str:
+    stamps = [_stamp(path) for path in paths_of(settings.reference, folder)]
+    return json.dumps([settings.key, str(folder) if stamps else "", stamps], sort_keys=True,
                       default=str)  # fmt: skip
 
 

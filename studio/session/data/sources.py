@@ -21,6 +21,7 @@ from studio.engine.core.options import (
     spec,
 )
 from studio.engine.train.data.builtin import MAX_POINTS
+from studio.engine.train.data.cleaning import POLICIES
 from studio.engine.train.data.csv.rows import DELIMITERS
 from studio.engine.train.data.normalization import KINDS
 from studio.engine.train.project.data_settings import OWN_FIELDS
@@ -134,6 +135,16 @@ def class_names_option(doc: str, label: str = "") -> Option[str]:
 
 
 _NUMBERED = "Names of the classes 0, 1, 2 and so on, with commas between; numbers unless given."
+_BAD_ROWS = choice(
+    "What happens to rows that cannot be read: refused, or left out and counted.",
+    *POLICIES,
+    label="Bad rows",
+)
+_BAD_IMAGES = choice(
+    "What happens to images that cannot be read: refused, or left out and counted.",
+    *POLICIES,
+    label="Bad images",
+)
 _TASK = "Whether labels are classes or numbers; automatic goes by what they look like."
 
 FORMS: dict[str, SourceForm] = {
@@ -182,6 +193,7 @@ FORMS: dict[str, SourceForm] = {
                                "width, channels.", (), low=1),
                 class_names=class_names_option("Labels in the order of the classes, with commas "
                                          "between; sorted unless given."),
+                bad_rows=_BAD_ROWS,
             ),
         ),
         SourceForm(
@@ -209,6 +221,7 @@ FORMS: dict[str, SourceForm] = {
                               AUTO, "yes", "no"),
                 delimiter=choice("Separator between cells; automatic detects it.",
                                  AUTO, *DELIMITERS),
+                bad_rows=_BAD_ROWS,
             ),
         ),
         SourceForm(
@@ -221,6 +234,7 @@ FORMS: dict[str, SourceForm] = {
                                   AUTO, "grayscale", "rgb", label="Colour"),
                 class_names=class_names_option("Folders in the order of the classes, with commas "
                                          "between; sorted unless given."),
+                bad_images=_BAD_IMAGES,
             ),
         ),
         SourceForm(
@@ -232,6 +246,7 @@ FORMS: dict[str, SourceForm] = {
                               (), low=1),
                 color_mode=choice("Colour of the samples; automatic: grey if all images are.",
                                   AUTO, "grayscale", "rgb", label="Colour"),
+                bad_images=_BAD_IMAGES,
             ),
         ),
         SourceForm(

@@ -153,7 +153,7 @@ def _features(
 def _remarks(
     dataset: Dataset, parts: tuple[Part, ...], features: tuple[FeatureRow, ...], data: DataSettings
 ) -> tuple[str, ...]:
-    found: list[str] = list(dataset.notes)
+    found: list[str] = [*dataset.notes, *dataset.cleaning.sentences]
     for part in parts:
         if dataset.has_class_each and not part.counts.all():
             missing = [dataset.class_names[i] for i in np.flatnonzero(part.counts == 0)]

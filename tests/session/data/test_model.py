@@ -349,7 +349,17 @@ def test_every_option_of_every_loader_can_be_set_in_the_window() -> None:
     """What no form shows, columns excepted, nobody could use without editing the project's file."""
     # What goes to inputs and outputs, and with which weights, is no plain value.
     mapped = {"inputs", "targets", "weights"}
-    elsewhere = {"path", "x", "y", "images", "labels", "label", "drop"} | mapped
+    elsewhere = {
+        "fill",
+        "categories",
+        "path",
+        "x",
+        "y",
+        "images",
+        "labels",
+        "label",
+        "drop",
+    } | mapped
     for source, options in OPTIONS.items():
         shown = {option.name for option in FORMS[source].options}
         assert set(options) - elsewhere <= shown, source

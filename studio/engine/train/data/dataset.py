@@ -11,12 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
+from studio.engine.train.data.cleaning import NOTHING_CLEANED, Cleaning
+from studio.engine.train.data.input_columns import InputColumn
 from studio.engine.train.data.normalization import Array, NormalizationKind
-from studio.engine.train.data.splitting import (
-    random_split_indices,
-    stratified_split_indices,
-    tail_split_indices,
-)
+from studio.engine.train.data.splitting import divided_indices, tail_split_indices
 
 DatasetKind: TypeAlias = Literal["images", "table", "points"]
 
@@ -39,6 +37,7 @@ class InputArray:
         array: name of the array in the file; empty where it has none.
         feature_names: one per trailing index, or empty.
         resize: how pictures are brought to their size, ``bilinear``; empty where none are.
+        columns: the columns of a table that these are made of, where some are categories.
     """
 
     name: str
@@ -49,6 +48,7 @@ class InputArray:
     array: str = ""
     feature_names: tuple[str, ...] = ()
     resize: str = ""
+    columns: tuple[InputColumn, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +100,8 @@ class Dataset:
         weights: one for all outputs, or one for each of some outputs; empty where all samples
             count the same.
         resize: how pictures are brought to their size, as `InputArray.resize`.
+        columns: the columns of a table that x is made of, as `InputArray.columns`.
+        cleaning: what the loader left out or filled in.
 
     Raises:
         DataError: the parts do not fit together, named by the data set.
@@ -120,6 +122,8 @@ class Dataset:
     targets: tuple[TargetArray, ...] = ()
     weights: tuple[WeightArray, ...] = ()
     resize: str = ""
+    columns: tuple[InputColumn, ...] = ()
+    cleaning: Cleaning = NOTHING_CLEANED
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
@@ -212,7 +216,9 @@ class Dataset:
 
     def all_inputs(self) -> tuple[InputArray, ...]:
         """The inputs; x without a name where it is the only one."""
-        own = InputArray("", self.x, self.kind, self.value_range, resize=self.resize)
+        own = InputArray(
+            "", self.x, self.kind, self.value_range, resize=self.resize, columns=self.columns
+        )
         return self.inputs or (own,)
 
     def all_targets(self) -> tuple[TargetArray, ...]:
@@ -277,7 +283,7 @@ class Dataset:
         lines.extend([f"sample weights: {weighed}"] if weighed else [])
         if self.held_out is not None:
             lines.append(f"own test part: {len(self.held_out)}")
-        lines.extend(self.notes)
+        lines.extend((*self.notes, *self.cleaning.sentences))
         lines.extend(part for part in (self.attribution, self.licence) if part)
         return "\n".join(lines)
 
@@ -302,10 +308,8 @@ class Dataset:
         The training part has ``floor(n * (1 - fraction))`` samples. With ``stratify`` each class
         gives the same share (regression is never stratified).
         """
-        if stratify and self.has_class_each:
-            kept, held = stratified_split_indices(self.y.astype(np.int32), fraction, seed)
-        else:
-            kept, held = random_split_indices(len(self), fraction, seed)
+        labels = self.y.astype(np.int32) if stratify and self.has_class_each else None
+        kept, held = divided_indices(labels, len(self), fraction, seed)
         return self.subset(kept), self.subset(held)
 
     def tail_split(self, fraction: float) -> tuple[Dataset, Dataset]:

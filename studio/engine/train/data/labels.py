@@ -85,7 +85,7 @@ def classes_of_codes(
         class_names: all classes in order, or empty to take those that occur.
         limits: cap on the number of classes.
     """
-    names = tuple(class_names) or tuple(_sorted_names(set(texts)))
+    names = tuple(class_names) or tuple(sorted_names(set(texts)))
     if len(names) > limits.classes:
         raise too_many_classes(limits, who)
     index = {name: position for position, name in enumerate(names)}
@@ -115,7 +115,8 @@ def unknown_label(line: int, text: str, count: int, who: str) -> DataError:
     )
 
 
-def _sorted_names(names: set[str]) -> list[str]:
+def sorted_names(names: set[str]) -> list[str]:
+    """Names in order; those that are all whole numbers as numbers."""
     if all(name.isascii() and name.removeprefix("-").isdigit() for name in names):
         return sorted(names, key=lambda name: (int(name) if len(name) < 400 else 0, name))
     return sorted(names)

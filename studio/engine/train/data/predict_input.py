@@ -14,10 +14,12 @@ from studio.engine.core.tensor import OpenShape
 from studio.engine.layers.lengths import fits
 from studio.engine.train.data.array_storage import refuse_where, to_float32
 from studio.engine.train.data.arrays.array_files import open_npz, read_npy
-from studio.engine.train.data.csv.columns import Columns, FeatureBlocks
-from studio.engine.train.data.csv.pieces import Wanted
+from studio.engine.train.data.csv.bad_rows import TableRules
+from studio.engine.train.data.csv.columns import Columns
+from studio.engine.train.data.csv.features import FeatureReader
 from studio.engine.train.data.csv.rows import looks_like_header, name_columns, open_table
 from studio.engine.train.data.images.decode import IMAGE_SUFFIXES, decode_image
+from studio.engine.train.data.input_columns import CategoryOption, InputColumn
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import (
     DEFAULT_LIMITS,
@@ -36,10 +38,17 @@ _Kind: TypeAlias = Literal["array", "archive", "image", "table"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RawInputs:
-    """Rows for a model, before normalisation, and a name for each to print beside its answer."""
+    """Rows for a model, before normalisation.
+
+    Attributes:
+        values: the rows.
+        names: a name for each to print beside its answer.
+        notes: what was decided about them, one sentence each.
+    """
 
     values: Array
     names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,8 @@ class InputSpec:
         key: array to take from an ``.npz``, or empty for the only one, ``x`` or ``x_test``.
         names: arrays of an ``.npz`` that are taken before those, where it has them.
         open_shape: the shape with None for lengths of which an array may have any; None without.
+        columns: columns of a table with their categories, where the model's numbers are made of
+            such; a table then has these columns.
     """
 
     shape: tuple[int, ...]
@@ -65,6 +76,12 @@ class InputSpec:
     key: str = ""
     names: tuple[str, ...] = ()
     open_shape: OpenShape | None = None
+    columns: tuple[InputColumn, ...] = ()
+
+    @property
+    def table_columns(self) -> tuple[str, ...]:
+        """The columns of a table, by name, or empty."""
+        return tuple(each.name for each in self.columns) or self.feature_names
 
 
 def read_inputs(
@@ -82,8 +99,9 @@ def read_inputs(
     """
     parts: list[Array] = []
     names: list[str] = []
+    notes: list[str] = []
     for path in _expand(paths, spec.names):
-        values = _read_one(path, spec, limits)
+        values = _read_one(path, spec, limits, notes)
         if len(values) == 1:
             names.append(path.name)
         else:
@@ -107,11 +125,15 @@ def read_inputs(
             who="input",
             hint="give the files one by one",
         )
-    return RawInputs(np.concatenate(parts) if len(parts) > 1 else parts[0], tuple(names))
+    joined = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    return RawInputs(joined, tuple(names), tuple(notes))
 
 
 def read_named_inputs(
-    paths: Sequence[Path], specs: Mapping[str, InputSpec], limits: DataLimits = DEFAULT_LIMITS
+    paths: Sequence[Path],
+    specs: Mapping[str, InputSpec],
+    limits: DataLimits = DEFAULT_LIMITS,
+    notes: list[str] | None = None,
 ) -> tuple[list[Array], tuple[str, ...]]:
     """Rows for a network with several inputs, and a name for each row.
 
@@ -121,12 +143,13 @@ def read_named_inputs(
             folder with a folder of images for each input, called so too, paired by name.
         specs: the form of each input by name, in order.
         limits: caps on sizes.
+        notes: gets what was decided about them, one sentence each.
 
     Raises:
         DataError: none of these, a part that is missing or does not fit, unequal lengths.
     """
     path = paths[0] if len(paths) == 1 else None
-    tables = all(each.feature_names for each in specs.values())
+    tables = all(each.table_columns for each in specs.values())
     images = all(len(each.shape) == 3 for each in specs.values())
     kind = None
     if path is not None:
@@ -134,7 +157,7 @@ def read_named_inputs(
         if kind == "folder" and images:
             return _read_folders(path, specs, limits)
         if kind == "table" and tables:
-            return _read_named_columns(path, specs, limits)
+            return _read_named_columns(path, specs, limits, [] if notes is None else notes)
     if path is None or kind != "archive":
         more = ", or a table with their columns" if tables else ""
         more += ", or a folder with a folder of images for each" if images else ""
@@ -162,14 +185,14 @@ def read_named_inputs(
 
 
 def _read_named_columns(
-    path: Path, specs: Mapping[str, InputSpec], limits: DataLimits
+    path: Path, specs: Mapping[str, InputSpec], limits: DataLimits, notes: list[str]
 ) -> tuple[list[Array], tuple[str, ...]]:
     """The rows of a table for each input, by the names of its columns."""
     with open_table(path, None, limits) as table:
         first = next(table.rows(), None)
         columns = () if first is None else first.cells
     for name, spec in specs.items():
-        missing = next((each for each in spec.feature_names if each not in columns), None)
+        missing = next((each for each in spec.table_columns if each not in columns), None)
         if missing is not None:
             raise DataError(
                 f"the first row names no column {quoted(missing)}, which the input {quoted(name)} "
@@ -177,6 +200,8 @@ def _read_named_columns(
                 who=path.name,
             )
     found = [read_inputs([path], spec, limits) for spec in specs.values()]
+    for each in found:
+        notes += each.notes
     return [each.values for each in found], found[0].names
 
 
@@ -234,12 +259,12 @@ def _images_in(folder: Path) -> list[Path]:
     return sorted(entry for entry in folder.iterdir() if entry.suffix.lower() in IMAGE_SUFFIXES)
 
 
-def _read_one(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
+def _read_one(path: Path, spec: InputSpec, limits: DataLimits, notes: list[str]) -> Array:
     kind = _sniff(path, limits)
     if kind == "image":
         return _read_image(path, spec, limits)
     if kind == "table":
-        return _fit(_read_table(path, spec, limits), spec.shape, path.name)
+        return _fit(_read_table(path, spec, limits, notes), spec.shape, path.name)
     if kind == "array":
         return _fit_array(read_npy(path, limits), spec, path.name)
     with open_npz(path, limits) as archive:
@@ -296,9 +321,10 @@ def _read_image(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
     return values.reshape(1, *spec.shape)
 
 
-def _read_table(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
-    """The rows of a CSV file as float32 [rows, columns]."""
-    who = path.name
+def _read_table(path: Path, spec: InputSpec, limits: DataLimits, notes: list[str]) -> Array:
+    """The rows of a CSV file as float32 [rows, columns]; notes get what was decided."""
+    who, known = path.name, spec.table_columns
+    count = len(spec.columns) or prod(spec.shape)
     with open_table(path, None, limits) as table:
         first = next(table.rows(), None)
         if first is None:
@@ -306,30 +332,42 @@ def _read_table(path: Path, spec: InputSpec, limits: DataLimits) -> Array:
         width = len(first.cells)
         features = list(range(width))
         has_header = looks_like_header(first.cells) or (
-            bool(spec.feature_names) and set(spec.feature_names) <= set(first.cells)
+            bool(known) and set(known) <= set(first.cells)
         )
         names = name_columns(first.cells if has_header else None, width, who)
-        if has_header and spec.feature_names:
-            missing = [name for name in spec.feature_names if name not in names]
+        if has_header and known:
+            missing = [name for name in known if name not in names]
             if missing:
                 raise DataError(
                     f"the table has no column {quoted(missing[0])}, which the model takes", who=who
                 )
-            features = [names.index(name) for name in spec.feature_names]
-        elif width != prod(spec.shape):
+            features = [names.index(name) for name in known]
+        elif width != count:
             raise DataError(
-                f"row {first.line}: expected {prod(spec.shape)} cells, one per input of the "
+                f"row {first.line}: expected {count} cells, one per input of the "
                 f"model, got {width}",
                 who=who,
             )
-        blocks = FeatureBlocks(len(features))
-        columns = Columns(table, Wanted(width, tuple(features), ()), names, blocks)
+        # A table without a header has the columns in their order.
+        made_of = spec.columns or tuple(InputColumn(names[i]) for i in features)
+        rules = TableRules(
+            categories={
+                names[i]: CategoryOption(each.encoding, each.categories, each.unknown)
+                for i, each in zip(features, made_of, strict=True)
+                if each.categories
+            }
+        )
+        reader = FeatureReader(names, features, rules, who, limits)
+        texts = tuple(reader.texts.values())
+        columns = Columns(table, reader.wanted(()), names, reader.blocks, texts)
         if not has_header:
             columns.add_row(first)
         columns.add_rest()
     if not len(columns.lines):
         raise DataError("the table has a header but no rows of data", who=who)
-    return blocks.matrix()
+    reader.settle(columns.lines, ())
+    notes += reader.cleaning(columns.lines).sentences
+    return reader.take(features)[0]
 
 
 def _fit_array(values: Array, spec: InputSpec, who: str) -> Array:

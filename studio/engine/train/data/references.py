@@ -14,12 +14,21 @@ from studio.engine.train.data.arrays.named_arrays import (
 )
 from studio.engine.train.data.arrays.numpy_files import ArrayOptions, load_npy_pair, load_npz
 from studio.engine.train.data.builtin import circles, load_digits, load_iris, moons, spirals
+from studio.engine.train.data.cleaning import (
+    DEFAULT_SPLIT,
+    POLICIES,
+    Policy,
+    SplitRule,
+    parse_fill,
+)
+from studio.engine.train.data.csv.bad_rows import TableRules
 from studio.engine.train.data.csv.named_columns import load_named_columns, named_columns
-from studio.engine.train.data.csv.rows import parse_delimiter
-from studio.engine.train.data.csv.table import Column, CsvOptions, load_csv
+from studio.engine.train.data.csv.rows import Column, parse_delimiter
+from studio.engine.train.data.csv.table import CsvOptions, load_csv
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.images.folder import ColorMode, FolderOptions, load_image_folder
 from studio.engine.train.data.images.named_folders import load_named_folders, named_folder
+from studio.engine.train.data.input_columns import parse_categories
 from studio.engine.train.data.labels import Task, parse_task
 from studio.engine.train.data.named_parts import MAX_ARRAYS, named_array
 from studio.engine.train.data.source_files import resolve_source
@@ -27,29 +36,46 @@ from studio.engine.train.data.source_files import resolve_source
 Reference: TypeAlias = Mapping[str, object]
 """A data reference as the project file holds it: JSON values under ``source`` and option names."""
 
+TABLE_RULES = ("bad_rows", "fill", "categories")
+"""Options of tables that say what becomes of cells that hold no number."""
+
+CLEANING = ("bad_rows", "fill", "bad_images")
+"""Options that leave out or fill in what cannot be read."""
+
 OPTIONS: dict[str, tuple[str, ...]] = {
     "digits": (),
     "iris": (),
     "spirals": ("n", "classes", "turns", "noise", "seed"),
     "moons": ("n", "noise", "seed"),
     "circles": ("n", "classes", "factor", "noise", "seed"),
-    "csv": ("path", "label", "header", "delimiter", "task", "class_names", "drop", "shape"),
+    "csv": (
+        "path",
+        "label",
+        "header",
+        "delimiter",
+        "task",
+        "class_names",
+        "drop",
+        "shape",
+        *TABLE_RULES,
+    ),
     "npz": ("path", "x", "y", "task", "class_names", "x_key", "y_key", "range"),
     "arrays": ("path", "inputs", "targets", "weights"),
-    "columns": ("path", "inputs", "targets", "header", "delimiter"),
-    "folders": ("path", "inputs", "targets", "size", "color_mode"),
-    "images": ("path", "size", "color_mode", "class_names"),
+    "columns": ("path", "inputs", "targets", "header", "delimiter", *TABLE_RULES),
+    "folders": ("path", "inputs", "targets", "size", "color_mode", "bad_images"),
+    "images": ("path", "size", "color_mode", "class_names", "bad_images"),
     "idx": ("path", "images", "labels", "class_names"),
-}
+}  # fmt: skip
 """The option names of every source."""
 
 
-def open_dataset(spec: Reference, base: Path) -> Dataset:
+def open_dataset(spec: Reference, base: Path, split: SplitRule = DEFAULT_SPLIT) -> Dataset:
     """The data set a project means.
 
     Args:
         spec: ``{"source": …, option: value, …}``, see `OPTIONS`.
         base: the project's folder, which relative paths are inside of.
+        split: how it will be divided; what is filled in is learned from the training part.
 
     Raises:
         DataError: an unknown source, option or value, named; or what the loader refuses.
@@ -70,13 +96,16 @@ def open_dataset(spec: Reference, base: Path) -> Dataset:
             who="data",
             hint=did_you_mean(unknown[0], OPTIONS[source]),
         )
-    return _OPENERS[source](ReferenceOptions(spec, source, base))
+    return _OPENERS[source](ReferenceOptions(spec, source, base, split))
 
 
 class ReferenceOptions:
     """Typed look-ups in a reference; each raises DataError naming the option."""
 
-    def __init__(self, spec: Reference, source: str, base: Path) -> None:
+    def __init__(
+        self, spec: Reference, source: str, base: Path, split: SplitRule = DEFAULT_SPLIT
+    ) -> None:
+        self.split = split
         self._spec = spec
         self._source = source
         self._base = base
@@ -206,6 +235,15 @@ class ReferenceOptions:
             raise self.refuse(key, "two numbers, the lowest first")
         return (found[0], found[1]) if found else None
 
+    def table_rules(self) -> TableRules:
+        """What becomes of bad cells of a table, and which columns hold categories."""
+        return TableRules(
+            cast(Policy, self.choice("bad_rows", POLICIES)),
+            parse_fill(self.value("fill")) if self.has("fill") else {},
+            parse_categories(self.value("categories")) if self.has("categories") else {},
+            self.split,
+        )
+
     def task(self) -> Task:
         """The task option."""
         return parse_task(self.text("task", "auto"))
@@ -247,6 +285,7 @@ def _open_csv(options: ReferenceOptions) -> Dataset:
         class_names=options.texts("class_names"),
         drop=options.columns("drop"),
         shape=options.sizes("shape"),
+        rules=options.table_rules(),
     )
     return load_csv(options.path("path"), csv_options)
 
@@ -280,7 +319,8 @@ def _open_columns(options: ReferenceOptions) -> Dataset:
     inputs = [named_columns(name, given, True) for name, given in options.table("inputs")]
     targets = [named_columns(name, given, False) for name, given in options.table("targets")]
     path, header = options.path("path"), options.flag("header")
-    return load_named_columns(path, inputs, targets, header, delimiter)
+    rules = options.table_rules()
+    return load_named_columns(path, inputs, targets, header, delimiter, rules=rules)
 
 
 def _open_images(options: ReferenceOptions) -> Dataset:
@@ -301,6 +341,7 @@ def _folder_options(options: ReferenceOptions) -> FolderOptions:
         size=(size[0], size[1]) if size else None,
         color_mode=cast(ColorMode, options.choice("color_mode", get_args(ColorMode))),
         class_names=options.texts("class_names"),
+        bad_images=cast(Policy, options.choice("bad_images", POLICIES)),
     )
 
 

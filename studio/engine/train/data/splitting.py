@@ -89,3 +89,19 @@ def _held_out_per_class(counts: npt.NDArray[np.intp], held: int) -> npt.NDArray[
     for rank in open_classes[: held - int(quota.sum())]:
         quota[rank] += 1
     return quota
+
+
+def divided_indices(
+    labels: npt.NDArray[np.int32] | None, n: int, fraction: float, seed: int
+) -> tuple[Indices, Indices]:
+    """The indices that stay for training and those held out: stratified where there are classes.
+
+    Args:
+        labels: class index of each sample; None where samples have no one class each.
+        n: samples.
+        fraction: the share to hold out.
+        seed: 64-bit seed.
+    """
+    if labels is None:
+        return random_split_indices(n, fraction, seed)
+    return stratified_split_indices(labels, fraction, seed)

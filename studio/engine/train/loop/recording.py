@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from studio.engine.optim.counted_metrics import counts_of
 from studio.engine.optim.emit_updates import STEP_NAME
 from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
+from studio.engine.train.data.input_columns import InputColumn
 from studio.engine.train.loop.control import State
 from studio.engine.train.loop.epoch_loop import EpochLoop
 from studio.engine.train.network.metrics_reader import Numbers
@@ -90,14 +92,32 @@ class RunWriter:
         if self._lock is not None:
             self._lock.release()
 
-    def begin(self, device: str, data_hash: str, choices: str = "") -> None:
-        """Write down that it trains, where and on what; StudioError where that cannot be."""
+    def begin(
+        self,
+        device: str,
+        data_hash: str,
+        choices: str = "",
+        columns: Sequence[InputColumn] = (),
+    ) -> None:
+        """Write down that it trains, where and on what; StudioError where that cannot be.
+
+        Args:
+            device: the device.
+            data_hash: of the data set.
+            choices: how kernels were chosen.
+            columns: columns of categories, whose lists the run keeps.
+        """
         folder = self._folder
         if folder is None:
             return
         folder.reopen()
-        if self.project is not None:
-            folder.write_json("settings.json", self.project.to_json())
+        project = self.project
+        if columns:
+            project = project or folder.project()
+            if project.data is not None:
+                project = replace(project, data=project.data.with_categories(columns))
+        if project is not None:
+            folder.write_json("settings.json", project.to_json())
         facts = {"device": device, "data_hash": data_hash, "version": __version__}
         facts |= {"kernels": choices or "shipped", "state": "running", "reason": ""}
         # What was measured on the test part was measured with other weights.

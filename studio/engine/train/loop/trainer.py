@@ -355,7 +355,9 @@ class Trainer(Closing):
             self._end_callbacks()
             return self._result(outcome)
         backend = self.network.backend
-        self._writer.begin(backend.device, self.task.data_hash, backend.choices)
+        self._writer.begin(
+            backend.device, self.task.data_hash, backend.choices, self.task.category_columns
+        )
         self._begun = True
         self._reporter.begin(self.loop, place.epoch)
         self.steps.begin(self.loop)

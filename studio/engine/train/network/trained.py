@@ -192,19 +192,25 @@ class Trained(Closing):
             key,
             tuple(name for name in (facts.name, facts.array) if name),
             None if graph is None else graph.input_shapes[facts.name],
+            facts.columns,
         )
 
-    def read_files(self, paths: Sequence[Path]) -> tuple[list[Array], tuple[str, ...]]:
+    def read_files(
+        self, paths: Sequence[Path], notes: list[str] | None = None
+    ) -> tuple[list[Array], tuple[str, ...]]:
         """One array per input for `predict_all` from a user's files, and a name for each row.
 
-        Raises what `read_inputs` and `read_named_inputs` raise.
+        ``notes`` gets what was decided about them, one sentence each. Raises what `read_inputs`
+        and `read_named_inputs` raise.
         """
         facts = self.task.all_inputs
         if len(facts) == 1:
             read = self.read_input(paths)
+            if notes is not None:
+                notes += read.notes
             return [read.values], read.names
         specs = {each.name: self.input_spec(each.array, place) for place, each in enumerate(facts)}
-        return read_named_inputs(paths, specs)
+        return read_named_inputs(paths, specs, notes=notes)
 
     def read_input(self, paths: Sequence[Path], place: int = 0) -> RawInputs:
         """Rows for one input from a user's files, by its place; raises what `read_inputs` raises.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from studio.engine.compiler.lower_augment import Augmentation
 from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Plain
+from studio.engine.train.data.cleaning import SplitRule
 from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.input_columns import InputColumn
 from studio.engine.train.data.normalization import NormalizationKind, parse_kind
-from studio.engine.train.data.references import OPTIONS, open_dataset
+from studio.engine.train.data.references import CLEANING, OPTIONS, open_dataset
 
 OWN_FIELDS = ("augment", "normalization", "split_seed", "test_fraction")
 MAX_AUGMENTATIONS = 16
@@ -44,9 +46,29 @@ class DataSettings:
         """Whether parts of the source are mapped to inputs and outputs of the network by name."""
         return self.reference.get("source") in BY_NAME
 
+    @property
+    def is_cleaned(self) -> bool:
+        """Whether bad rows, cells or pictures are left out or filled, or columns are categories."""
+        return any(self.reference.get(key) is not None for key in (*CLEANING, "categories"))
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What, besides the files, decides the samples: the split too, where cells are filled."""
+        split = (self.test_fraction, self.split_seed) if self.reference.get("fill") else ()
+        return (dict(self.reference), *split)
+
+    def with_categories(self, columns: Iterable[InputColumn]) -> DataSettings:
+        """The same data with the lists of categories stated that some columns have."""
+        given = self.reference.get("categories")
+        stated = dict(given) if isinstance(given, Mapping) else {}
+        for column in columns:
+            if column.name in stated:
+                stated[column.name] = {k: v for k, v in column.to_json().items() if k != "name"}
+        return replace(self, reference={**self.reference, "categories": stated})
+
     def open(self, base: Path) -> Dataset:
         """The data set; ``base`` is the project's folder. Raises what `open_dataset` raises."""
-        return open_dataset(self.reference, base)
+        return open_dataset(self.reference, base, SplitRule(self.test_fraction, self.split_seed))
 
     def to_json(self) -> dict[str, Plain]:
         """Source, its options and the other fields in one object, defaults left out."""

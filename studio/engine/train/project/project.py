@@ -38,7 +38,7 @@ from studio.engine.train.project.sample_facts import (
 from studio.engine.train.settings import TrainingSettings
 
 FORMAT = "glassbox-project"
-VERSION = 3
+VERSION = 4
 """The newest version; a file is written in the lowest that can say it (`Project.version`)."""
 SUFFIX = ".glassbox"
 FIELDS = (
@@ -173,6 +173,8 @@ class Project:
     @property
     def version(self) -> int:
         """The lowest version of the format that can say this project."""
+        if self.data is not None and self.data.is_cleaned:
+            return 4
         is_imported = self.training.begin_with != "fresh" or bool(self.samples.to_json())
         if self.graph.has_unknown_lengths or is_imported:
             return 3

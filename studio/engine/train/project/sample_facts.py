@@ -17,6 +17,7 @@ from studio.engine.core.errors import FormatError, StudioError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.layers.graph import LayerGraph, Port
+from studio.engine.train.data.input_columns import InputColumn
 from studio.engine.train.data.normalization import KINDS
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class InputFacts:
         feature_names: columns of a table, or empty.
         name: the input of the network; empty where the data has only one, whatever its name.
         array: name of its array in the data's file; empty where there is only one.
+        columns: columns of a table that its numbers are made of, where some are categories.
     """
 
     kind: str = ""
@@ -48,6 +50,7 @@ class InputFacts:
     feature_names: tuple[str, ...] = ()
     name: str = ""
     array: str = ""
+    columns: tuple[InputColumn, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,9 @@ from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.layer import shape_text
 from studio.engine.layers.lengths import Lengths
 from studio.engine.optim.losses import Loss
+from studio.engine.train.data.cleaning import NOTHING_CLEANED, Cleaning
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
+from studio.engine.train.data.input_columns import InputColumn
 from studio.engine.train.data.normalization import Normalization, make_normalization
 from studio.engine.train.data.samples import Samples, weight_shapes
 from studio.engine.train.data.splitting import (
@@ -63,6 +65,7 @@ class Task:
         inputs: facts of the data of each input, in the network's order.
         outputs: facts of the targets of each output, in the network's order.
         open_graph: the network as it is given, where it has unknown lengths; None otherwise.
+        cleaning: what was left out of the data or filled in.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Task:
     outputs: tuple[OutputFacts, ...] = ()
     weighted_metrics: Metrics = ()
     open_graph: LayerGraph | None = None
+    cleaning: Cleaning = NOTHING_CLEANED
 
     @classmethod
     def of_project(cls, project: Project, dataset: Dataset | None = None) -> Task:
@@ -145,12 +149,13 @@ class Task:
             test=test,
             class_names=outputs[0].class_names if len(outputs) == 1 else (),
             data_hash=dataset.sha256,
-            input_facts=InputFacts(inputs[0].kind, inputs[0].value_range, dataset.feature_names),
+            input_facts=_facts_of_first(inputs[0], dataset.feature_names),
             facts=facts,
             inputs=tuple(map(_input_facts, inputs)),
             outputs=outputs,
             **objective,
             open_graph=open_graph,
+            cleaning=dataset.cleaning,
         )
 
     @classmethod
@@ -340,6 +345,12 @@ class Task:
         return ", ".join(parts) or "no data"
 
     @property
+    def category_columns(self) -> tuple[InputColumn, ...]:
+        """The columns of categories that inputs are made of."""
+        every = (column for each in self.inputs for column in each.columns)
+        return tuple(column for column in every if column.categories)
+
+    @property
     def is_by_name(self) -> bool:
         """Whether the data has arrays by the names of inputs and outputs."""
         return any(each.name for each in self.inputs)
@@ -524,7 +535,14 @@ def _validation_part(
 
 
 def _input_facts(array: InputArray) -> InputFacts:
-    return InputFacts(array.kind, array.value_range, array.feature_names, array.name, array.array)
+    return InputFacts(
+        array.kind, array.value_range, array.feature_names, array.name, array.array, array.columns
+    )
+
+
+def _facts_of_first(array: InputArray, names: tuple[str, ...]) -> InputFacts:
+    """Facts of the only input, whatever its name."""
+    return InputFacts(array.kind, array.value_range, names, columns=array.columns)
 
 
 def _input_source(array: InputArray, norm: Normalization) -> Source:
@@ -563,6 +581,10 @@ def _facts(
         facts["class_names"] = json.dumps(targets[0].class_names, ensure_ascii=False)
     if dataset.feature_names:
         facts["feature_names"] = json.dumps(dataset.feature_names, ensure_ascii=False)
+    columns = {each.name: [c.to_json() for c in each.columns] for each in inputs if each.columns}
+    if columns:
+        made = next(iter(columns.values())) if len(inputs) == 1 else columns
+        facts["columns"] = json.dumps(made, ensure_ascii=False, sort_keys=True)
     if len(inputs) == 1 and inputs[0].value_range is not None:
         facts["value_range"] = json.dumps(inputs[0].value_range)
     resize = {each.name: each.resize for each in inputs if each.resize}

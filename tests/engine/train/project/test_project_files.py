@@ -86,8 +86,8 @@ def test_the_canvas_section_is_kept_as_it_is_and_only_where_there_is_one(tmp_pat
 
 
 def test_a_newer_version_is_refused_in_one_sentence() -> None:
-    with pytest.raises(FormatError, match="written by version 4") as caught:
-        Project.from_json({**document(), "version": 4}, "p.glassbox")
+    with pytest.raises(FormatError, match="written by version 5") as caught:
+        Project.from_json({**document(), "version": 5}, "p.glassbox")
     assert caught.value.hint == "update Glassbox"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.train.data.csv.bad_rows import BadRows
 from studio.engine.train.data.csv.labels import LabelColumn, RowLines
 from studio.engine.train.data.csv.numbers import NumberColumns, check_width
 from studio.engine.train.data.csv.pieces import Floats, Piece, Wanted, label_cells, read_piece
@@ -63,6 +64,7 @@ class Columns:
         names: names of all columns, for messages.
         features: where rows of features go.
         labels: where the cells of each label column go.
+        bad: what becomes of rows that cannot be read; None to refuse them.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class Columns:
         names: Sequence[str],
         features: FeatureBlocks,
         labels: Sequence[LabelColumn] = (),
+        bad: BadRows | None = None,
     ) -> None:
         self.lines = RowLines()
         self._table = table
@@ -79,6 +82,7 @@ class Columns:
         self._names = names
         self._features = features
         self._labels = labels
+        self._bad = bad if bad is not None and bad.is_active else None
 
     def add_row(self, row: Row) -> None:
         """Add one row; DataError where it has another width or a feature is no finite number."""
@@ -103,18 +107,25 @@ class Columns:
         labels: list[list[str]] = [[] for _ in wanted.labels]
         lines: list[int] = []
         for row in rows:
-            check_width(row, wanted.width, who)
-            numbers.append(row)
-            for cells, column in zip(labels, wanted.labels, strict=True):
-                cells.append(row.cells[column])
-            lines.append(row.line)
+            stays = True
+            if self._bad is None:
+                check_width(row, wanted.width, who)
+                numbers.append(row)
+            else:
+                at = len(self.lines) + len(lines)
+                stays = self._bad.take(row, wanted.width, numbers, at)
+            if stays:
+                for cells, column in zip(labels, wanted.labels, strict=True):
+                    cells.append(row.cells[column])
+                lines.append(row.line)
             if self._table.text.at >= end:
                 break
         cells_of = [
             label_cells(cells, label.takes_numbers)
             for cells, label in zip(labels, self._labels, strict=True)
         ]
-        self._add(Piece(numbers.matrix(), cells_of, np.array(lines, np.int64)))
+        if lines:
+            self._add(Piece(numbers.matrix(), cells_of, np.array(lines, np.int64)))
 
     def _add(self, piece: Piece) -> None:
         self._features.append(piece.features)

@@ -67,6 +67,21 @@ class RowLines:
             self._stretches.append(_Stretch(self.count, first, steps))
         self.count += len(lines)
 
+    def keep(self, kept: Marks) -> None:
+        """Forget the lines of rows that are not marked."""
+        parts = [np.zeros(0, np.int64)]
+        ends = [each.row for each in self._stretches[1:]] + [self.count]
+        for stretch, end in zip(self._stretches, ends, strict=True):
+            count, steps = end - stretch.row, stretch.steps
+            if steps is None:
+                parts.append(np.arange(count, dtype=np.int64) + stretch.line)
+            else:
+                taken = np.cumsum(steps[: count - 1], dtype=np.int64)
+                parts.append(stretch.line + np.concatenate([np.zeros(1, np.int64), taken]))
+        lines = np.concatenate(parts)[kept]
+        self.count, self._stretches = 0, []
+        self.extend(lines)
+
     def __getitem__(self, row: int) -> int:
         place = bisect_right(self._stretches, row, key=lambda each: each.row) - 1
         return self._line(self._stretches[place], row)
@@ -152,6 +167,49 @@ class LabelColumn:
             self.numeric += len(cells)
             self._values.append(cells)
             self._rows += len(cells)
+
+    def missing_rows(self) -> Marks:
+        """Which rows have an empty cell; none once there are numbers in place of codes."""
+        empty = -1 if self._index is None else self._index.get("", -1)
+        if empty < 0:
+            return np.zeros(self._rows, np.bool_)
+        return np.concatenate([each == empty for each in self._codes])
+
+    def unfit_rows(self) -> Marks:
+        """Which rows hold no finite number."""
+        if self._index is None:
+            return np.concatenate([~np.isfinite(each) for each in self._values])
+        values = _Table.of(self.texts, frozenset()).values
+        return np.concatenate([~np.isfinite(values[each]) for each in self._codes])
+
+    def unknown_rows(self, classes: frozenset[str]) -> Marks:
+        """Which rows hold none of some classes; none once there are numbers in place of codes."""
+        if self._index is None:
+            return np.zeros(self._rows, np.bool_)
+        is_unknown = _Table.of(self.texts, classes).is_unknown
+        return np.concatenate([is_unknown[each] for each in self._codes])
+
+    def text_at(self, row: int) -> str:
+        """The cell of a row as text; empty once there are numbers in place of codes."""
+        for codes in self._codes:
+            if row < len(codes):
+                return self.texts[int(codes[row])]
+            row -= len(codes)
+        return ""
+
+    def keep(self, kept: Marks) -> None:
+        """Forget rows that are not marked, and texts that only those had."""
+        self._rows = int(np.count_nonzero(kept))
+        self.missing, self.unfit, self.unknown = None, None, None
+        if self._index is None:
+            values = _joined(self._values, np.float32)[kept]
+            self._values = [values]
+            self.numeric = int(np.count_nonzero(~np.isnan(values)))
+            return
+        texts = self.texts
+        found, codes = np.unique(_joined(self._codes, np.int32)[kept], return_inverse=True)
+        self._index = {texts[code]: place for place, code in enumerate(found)}
+        self._codes = [codes.astype(np.int32)]
 
     def codes(self) -> Codes:
         """The code of every row; empties the column."""
@@ -266,6 +324,15 @@ class LabelPlaces:
         """Row and column of a label, as messages name them."""
         name = quoted(self.names[column])
         return f"row {self.lines[row]}, column {self.positions[column] + 1} ({name})"
+
+
+def unusable_labels(
+    columns: list[LabelColumn], places: LabelPlaces, task: Task, class_names: Sequence[str]
+) -> list[Marks]:
+    """Which rows of each label column `resolve_labels` would refuse, empty cells apart."""
+    if not _is_class(columns, places, task)[0]:
+        return [column.unfit_rows() for column in columns]
+    return [column.unknown_rows(frozenset(class_names)) for column in columns]
 
 
 def resolve_labels(

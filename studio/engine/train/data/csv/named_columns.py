@@ -9,13 +9,20 @@ from pathlib import Path
 import numpy as np
 
 from studio.engine.core.errors import DataError, quoted
-from studio.engine.train.data.csv.columns import Columns, FeatureBlocks
-from studio.engine.train.data.csv.labels import LabelColumn, LabelPlaces, resolve_labels
-from studio.engine.train.data.csv.pieces import Floats, Wanted
-from studio.engine.train.data.csv.rows import open_table
-from studio.engine.train.data.csv.table import Column, find_column, no_rows, take_header
+from studio.engine.train.data.csv.bad_rows import REFUSE, TableRules
+from studio.engine.train.data.csv.columns import Columns
+from studio.engine.train.data.csv.features import FeatureReader
+from studio.engine.train.data.csv.labels import (
+    LabelColumn,
+    LabelPlaces,
+    RowLines,
+    resolve_labels,
+)
+from studio.engine.train.data.csv.pieces import Floats
+from studio.engine.train.data.csv.rows import Column, find_column, open_table
+from studio.engine.train.data.csv.table import check_rows, take_header
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
-from studio.engine.train.data.labels import MAX_GUESSED_CLASSES
+from studio.engine.train.data.labels import MAX_GUESSED_CLASSES, Labels, Task
 from studio.engine.train.data.named_parts import NamedArray, entry_name, entry_options
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
@@ -69,6 +76,7 @@ def load_named_columns(
     header: bool | None = None,
     delimiter: str | None = None,
     limits: DataLimits = DEFAULT_LIMITS,
+    rules: TableRules = REFUSE,
 ) -> Dataset:
     """A table as a data set of several inputs and targets.
 
@@ -89,31 +97,34 @@ def load_named_columns(
         apart = _apart(targets, ends, features, names, who)
         labels = [i for each in apart for i in ends[each.name]]
         cells = {each.name: _label_columns(each, limits) for each in apart}
-        blocks = FeatureBlocks(len(features))
+        reader = FeatureReader(names, features, rules, who, limits)
         every = [column for each in apart for column in cells[each.name]]
-        wanted = Wanted(len(names), features, tuple(labels))
-        columns = Columns(table, wanted, names, blocks, every)
+        columns = Columns(
+            table, reader.wanted(labels), names, reader.blocks, (*every, *reader.texts.values()),
+            reader.bad,
+        )  # fmt: skip
         if first is not None:
             columns.add_row(first)
         columns.add_rest()
-    if not len(columns.lines):
-        raise no_rows(who)
-    x = blocks.matrix()
+    lines = columns.lines
+    check_rows(lines, reader.bad, who)
+    read_as = [
+        _read_as(each, cells[each.name], ends[each.name], names, lines, who) for each in apart
+    ]
+    reader.settle(lines, read_as)
     notes: list[str] = []
-    found = []
-    for each in targets:
-        at, own = ends[each.name], each.options
-        if each.name in cells:
-            known = LabelPlaces([names[i] for i in at], at, columns.lines, who)
-            made, said = resolve_labels(cells[each.name], known, own.task, own.class_names, limits)
-            notes += said
-            found.append(TargetArray(each.name, made.y, made.class_names))
-        else:
-            found.append(TargetArray(each.name, _taken(x, features, at)))
-    arrays = tuple(
-        _input(each, _taken(x, features, places[each.name]), [names[i] for i in places[each.name]])
-        for each in inputs
-    )
+    labelled: dict[str, Labels] = {}
+    for each, given in zip(apart, read_as, strict=True):
+        labelled[each.name], said = resolve_labels(*given, limits)
+        notes += said
+    first_target = labelled.get(targets[0].name)
+    has_classes = first_target is not None and bool(first_target.class_names)
+    reader.fill(first_target.y.astype(np.int32) if first_target and has_classes else None)
+    found = [
+        _target(each.name, labelled.get(each.name), reader, ends[each.name], who)
+        for each in targets
+    ]
+    arrays = tuple(_input(each, reader, places[each.name], names) for each in inputs)
     return Dataset(
         x=arrays[0].values,
         y=found[0].y,
@@ -124,6 +135,7 @@ def load_named_columns(
         notes=tuple(notes),
         inputs=arrays,
         targets=tuple(found),
+        cleaning=reader.cleaning(lines),
     )
 
 
@@ -164,6 +176,19 @@ def _apart(
     return apart
 
 
+def _read_as(
+    wanted: NamedColumns,
+    cells: list[LabelColumn],
+    ends: list[int],
+    names: Sequence[str],
+    lines: RowLines,
+    who: str,
+) -> tuple[list[LabelColumn], LabelPlaces, Task, Sequence[str]]:
+    """What `resolve_labels` takes of a target, limits apart."""
+    places = LabelPlaces([names[i] for i in ends], ends, lines, who)
+    return cells, places, wanted.options.task, wanted.options.class_names
+
+
 def _label_columns(wanted: NamedColumns, limits: DataLimits) -> list[LabelColumn]:
     task, several = wanted.options.task, len(wanted.columns) > 1
     are_numbers = task == "regression" or (several and task == "auto")
@@ -171,17 +196,41 @@ def _label_columns(wanted: NamedColumns, limits: DataLimits) -> list[LabelColumn
     return [LabelColumn(most, wanted.options.class_names) for _ in wanted.columns]
 
 
-def _taken(x: Array, features: Sequence[int], places: Sequence[int]) -> Floats:
-    at = [features.index(i) for i in places]
-    return np.ascontiguousarray(x[:, at], np.float32)
+def _target(
+    name: str, labels: Labels | None, reader: FeatureReader, places: Sequence[int], who: str
+) -> TargetArray:
+    """What an output is compared with; without labels the numbers of an input."""
+    if labels is None:
+        return TargetArray(name, _numbers(reader, places, who))
+    return TargetArray(name, labels.y, labels.class_names)
 
 
-def _input(wanted: NamedColumns, values: Floats, names: Sequence[str]) -> InputArray:
+def _numbers(reader: FeatureReader, places: Sequence[int], who: str) -> Floats:
+    """The columns of an output that are those of an input too."""
+    values, columns = reader.take(places)
+    text = next((each for each in columns if each.encoding != "number"), None)
+    if text is not None:
+        raise DataError(
+            f"column {quoted(text.name)} holds categories for an input, which are no numbers of an "
+            "output",
+            who=who,
+        )
+    return np.ascontiguousarray(values, np.float32)
+
+
+def _input(
+    wanted: NamedColumns, reader: FeatureReader, places: Sequence[int], names: Sequence[str]
+) -> InputArray:
     own = wanted.options
-    stored: Array = values
-    if own.normalization == "none" and (np.abs(values) <= _WHOLE).all():
+    values, columns = reader.take(places)
+    stored: Array = np.ascontiguousarray(values)
+    if own.normalization == "none" and not columns and (np.abs(values) <= _WHOLE).all():
         whole = values.astype(np.int32)
-        stored = whole if (whole == values).all() else values
+        stored = whole if (whole == values).all() else stored
+    named = tuple(names[i] for i in places)
+    if columns:
+        named = tuple(name for column in columns for name in column.names)
     return InputArray(
-        wanted.name, stored, "table", own.value_range, own.kind_of_normalization, "", tuple(names)
-    )
+        wanted.name, stored, "table", own.value_range, own.kind_of_normalization, "", named,
+        columns=columns,
+    )  # fmt: skip

@@ -52,25 +52,32 @@ class NumberColumns:
         if not are_numbers or "_" in "".join(cells):
             del self._values[begin:]
             bad = next(i for i in self._columns if not looks_like_number(row.cells[i]))
-            raise self._error(row.line, bad, row.cells[bad])
+            raise self.refusal(row, bad)
         # Checked row by row, so that the error is about the first bad row.
         if not all(-_TOO_LARGE < value < _TOO_LARGE for value in self._values[begin:]):
             values = zip(self._columns, self._values[begin:], strict=True)
             bad = next(i for i, value in values if not -_TOO_LARGE < value < _TOO_LARGE)
             del self._values[begin:]
-            raise self._error(row.line, bad, row.cells[bad])
+            raise self.refusal(row, bad)
         self._rows += 1
         if self._rows == self._block_rows:
             self._close_block()
 
+    def bad_columns(self, row: Row) -> list[int]:
+        """The columns of one row that hold no finite number."""
+        return [i for i in self._columns if not is_finite_number(row.cells[i])]
+
+    def refusal(self, row: Row, column: int) -> DataError:
+        """The error for a cell that is no finite number."""
+        place = f"row {row.line}, column {column + 1} ({quoted(self._names[column])})"
+        return not_a_number(place, row.cells[column], self._who)
+
     def _close_block(self) -> None:
-        block = np.frombuffer(self._values).reshape(self._rows, len(self._columns))
+        # A buffer must not be empty, as it is without columns.
+        values = np.frombuffer(self._values) if self._values else np.zeros(0)
+        block = values.reshape(self._rows, len(self._columns))
         self._blocks.append(block.astype(np.float32))
         self._values, self._rows = array("d"), 0
-
-    def _error(self, line: int, column: int, cell: str) -> DataError:
-        place = f"row {line}, column {column + 1} ({quoted(self._names[column])})"
-        return not_a_number(place, cell, self._who)
 
     def matrix(self) -> npt.NDArray[np.float32]:
         """All rows so far as float32 [rows, columns]; empties the collector."""
@@ -87,6 +94,11 @@ class NumberColumns:
             result[position : position + len(block)] = block
             position += len(block)
         return result
+
+
+def is_finite_number(cell: str) -> bool:
+    """Whether a cell is a number within float32."""
+    return looks_like_number(cell) and -_TOO_LARGE < float(cell) < _TOO_LARGE
 
 
 def not_a_number(place: str, cell: str, who: str) -> DataError:

@@ -219,8 +219,9 @@ def _by_arrow(
     # The columns come in the order of the types: features, then labels.
     (found,) = table.combine_chunks().to_batches()
     count = len(wanted.features)
-    numbers = found.select(range(count)).to_tensor(row_major=False).to_numpy()
-    features = _narrow(numbers)
+    features: Floats | None = np.zeros((rows, 0), np.float32)
+    if count:
+        features = _narrow(found.select(range(count)).to_tensor(row_major=False).to_numpy())
     if features is None:
         return None
     labels: list[Cells] = []

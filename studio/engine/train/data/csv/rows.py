@@ -14,6 +14,9 @@ from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, op
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
 """The separators a table may have, by name; each is also accepted as itself."""
 
+Column = str | int
+"""A column by name or by position, from 0; negative positions count from the end."""
+
 _TIE_ORDER = ";\t|,"
 _SAMPLE_BYTES = 1 << 16
 _SAMPLE_ROWS = 20
@@ -175,3 +178,21 @@ def name_columns(header: list[str] | None, width: int, who: str) -> tuple[str, .
             )
         names[i] = name or names[i]
     return tuple(names)
+
+
+def find_column(column: Column, names: tuple[str, ...], who: str) -> int:
+    """Index of a column; DataError naming the table where it has none such."""
+    if isinstance(column, str):
+        if column in names:
+            return names.index(column)
+        shown = ", ".join(quoted(name) for name in names[:12])
+        raise DataError(
+            f"there is no column {quoted(column)}: the table has {shown}"
+            f"{', …' if len(names) > 12 else ''}",
+            who=who,
+        )
+    if not -len(names) <= column < len(names):
+        raise DataError(
+            f"there is no column at position {column}: the table has {len(names)} columns", who=who
+        )
+    return column % len(names)

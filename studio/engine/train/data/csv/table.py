@@ -8,13 +8,21 @@ from typing import Literal
 
 import numpy as np
 
-from studio.engine.core.errors import DataError, EmptyDataError, quoted
-from studio.engine.train.data.csv.columns import Columns, FeatureBlocks
-from studio.engine.train.data.csv.labels import LabelColumn, LabelPlaces, resolve_labels
-from studio.engine.train.data.csv.pieces import Wanted
+from studio.engine.core.errors import DataError, EmptyDataError
+from studio.engine.train.data.csv.bad_rows import REFUSE, BadRows, TableRules
+from studio.engine.train.data.csv.columns import Columns
+from studio.engine.train.data.csv.features import FeatureReader
+from studio.engine.train.data.csv.labels import (
+    LabelColumn,
+    LabelPlaces,
+    RowLines,
+    resolve_labels,
+)
 from studio.engine.train.data.csv.rows import (
+    Column,
     Row,
     Table,
+    find_column,
     looks_like_header,
     name_columns,
     open_table,
@@ -23,9 +31,6 @@ from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.labels import MAX_GUESSED_CLASSES, Task
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
-
-Column = str | int
-"""A column by name or by position, from 0; negative positions count from the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,7 @@ class CsvOptions:
         class_names: all classes in order, or empty to sort those that occur.
         drop: columns to leave out.
         shape: shape of a sample (``[8, 8]`` or ``[8, 8, 1]``) where a row holds an image.
+        rules: what becomes of bad cells, and which columns hold categories.
     """
 
     label: Column | Sequence[Column] | None = None
@@ -50,6 +56,7 @@ class CsvOptions:
     class_names: Sequence[str] = ()
     drop: Sequence[Column] = ()
     shape: Sequence[int] = ()
+    rules: TableRules = REFUSE
 
 
 _DEFAULT_OPTIONS = CsvOptions()
@@ -72,27 +79,52 @@ def load_csv(
         are_numbers = options.task == "regression" or (len(labels) > 1 and options.task == "auto")
         most = 0 if are_numbers else max(limits.classes, MAX_GUESSED_CLASSES)
         label_columns = [LabelColumn(most, options.class_names) for _ in labels]
-        blocks = FeatureBlocks(len(features), may_be_bytes=bool(options.shape))
-        wanted = Wanted(len(names), tuple(features), tuple(labels))
-        columns = Columns(table, wanted, names, blocks, label_columns)
+        rules, shaped = options.rules, bool(options.shape)
+        if shaped and (rules.fill or rules.categories):
+            raise _not_of_pixels(who)
+        reader = FeatureReader(names, features, rules, who, limits, may_be_bytes=shaped)
+        cells = (*label_columns, *reader.texts.values())
+        columns = Columns(table, reader.wanted(labels), names, reader.blocks, cells, reader.bad)
         if first is not None:
             columns.add_row(first)
         columns.add_rest()
-    if not len(columns.lines):
-        raise no_rows(who)
-    places = LabelPlaces([names[i] for i in labels], labels, columns.lines, who)
+    lines = columns.lines
+    check_rows(lines, reader.bad, who)
+    places = LabelPlaces([names[i] for i in labels], labels, lines, who)
+    reader.settle(lines, [(label_columns, places, options.task, options.class_names)])
     found, notes = resolve_labels(label_columns, places, options.task, options.class_names, limits)
-    x, kind = _samples(blocks.matrix(), options.shape, who)
-    shaped = kind == "images"
+    reader.fill(found.y.astype(np.int32) if found.class_names else None)
+    values, made_of = reader.take(features)
+    x, kind = _samples(values, options.shape, who)
+    is_image = kind == "images"
+    own = tuple(names[i] for i in features)
+    if made_of:
+        own = tuple(name for column in made_of for name in column.names)
     return Dataset(
         x=x,
         y=found.y,
         name=path.stem,
         kind=kind,
         class_names=found.class_names,
-        feature_names=() if options.shape else tuple(names[i] for i in features),
-        value_range=(0.0, 255.0) if shaped and x.dtype == np.uint8 else None,
+        feature_names=() if shaped else own,
+        value_range=(0.0, 255.0) if is_image and x.dtype == np.uint8 else None,
         notes=notes,
+        columns=made_of,
+        cleaning=reader.cleaning(lines),
+    )
+
+
+def check_rows(lines: RowLines, bad: BadRows, who: str) -> None:
+    """DataError where a table has no rows of data, or none of them can be used."""
+    if not len(lines):
+        raise bad.nothing_left() if bad.skipped else no_rows(who)
+
+
+def _not_of_pixels(who: str) -> DataError:
+    return DataError(
+        "rows of pixels have neither cells to fill in nor categories",
+        who=who,
+        hint="use bad_rows skip, or leave out shape",
     )
 
 
@@ -152,24 +184,6 @@ def _choose_columns(
     if not features or not labels:
         raise DataError("no columns are left to be features", who=who)
     return labels, features
-
-
-def find_column(column: Column, names: tuple[str, ...], who: str) -> int:
-    """Index of a column; DataError naming the table where it has none such."""
-    if isinstance(column, str):
-        if column in names:
-            return names.index(column)
-        shown = ", ".join(quoted(name) for name in names[:12])
-        raise DataError(
-            f"there is no column {quoted(column)}: the table has {shown}"
-            f"{', …' if len(names) > 12 else ''}",
-            who=who,
-        )
-    if not -len(names) <= column < len(names):
-        raise DataError(
-            f"there is no column at position {column}: the table has {len(names)} columns", who=who
-        )
-    return column % len(names)
 
 
 def _samples(

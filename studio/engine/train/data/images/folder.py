@@ -13,7 +13,9 @@ import numpy as np
 
 from studio.engine.core.errors import DataError, EmptyDataError, quoted
 from studio.engine.core.interruption import go_on
+from studio.engine.train.data.cleaning import Policy
 from studio.engine.train.data.dataset import Dataset
+from studio.engine.train.data.images.bad_images import BadImages
 from studio.engine.train.data.images.decode import (
     IMAGE_SUFFIXES,
     RESIZE,
@@ -40,11 +42,13 @@ class FolderOptions:
             others are resampled.
         color_mode: grayscale, rgb, or ``auto``: grayscale if every image is grey.
         class_names: class folders in the order of their indices, or empty for the sorted names.
+        bad_images: what happens to images that cannot be read.
     """
 
     size: tuple[int, int] | None = None
     color_mode: ColorMode = "auto"
     class_names: tuple[str, ...] = ()
+    bad_images: Policy = "refuse"
 
 
 _DEFAULT_OPTIONS = FolderOptions()
@@ -83,10 +87,12 @@ def load_image_folder(
         train = _load_part(root / _TRAIN, options, limits)
         height, width, channels = train.sample_shape
         same: FolderOptions = FolderOptions(
-            (height, width), "grayscale" if channels == 1 else "rgb", train.class_names
-        )
+            (height, width), "grayscale" if channels == 1 else "rgb", train.class_names,
+            options.bad_images,
+        )  # fmt: skip
         held_out = _load_part(root / test[0], same, limits)
-        return replace(train, name=root.name, held_out=held_out)
+        cleaning = train.cleaning.joined(held_out.cleaning)
+        return replace(train, name=root.name, held_out=held_out, cleaning=cleaning)
     return _load_part(root, options, limits)
 
 
@@ -94,12 +100,21 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
     found = _find_images(root, options.class_names, limits)
     sizes: Counter[tuple[int, int]] = Counter()
     channels: Channels = 3 if options.color_mode == "rgb" else 1
+    bad = BadImages(options.bad_images)
     for path in found.files:
         go_on()
-        size, own_channels = peek_image(path, found.name_of(path), limits)
+        with bad.skipping(path):
+            if bad.skips:
+                # A header may be whole and the rest damaged; what is left out must not count.
+                decode_image(path, 1, None, found.name_of(path), limits)
+            size, own_channels = peek_image(path, found.name_of(path), limits)
+        if path in bad.paths:
+            continue
         sizes[size] += 1
         if options.color_mode == "auto" and own_channels == 3:
             channels = 3
+    if bad.paths:
+        found = _without(found, bad)
     size = options.size or min(sizes, key=lambda key: (-sizes[key], key[0] * key[1], key))
     total = len(found.files) * size[0] * size[1] * channels
     if total > limits.array_bytes:
@@ -135,7 +150,22 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
         value_range=(0.0, 255.0),
         notes=tuple(notes),
         resize=RESIZE,
+        cleaning=bad.cleaning(),
     )
+
+
+def _without(found: _Found, bad: BadImages) -> _Found:
+    """The images that can be read; DataError where a class has none of them."""
+    kept = [(p, k) for p, k in zip(found.files, found.labels, strict=True) if p not in bad.paths]
+    for index in dict.fromkeys(found.labels):
+        if not any(label == index for _, label in kept):
+            raise DataError(
+                f"no image of class {quoted(found.class_names[index])} can be read: all "
+                f"{found.labels.count(index):,} would be skipped",
+                who=found.root.name,
+                hint="mend the images, or remove the folder",
+            )
+    return replace(found, files=[p for p, _ in kept], labels=[k for _, k in kept])
 
 
 def class_folders(root: Path) -> list[str]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from studio.engine.core.errors import DataError, EmptyDataError, quoted
 from studio.engine.core.interruption import go_on
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
+from studio.engine.train.data.images.bad_images import BadImages
 from studio.engine.train.data.images.decode import (
     IMAGE_SUFFIXES,
     RESIZE,
@@ -64,8 +65,15 @@ def load_named_folders(
         DataError: a folder or picture is missing, damaged, or of another size, by name.
     """
     files = {each.array: _files(root, each.array, limits) for each in (*inputs, *targets)}
-    names = _common_names(root, files)
-    sizes = _sizes(root, inputs, targets, files, names, limits)
+    bad = BadImages(options.bad_images, "sample")
+    names = _common_names(root, files, bad)
+    sizes = _sizes(root, inputs, targets, files, names, bad, limits)
+    if not sizes:
+        raise DataError(
+            f"no sample is left: all {len(bad.paths):,} images would be skipped", who=root.name,
+            hint="images that belong together have the same name in every folder",
+        )  # fmt: skip
+    names = list(sizes)
     counted = Counter(sizes.values())
     usual = options.size or min(counted, key=lambda s: (-counted[s], s[0] * s[1], s))
     total = len(names) * usual[0] * usual[1] * (3 * len(inputs) + 4 * len(targets))
@@ -94,6 +102,7 @@ def load_named_folders(
         notes=tuple(notes),
         inputs=pictures,
         targets=masks,
+        cleaning=bad.cleaning(),
     )
 
 
@@ -122,8 +131,16 @@ def _files(root: Path, folder: str, limits: DataLimits) -> dict[str, Path]:
     return found
 
 
-def _common_names(root: Path, files: Mapping[str, Mapping[str, Path]]) -> list[str]:
-    """The names, which all folders must have."""
+def _common_names(root: Path, files: Mapping[str, Mapping[str, Path]], bad: BadImages) -> list[str]:
+    """The names, which all folders must have; those that some lack may be left out."""
+    if bad.skips:
+        common = set.intersection(*(set(own) for own in files.values()))
+        for name in sorted(set().union(*files.values()) - common):
+            there = [own[name] for own in files.values() if name in own]
+            lacking = next(folder for folder, own in files.items() if name not in own)
+            said = f"there is no image of that name in {quoted(lacking)}"
+            bad.add(DataError(said, who=_who(root, there[0])), *there)
+        return sorted(common)
     for folder, own in files.items():
         for other, theirs in files.items():
             missing = sorted(own.keys() - theirs.keys())
@@ -144,25 +161,34 @@ def _sizes(
     targets: Sequence[NamedArray],
     files: Mapping[str, Mapping[str, Path]],
     names: Sequence[str],
+    bad: BadImages,
     limits: DataLimits,
 ) -> dict[str, Size]:
-    """The size of each sample's picture, which its masks must have."""
+    """The size of each sample's picture, which its masks must have; without those left out."""
     found = {}
     for name in names:
         go_on()
-        first = files[inputs[0].array][name]
-        size, _ = peek_image(first, _who(root, first), limits)
-        for each in targets:
-            path = files[each.array][name]
-            own, _ = peek_image(path, _who(root, path), limits)
-            if own != size:
-                raise DataError(
-                    f"the mask has {own[0]}x{own[1]} pixels, its image "
-                    f"{_who(root, first)} has {size[0]}x{size[1]}",
-                    who=_who(root, path),
-                    hint="save the mask in the size of its image",
-                )
-        found[name] = size
+        with bad.skipping(*(own[name] for own in files.values())):
+            if bad.skips:
+                # A header may be whole and the rest damaged.
+                for each in inputs:
+                    path = files[each.array][name]
+                    decode_image(path, 1, None, _who(root, path), limits)
+            first = files[inputs[0].array][name]
+            size, _ = peek_image(first, _who(root, first), limits)
+            for each in targets:
+                path = files[each.array][name]
+                own, _ = peek_image(path, _who(root, path), limits)
+                if own != size:
+                    raise DataError(
+                        f"the mask has {own[0]}x{own[1]} pixels, its image "
+                        f"{_who(root, first)} has {size[0]}x{size[1]}",
+                        who=_who(root, path),
+                        hint="save the mask in the size of its image",
+                    )
+                if bad.skips:
+                    decode_mask(path, size, _who(root, path), limits)
+            found[name] = size
     return found
 
 
