@@ -107,7 +107,8 @@ def main(arguments: Sequence[str]) -> int:
             return run_tests(list(arguments[1:]))
         if arguments and arguments[0] == "check":
             return check_change(arguments[1:])
-        set_up(("run",), "terminal" if arguments else "studio")
+        groups = ("run", "scale") if "sweep" in arguments[:1] else ("run",)
+        set_up(groups, "terminal" if arguments else "studio")
         return hand_over(arguments)
     except SetupError as error:
         sys.stderr.write(f"{error}\n")
@@ -138,7 +139,7 @@ def venv_python(venv: Path = VENV) -> Path:
 
 
 def lock_file(group: str) -> Path:
-    """The pinned packages of a group: run, test or peers."""
+    """The pinned packages of a group: run, scale, test or peers."""
     return ROOT / "requirements" / f"{group}.lock"
 
 
@@ -327,10 +328,8 @@ def install(group: str) -> None:
     pip = [str(venv_python()), "-m", "pip"] if inside else pip_from_outside()
     if pip is None:
         raise SetupError(no_venv_text(""))
-    command = [
-        *(*pip, "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off"),
-        *("--only-binary", ":all:", "-r", str(lock_file(group))),
-    ]
+    words = "install --no-input --disable-pip-version-check --progress-bar off --only-binary :all:"
+    command = [*pip, *words.split(), "-r", str(lock_file(group))]
     code, output = run_logged(command, pip_progress)
     if code:
         raise SetupError(explain_pip(output))

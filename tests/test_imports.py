@@ -71,6 +71,11 @@ def test_importing_the_engine_loads_neither_qt_nor_opengl() -> None:
     assert brought_in(["studio.engine"], QT | OPENGL) == {}
 
 
+def test_a_worker_and_the_command_of_sweeps_load_neither_optuna_nor_dask() -> None:
+    modules = ["studio.cli.commands.sweeping", "studio.engine.scale.sweep.process"]
+    assert brought_in(modules, {"optuna", "distributed"}) == {}
+
+
 @pytest.mark.slow
 def test_no_module_of_engine_or_command_line_loads_qt() -> None:
     modules = modules_below("studio.engine") + modules_below("studio.cli")
@@ -116,8 +121,9 @@ def packages_imported_by(path: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_everything_imported_is_installed_without_the_test_packages() -> None:
-    lock = (ROOT / "requirements" / "run.lock").read_text(encoding="utf-8")
-    pinned = {canonicalize_name(line.partition("==")[0]) for line in lock.splitlines()}
+    locks = [ROOT / "requirements" / f"{group}.lock" for group in ("run", "scale")]
+    lines = [line for lock in locks for line in lock.read_text(encoding="utf-8").splitlines()]
+    pinned = {canonicalize_name(line.partition("==")[0]) for line in lines}
     holders = distributions()
     foreign = [
         f"{path.relative_to(ROOT).as_posix()} imports {name}"
@@ -131,7 +137,8 @@ def test_everything_imported_is_installed_without_the_test_packages() -> None:
 @pytest.mark.slow
 def test_every_run_time_dependency_is_imported_and_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = {canonicalize_name(Requirement(text).name) for text in project["dependencies"]}
+    needs = [*project["dependencies"], *project["optional-dependencies"]["scale"]]
+    declared = {canonicalize_name(Requirement(text).name) for text in needs}
     holders = distributions()
     imported = {
         canonicalize_name(held)

@@ -40,7 +40,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     (copy.parent / "studio" / "__main__.py").write_text(
         "import sys\nsys.stdout.write(repr(sys.argv[1:]))\n", encoding="utf-8"
     )
-    for group in ("run", "test", "peers"):
+    for group in ("run", "scale", "test", "peers"):
         (copy.parent / "requirements" / f"{group}.lock").touch()
     (copy.parent / "tools").mkdir()
     (copy.parent / "tools" / "peer_programs.py").touch()
@@ -112,7 +112,7 @@ def test_only_the_standard_library_is_imported() -> None:
 # ------------------------------------------------------------------ lock files
 
 
-@pytest.mark.parametrize("group", ["run", "test", "peers"])
+@pytest.mark.parametrize("group", ["run", "scale", "test", "peers"])
 def test_every_package_is_pinned_to_one_exact_version(group: str) -> None:
     for name, requirements in pins(group).items():
         assert len(requirements) == 1, name
@@ -130,7 +130,7 @@ def test_old_qt_for_python_3_11() -> None:
             assert not on_3_11 or "6.12" not in str(wanted.specifier)
 
 
-@pytest.mark.parametrize("groups", [("run",), ("run", "test")])
+@pytest.mark.parametrize("groups", [("run",), ("run", "scale"), ("run", "test")])
 def test_locks_hold_all_that_their_packages_need(groups: tuple[str, ...]) -> None:
     pinned = {name for group in groups for name in pins(group)}
     missing = set()
@@ -147,12 +147,19 @@ def test_locks_satisfy_the_project_file() -> None:
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    pinned = pins("run") | pins("test")
-    for text in [*project["dependencies"], *project["optional-dependencies"]["test"]]:
-        need = Requirement(text)
-        if need.marker is None or need.marker.evaluate():
-            version = str(pinned[canonicalize_name(need.name)][0].specifier).removeprefix("==")
-            assert need.specifier.contains(version), text
+    for extra in ("scale", "test"):
+        pinned = pins("run") | pins(extra)
+        for text in [*project["dependencies"], *project["optional-dependencies"][extra]]:
+            need = Requirement(text)
+            if need.marker is None or need.marker.evaluate():
+                version = str(pinned[canonicalize_name(need.name)][0].specifier).removeprefix("==")
+                assert need.specifier.contains(version), text
+
+
+def test_tests_use_the_versions_that_sweeps_are_set_up_with() -> None:
+    own, tested = pins("scale"), pins("run") | pins("test")
+    for name in own:
+        assert own[name][0].specifier == tested[name][0].specifier, name
 
 
 def test_peers_hold_the_agreed_torch() -> None:
@@ -314,8 +321,22 @@ def test_changed_lock_or_other_python_asks_for_a_set_up(
     assert start.read_stamp() == {}
 
 
+@pytest.mark.parametrize(
+    ("words", "groups"),
+    [([], ("run",)), (["train", "sweep"], ("run",)), (["sweep", "x"], ("run", "scale"))],
+)
+def test_sweeps_are_set_up_when_they_are_asked_for(
+    start: ModuleType, monkeypatch: pytest.MonkeyPatch, words: list[str], groups: tuple[str, ...]
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(start, "set_up", lambda groups, level: asked.append(groups))
+    monkeypatch.setattr(start, "hand_over", lambda arguments: 0)
+    assert start.main(words) == 0
+    assert asked == [groups]
+
+
 def test_another_version_of_a_peer_program_asks_for_a_set_up(start: ModuleType) -> None:
-    before = {group: start.fingerprint(group) for group in ("run", "test", "peers")}
+    before = {group: start.fingerprint(group) for group in ("run", "scale", "test", "peers")}
     start.PROGRAMS.write_text("PACKAGE = 'newer'\n", encoding="utf-8")
     after = {group: start.fingerprint(group) for group in before}
     assert {group for group in before if before[group] != after[group]} == {"peers"}

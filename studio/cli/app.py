@@ -23,6 +23,7 @@ COMMANDS = {
     "open": ("opening", "open_studio"),
     "demo": ("demo", "demo"),
     "train": ("training", "train"),
+    "sweep": ("sweeping", "sweep"),
     "evaluate": ("using", "evaluate"),
     "predict": ("using", "predict"),
     "compile": ("compiling", "compile_project"),

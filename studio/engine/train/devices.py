@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from studio.engine.core.closing import Closing
@@ -39,6 +39,7 @@ def open_backend(
     *,
     in_order: bool = False,
     compiled: bool = True,
+    threads: int | None = None,
 ) -> Opened:
     """Open a backend.
 
@@ -49,6 +50,7 @@ def open_backend(
         in_order: run kernels in the program's order, with the least memory; a CPU always does.
         compiled: whether a CPU may use loops compiled by Numba. A few samples are answered sooner
             without, as loading Numba takes about half a second.
+        threads: of a CPU; all that it has by default. Numbers depend on how many they are.
 
     Raises:
         ParameterError: another choice.
@@ -61,7 +63,7 @@ def open_backend(
             hint=did_you_mean(choice, CHOICES),
         )
     if choice == "cpu":
-        return _cpu("as chosen", compiled=compiled)
+        return _cpu("as chosen", compiled, threads)
     order = ", kernels in program order" if in_order else ""
     if choice == "gl":
         backend, software = _open_gl(provider, in_order)
@@ -70,15 +72,17 @@ def open_backend(
     try:
         backend, software = _open_gl(provider, in_order)
     except BackendError as error:
-        return _cpu(error.message, compiled=compiled)
+        return _cpu(error.message, compiled, threads)
     if not software:
         return Opened(backend, f"training on {backend.device} with OpenGL{order}")
     backend.close()
-    return _cpu(software, compiled=compiled)
+    return _cpu(software, compiled, threads)
 
 
-def _cpu(reason: str, *, compiled: bool) -> Opened:
+def _cpu(reason: str, compiled: bool, threads: int | None) -> Opened:
     config = ExecutionConfig.of_machine() if compiled else ExecutionConfig(usable_threads())
+    if threads is not None:
+        config = replace(config, threads=threads)
     backend: Backend = cast("Backend", CpuBackend(config=config))
     return Opened(backend, f"training on the CPU: {reason}")
 

@@ -1,0 +1,284 @@
+"""``glassbox sweep``: trains a project many times with other settings, and compares the results."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from studio.cli import console
+from studio.cli.app import CHECK_FAILED
+from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted
+from studio.engine.core.errors import ParameterError, StudioError, quoted
+from studio.engine.cpu.machine.threads import usable_threads
+from studio.engine.scale.sweep.folder import SweepFolder, TrialRow, latest_sweep, ranked
+from studio.engine.scale.sweep.planning import Wishes, make_plan, require_same
+from studio.engine.scale.sweep.search_space import shown
+from studio.engine.scale.sweep.workers import LocalPool, Pool
+from studio.engine.train.project.project import Project
+
+if TYPE_CHECKING:
+    from studio.engine.scale.sweep.coordinator import Coordinator
+
+_MOST_WORKERS = 4
+_MOST_SHOWN = 40
+
+
+def sweep(
+    project: ProjectArgument,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            help="What varies: a setting, an optimiser's option or LAYER.OPTION, and its values: "
+            "8,16,32 or 0.1..0.5 or log:1e-4..1e-1. May be given several times.",
+            metavar="NAME=VALUES",
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option("--trials", help="How many trials in all.", metavar="N")
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(
+            "--objective",
+            help="What trials are compared by; val_loss unless given.",
+            metavar="NAME",
+        ),
+    ] = None,
+    maximize: Annotated[
+        bool | None,
+        typer.Option(
+            "--maximize/--minimize", help="Which way is better; as the metric has it unless given."
+        ),
+    ] = None,
+    sampler: Annotated[
+        str | None,
+        typer.Option("--sampler", help="How values are chosen.", metavar="tpe|random|grid"),
+    ] = None,
+    prune: Annotated[
+        str | None,
+        typer.Option("--prune", help="End hopeless trials early.", metavar="none|asha"),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", help="Train each trial with so many seeds.", metavar="K"),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Trials at once.", metavar="N")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster", help="Train on a Dask cluster of yours, by its address.", metavar="ADDRESS"
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option("--threads", help="Threads of each trial.", metavar="N")
+    ] = None,
+    max_hours: Annotated[
+        float | None,
+        typer.Option("--max-hours", help="Begin no trial after so many hours.", metavar="H"),
+    ] = None,
+    synchronous: Annotated[
+        bool | None,
+        typer.Option(
+            "--synchronous",
+            help="Choose values in rounds of as many trials as there are workers, so that TPE and "
+            "pruning give the same table again.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Seed of the choice of values.", metavar="N")
+    ] = None,
+    backend: Annotated[
+        str | None,
+        typer.Option("--backend", help="Device: auto, gl or cpu.", metavar="auto|gl|cpu"),
+    ] = None,
+    keep: Annotated[
+        str | None,
+        typer.Option(
+            "--keep", help="How many of the best trials keep their weights.", metavar="N|all"
+        ),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the last sweep of the project.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Train a project many times with other settings, each a run of its own, and compare them.
+
+    Exit code 1: no trial reached a value.
+    """
+    wishes = Wishes(
+        vary or (), objective, maximize, sampler, prune, trials, seeds, workers, threads,
+        synchronous, seed, backend, _kept(keep),
+    )  # fmt: skip
+    seconds = _seconds(max_hours)
+    _require_engines(cluster)
+    opened = load_trusted(find_project(project))
+    with _folder(opened, wishes, resume, quiet=as_json) as folder:
+        from studio.engine.scale.sweep.coordinator import Coordinator
+
+        path = opened.path or Path(project)
+        coordinator = Coordinator(folder, path, seconds)
+        interrupted = _train(coordinator, folder, path, cluster, quiet=as_json)
+        _answer(coordinator, folder, as_json=as_json)
+        if coordinator.left and not as_json:
+            why = "stopped as you asked" if interrupted else "the time is over"
+            count = f"{coordinator.left} trial{' is' if coordinator.left == 1 else 's are'} left"
+            console.say(f"{why}; {count}; go on with: glassbox sweep {path} --resume")
+        raise typer.Exit(0 if coordinator.best is not None or coordinator.left else CHECK_FAILED)
+
+
+def _require_engines(cluster: str | None) -> None:
+    """ParameterError where a package of the extra is missing."""
+    wanted = {"optuna": "optuna"} | ({} if cluster is None else {"distributed": "distributed"})
+    for module, package in wanted.items():
+        if importlib.util.find_spec(module) is None:
+            raise ParameterError(
+                f"sweeps need the package {package}, which is not installed",
+                who="sweep",
+                hint='pip install "glassbox-studio[scale]", or use python3 start.py sweep …',
+            )
+
+
+def _kept(word: str | None) -> int | None:
+    if word is None or word == "all":
+        return None if word is None else 0
+    if not (word.isascii() and word.isdecimal() and 0 < int(word) <= 1 << 20):
+        raise ParameterError(f"expected a number of trials or all, got {quoted(word)}",
+                             who="--keep")  # fmt: skip
+    return int(word)
+
+
+def _seconds(hours: float | None) -> float | None:
+    if hours is not None and not 0.0 < hours < 1e6:
+        raise ParameterError(f"expected a number of hours above 0, got {hours}", who="--max-hours")
+    return None if hours is None else hours * 3600.0
+
+
+def _folder(project: Project, wishes: Wishes, resume: bool, *, quiet: bool) -> SweepFolder:
+    """The folder of a new sweep, or of the last one."""
+    path = project.path or Path()
+    if resume:
+        folder = SweepFolder(latest_sweep(path), path)
+        try:
+            plan = require_same(folder.plan, wishes)
+            if plan != folder.plan:
+                folder.change(plan)
+        except StudioError:
+            folder.close()
+            raise
+        return folder
+    default = min(_MOST_WORKERS, max(1, usable_threads() // (wishes.threads or 1)))
+    plan, remark = make_plan(project, wishes, default)
+    if remark and not quiet:
+        console.note(remark)
+    return SweepFolder.create(project, plan)
+
+
+@contextmanager
+def _pool(folder: SweepFolder, project: Path, cluster: str | None) -> Iterator[Pool]:
+    """The workers of this machine, or of a cluster."""
+    plan = folder.plan
+    if cluster is None:
+        with LocalPool(plan.workers, plan.threads, folder.work) as pool:
+            yield pool
+        return
+    from studio.engine.scale.sweep.cluster import ClusterPool
+
+    with ClusterPool(cluster, plan.project(project), folder.name) as remote:
+        yield remote
+
+
+def _train(
+    coordinator: Coordinator, folder: SweepFolder, path: Path, cluster: str | None, *, quiet: bool
+) -> bool:
+    """Train what is left, saying how it goes; whether Ctrl-C ended it."""
+    plan = folder.plan
+    if not coordinator.left:
+        if not quiet:
+            console.note(f"nothing left to train: all {plan.trials} trials are done; ask for more "
+                         "with --trials")  # fmt: skip
+        return False
+
+    def tell(row: TrialRow) -> None:
+        console.note(_line(row, coordinator.best, coordinator.left, folder))
+
+    with _pool(folder, path, cluster) as pool:
+        if not quiet:
+            console.note(f"{coordinator.left} trials to train, {pool.where}")
+            coordinator.ended.connect(tell)
+            coordinator.noted.connect(console.note)
+        try:
+            coordinator.run(pool)
+        except KeyboardInterrupt:
+            return True
+    return False
+
+
+def _line(row: TrialRow, best: TrialRow | None, left: int, folder: SweepFolder) -> str:
+    """A trial that has ended, in a line."""
+    plan = folder.plan
+    values = ", ".join(f"{name} {shown(value)}" for name, value in row.values.items())
+    said = f"{plan.objective} {row.value:.4f}" if row.value is not None else row.state
+    if row.state == "failed" and row.outcome is not None:
+        said = f"failed: {row.outcome.reason}"
+    is_best = best is not None and best.number == row.number
+    against = "" if best is None or best.value is None else (
+        "; the best so far" if is_best else f"; best {best.value:.4f} of trial {best.number}"
+    )  # fmt: skip
+    done = plan.trials - left
+    return f"{done}/{plan.trials}  trial {row.number}: {said}  {values}{against}"
+
+
+def _answer(coordinator: Coordinator, folder: SweepFolder, *, as_json: bool) -> None:
+    plan, rows, best = folder.plan, coordinator.rows, coordinator.best
+    if as_json:
+        console.answer_json(
+            {
+                "sweep": str(folder.path),
+                "objective": plan.objective,
+                "maximize": plan.maximize,
+                "best": None if best is None else best.number,
+                "trials": [row.to_json(folder.name, plan.seeds) for row in rows],
+            }
+        )
+        return
+    _show_table(rows, folder)
+    if best is not None and best.value is not None:
+        run = best.to_json(folder.name, plan.seeds)["runs"]
+        name = run[0] if isinstance(run, list) else ""
+        console.say(f"best: trial {best.number}, {plan.objective} {best.value:.4f}")
+        console.say(f"run: {folder.run(str(name)).path}")
+
+
+def _show_table(rows: Sequence[TrialRow], folder: SweepFolder) -> None:
+    """The trials, the best first, then those without a value."""
+    plan = folder.plan
+    best = ranked(rows, maximize=plan.maximize)
+    rest = [row for row in rows if row.value is None and row.outcome is not None]
+    names = [axis.name for axis in plan.axes()]
+    columns = ["trial", plan.objective, *(["± seeds"] if plan.seeds > 1 else []), *names, "state"]
+    listed = []
+    for row in [*best, *rest][:_MOST_SHOWN]:
+        value = "" if row.value is None else f"{row.value:.4f}"
+        spread = [_spread(row)] if plan.seeds > 1 else []
+        values = [shown(row.values.get(name)) for name in names]
+        state = f"{row.state}{', weights kept' if row.has_weights else ''}"
+        listed.append([str(row.number), value, *spread, *values, state])
+    if listed:
+        console.table(columns, listed, right=range(len(columns) - 1))
+    if len(best) + len(rest) > _MOST_SHOWN:
+        console.say(f"… and {len(best) + len(rest) - _MOST_SHOWN} more; --json lists all")
+
+
+def _spread(row: TrialRow) -> str:
+    """Half the distance between the best and the worst seed."""
+    values = () if row.outcome is None else row.outcome.values
+    return f"{(max(values) - min(values)) / 2:.4f}" if values else ""

@@ -1,0 +1,1 @@
+"""Sweeps and trainings beyond one process, on engines that exist."""

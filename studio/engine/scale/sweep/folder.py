@@ -1,0 +1,333 @@
+"""A sweep on disk: what it was asked for, its lock, and the table of its trials.
+
+``<project>.sweeps/<time>/`` holds ``sweep.json`` (the plan; only the number of trials and workers
+ever changes), ``journal.log`` (Optuna's journal of every trial) and ``trials.json`` (the table,
+written from the journal after each trial). The runs themselves are ordinary runs of the project.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from studio.engine.core.closing import Closing
+from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.core.options import Plain
+from studio.engine.formats.atomic import write_atomic
+from studio.engine.formats.limits import MIB, Limits
+from studio.engine.formats.safe_json import load_json
+from studio.engine.scale.sweep.search_space import Axis, Raw, parse_axes
+from studio.engine.scale.sweep.trial import Outcome, run_names
+from studio.engine.train.project.project import Project
+from studio.engine.train.project.project_text import project_text
+from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.run_lock import RunLock, holder_of
+
+Sampler: TypeAlias = Literal["tpe", "random", "grid"]
+Pruner: TypeAlias = Literal["none", "asha"]
+
+SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
+PRUNERS: tuple[Pruner, ...] = get_args(Pruner)
+
+PLAN, JOURNAL, TABLE = "sweep.json", "journal.log", "trials.json"
+_LIMITS = Limits(file_bytes=256 * MIB, json_bytes=256 * MIB)
+_FORMAT, _VERSION = "glassbox-sweep", 1
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep is asked for.
+
+    Attributes:
+        settings: the project that is varied, as its file says it.
+        vary: the axes, as the user wrote them.
+        objective: what trials are compared by.
+        maximize: whether more of it is better.
+        sampler: how values are chosen.
+        prune: how hopeless trials are ended.
+        trials: how many there are.
+        seeds: trainings of each, with seeds that follow one another.
+        workers: how many trials are trained at once.
+        threads: of each on the CPU.
+        synchronous: whether values of a round of ``workers`` trials are chosen together, from the
+            rounds before.
+        seed: of the choice of values.
+        backend: where to train.
+        keep: how many of the best trials keep their weights; 0 for all.
+        data_hash: fingerprint of the data.
+    """
+
+    settings: Mapping[str, Plain]
+    vary: tuple[str, ...]
+    objective: str
+    maximize: bool
+    sampler: Sampler
+    prune: Pruner
+    trials: int
+    seeds: int
+    workers: int
+    threads: int
+    synchronous: bool
+    seed: int
+    backend: str
+    keep: int
+    data_hash: str
+
+    def to_json(self) -> dict[str, Plain]:
+        """The plan as its file has it."""
+        return {"format": _FORMAT, "version": _VERSION, **asdict(self), "vary": list(self.vary)}
+
+    @classmethod
+    def from_json(cls, found: object, who: str) -> Plan:
+        """The plan of a file; FormatError where it is none."""
+        if not isinstance(found, dict) or found.get("format") != _FORMAT:
+            raise FormatError("this is no plan of a sweep", who=who)
+        if found.get("version") != _VERSION:
+            raise FormatError(
+                f"the sweep was written by version {found.get('version')} of the format, this "
+                f"reads {_VERSION}",
+                who=who,
+                hint="update Glassbox",
+            )
+        fields = {key: value for key, value in found.items() if key not in ("format", "version")}
+        kinds: dict[str, type] = {
+            "settings": dict, "vary": list, "objective": str, "maximize": bool, "sampler": str,
+            "prune": str, "trials": int, "seeds": int, "workers": int, "threads": int,
+            "synchronous": bool, "seed": int, "backend": str, "keep": int, "data_hash": str,
+        }  # fmt: skip
+        wrong = next((k for k, kind in kinds.items() if type(fields.get(k)) is not kind), "")
+        if wrong or fields.keys() != kinds.keys():
+            raise FormatError(f"the plan of the sweep is damaged at {wrong or 'its end'}", who=who)
+        fields["vary"] = tuple(str(word) for word in fields["vary"])
+        return cls(**fields)
+
+    def project(self, path: Path | None) -> Project:
+        """The project that is varied, beside its data."""
+        return replace(Project.from_json(self.settings, "sweep"), path=path)
+
+    def axes(self) -> tuple[Axis, ...]:
+        """What varies."""
+        return parse_axes(self.vary, self.project(None))
+
+    @property
+    def direction(self) -> str:
+        """Which way is better, in a word."""
+        return "highest" if self.maximize else "lowest"
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """A trial, as the table has it.
+
+    Attributes:
+        number: of the trial, from 0.
+        values: of the axes.
+        outcome: how it ended; None while it has not.
+        attempts: how often it was begun.
+        has_weights: whether its runs keep their weights.
+    """
+
+    number: int
+    values: Mapping[str, Raw]
+    outcome: Outcome | None = None
+    attempts: int = 0
+    has_weights: bool = False
+
+    @property
+    def value(self) -> float | None:
+        """The objective it reached; None where it reached none."""
+        return None if self.outcome is None else self.outcome.value
+
+    @property
+    def state(self) -> str:
+        """How it ended, or that it waits to be trained."""
+        return "waiting" if self.outcome is None else self.outcome.state
+
+    def to_json(self, sweep: str, seeds: int) -> dict[str, Plain]:
+        """The row as the file and ``--json`` have it."""
+        outcome = self.outcome
+        each: list[Plain] = [] if outcome is None else list(outcome.values)
+        runs: list[Plain] = list(run_names(sweep, self.number, seeds))
+        return {
+            "trial": self.number,
+            "state": self.state,
+            "value": self.value,
+            "by_seed": each,
+            "values": dict(self.values),
+            "reason": "" if outcome is None else outcome.reason,
+            "epochs": 0 if outcome is None else outcome.epochs,
+            "seconds": 0.0 if outcome is None else outcome.seconds,
+            "device": "" if outcome is None else outcome.device,
+            "attempts": self.attempts,
+            "weights": self.has_weights,
+            "runs": runs if outcome is not None else [],
+        }
+
+
+def ranked(rows: Sequence[TrialRow], *, maximize: bool) -> list[TrialRow]:
+    """The trials with a value, the best first; of equals the earlier."""
+    sign = -1.0 if maximize else 1.0
+    valued = [(sign * row.value, row.number, row) for row in rows if row.value is not None]
+    return [row for _, _, row in sorted(valued, key=lambda each: each[:2])]
+
+
+class SweepFolder(Closing):
+    """The folder of a sweep, held by this process until it is closed.
+
+    Args:
+        path: of the folder.
+        project: path of the project's file.
+
+    Raises:
+        DataError: another process has the sweep.
+        FormatError: its plan is damaged.
+    """
+
+    def __init__(self, path: Path, project: Path) -> None:
+        self.path = path
+        self.plan = read_plan(path)
+        self._runs = project.with_suffix(".runs")
+        self._lock = RunLock(path)
+        try:
+            self._lock.take()
+        except DataError as error:
+            holder = holder_of(path)
+            by = f"by {holder.text}" if holder is not None else "by another process"
+            raise DataError(
+                f"the sweep is under way, {by}", who=str(path), hint=error.hint
+            ) from None
+        # Of a process that was killed.
+        shutil.rmtree(self.work, ignore_errors=True)
+        self._mend_journal()
+
+    @classmethod
+    def create(cls, project: Project, plan: Plan, now: datetime | None = None) -> SweepFolder:
+        """Make the folder of a new sweep; DataError where it cannot be written."""
+        if project.path is None:
+            raise FormatError("a sweep is saved beside its project: save the project first",
+                              who=project.name)  # fmt: skip
+        stamp = (now or datetime.now(UTC)).strftime("%Y-%m-%d_%H-%M-%S")
+        root = sweeps_path(project.path)
+        try:
+            root.mkdir(exist_ok=True)
+            project.runs_path.mkdir(exist_ok=True)
+            path, count = root / stamp, 1
+            while _is_taken(path, project.runs_path):
+                count += 1
+                path = root / f"{stamp}_{count:03d}"
+            path.mkdir()
+        except OSError as error:
+            raise DataError(
+                f"sweeps cannot be recorded here: {error.strerror}",
+                who=str(root),
+                hint="copy the project to a writable folder",
+            ) from error
+        write_atomic(path / PLAN, project_text(plan.to_json()).encode("utf-8"))
+        return cls(path, project.path)
+
+    @property
+    def name(self) -> str:
+        """What the sweep and its runs are called by: when it began."""
+        return self.path.name
+
+    @property
+    def journal(self) -> Path:
+        """Optuna's journal."""
+        return self.path / JOURNAL
+
+    @property
+    def work(self) -> Path:
+        """Where workers make run folders, beside the place that these are moved to."""
+        return self._runs / f".{self.name}"
+
+    def run(self, name: str) -> RunFolder:
+        """The run of that name, in its place."""
+        return RunFolder(self._runs / name)
+
+    def take_in(self, place: Path, names: Sequence[str]) -> None:
+        """Move the run folders a worker made to the runs of the project, each as a whole.
+
+        Raises:
+            DataError: that cannot be done.
+        """
+        for name in names:
+            made, target = place / name, self._runs / name
+            if not made.is_dir():
+                continue
+            try:
+                if target.exists():
+                    # An earlier attempt at the same trial, of which a kill left the half.
+                    target.rename(place / f"{name}.old")
+                made.rename(target)
+            except OSError as error:
+                raise DataError(
+                    f"a run cannot be moved to its place: {error.strerror}", who=str(target)
+                ) from error
+        shutil.rmtree(place, ignore_errors=True)
+
+    def write_table(self, rows: Sequence[TrialRow]) -> None:
+        """Replace the table."""
+        listed: list[Plain] = [row.to_json(self.name, self.plan.seeds) for row in rows]
+        document: dict[str, Plain] = {
+            "objective": self.plan.objective, "maximize": self.plan.maximize, "trials": listed,
+        }  # fmt: skip
+        write_atomic(self.path / TABLE, project_text(document).encode("utf-8"))
+
+    def change(self, plan: Plan) -> None:
+        """Replace the plan."""
+        write_atomic(self.path / PLAN, project_text(plan.to_json()).encode("utf-8"))
+        self.plan = plan
+
+    def close(self) -> None:
+        """Let other processes have the sweep."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        self._lock.release()
+
+    def _mend_journal(self) -> None:
+        """Cut a torn last line off, and remove the lock of a writer that was killed."""
+        with suppress(OSError):
+            (self.path / f"{JOURNAL}.lock").unlink()
+        try:
+            with self.journal.open("r+b") as file:
+                content = file.read()
+                file.truncate(content.rfind(b"\n") + 1)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise DataError(
+                f"cannot be written: {error.strerror}", who=str(self.journal)
+            ) from error
+
+
+def sweeps_path(project: Path) -> Path:
+    """The folder of a project's sweeps, ``<name>.sweeps`` beside its file."""
+    return project.with_suffix(".sweeps")
+
+
+def latest_sweep(project: Path) -> Path:
+    """The folder of the newest sweep; DataError where there is none."""
+    root = sweeps_path(project)
+    found = sorted(root.glob(f"*/{PLAN}")) if root.is_dir() else []
+    if not found:
+        raise DataError(
+            "there is no sweep to resume", who=str(project), hint="begin one with --vary"
+        )
+    return found[-1].parent
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan of a sweep; FormatError where it is damaged."""
+    try:
+        return Plan.from_json(load_json(path / PLAN, _LIMITS), str(path / PLAN))
+    except StudioError as error:
+        raise FormatError(error.message, who=str(path / PLAN), hint=error.hint) from None
+
+
+def _is_taken(path: Path, runs: Path) -> bool:
+    """Whether a sweep or a run has that name."""
+    return path.exists() or any(runs.glob(f"{path.name}*"))
