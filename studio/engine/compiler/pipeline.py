@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.autodiff.differentiate import differentiate
+from studio.engine.compiler.passes.bucket_gradients import bucket_gradients
 from studio.engine.compiler.passes.choose_layout import choose_layout
 from studio.engine.compiler.passes.fold_batchnorm import Read, Scaled, fold_batchnorm
 from studio.engine.compiler.passes.fold_constants import fold_constants
@@ -28,6 +29,7 @@ from studio.engine.compiler.passes.share_common_subexpressions import (
     share_common_subexpressions,
 )
 from studio.engine.compiler.passes.share_gradients import share_gradients
+from studio.engine.compiler.passes.share_rows import share_rows
 from studio.engine.compiler.passes.snapshot_step import snapshot_step
 from studio.engine.compiler.target import Target
 from studio.engine.compiler.verify import verify as verify_program
@@ -64,11 +66,13 @@ class Context:
         target: the kind of device.
         keep: tensors that must stay stored.
         folding: given where normalisations may be folded.
+        workers: how many workers train together.
     """
 
     target: Target
     keep: frozenset[int] = frozenset()
     folding: Folding | None = None
+    workers: int = 1
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,21 @@ JOINT: tuple[Pass, ...] = (
 )  # fmt: skip
 """Passes on the joint program, in order."""
 
+WORKERS: tuple[Pass, ...] = (
+    Pass(
+        "share_rows", 0, lambda p, c: share_rows(p, c.workers), "each worker has a part of the rows"
+    ),
+)
+"""Passes on the joint program before all others where several workers train together."""
+
+EXCHANGE: tuple[Pass, ...] = (
+    Pass(
+        "bucket_gradients", 0, lambda p, c: bucket_gradients(p, c.workers),
+        "gradients exchanged among workers",
+    ),
+)  # fmt: skip
+"""Passes behind all others where several workers train together."""
+
 DIFFERENTIATE = "differentiate"
 PRUNE = "prune_gradients"
 EMIT_UPDATES = "emit_updates"
@@ -168,6 +187,7 @@ def compile_program(
     emit_updates: EmitUpdates | None = None,
     folding: Folding | None = None,
     keep: Iterable[int] = (),
+    workers: int = 1,
 ) -> Program:
     """The program a backend runs, from the one lowering made.
 
@@ -185,12 +205,13 @@ def compile_program(
         emit_updates: adds the update section; without it gradients are computed and left.
         folding: lets normalisations of inference programs fold into weights.
         keep: tensors that must stay stored, such as those being viewed.
+        workers: how many train together; their passes cannot be switched off.
 
     Raises ParameterError for an unknown level or pass, GradientError and VerifyError as their steps
     do.
     """
     _check_options(level, disabled)
-    context = Context(target, frozenset(keep), folding)
+    context = Context(target, frozenset(keep), folding, workers)
     walk = _Walk(program, verify, observer)
     walk.check("lower")
     walk.run_all(_chosen(ALGEBRAIC, level, disabled), context)
@@ -199,7 +220,9 @@ def compile_program(
         walk.run(DIFFERENTIATE, lambda p: differentiate(p, prune=prune))
         if emit_updates is not None:
             walk.run(EMIT_UPDATES, emit_updates)
+    walk.run_all(WORKERS if workers > 1 else (), context)
     walk.run_all(_chosen(JOINT, level, disabled), context)
+    walk.run_all(EXCHANGE if workers > 1 else (), context)
     return walk.program
 
 

@@ -22,6 +22,7 @@ from studio.engine.cpu.run.session import CpuSession
 from studio.engine.isa.program import Program
 from studio.engine.profiler.thread_clock import ThreadClock
 from studio.engine.runtime.backend import BackendSession, MemoryReport
+from studio.engine.runtime.exchange import Exchange
 from studio.engine.runtime.requirements import bound_rows, check_batch, refuse_oversized
 
 
@@ -64,6 +65,11 @@ class CpuBackend:
     def choices(self) -> str:
         """Empty: kernels are chosen by the shipped tables alone."""
         return ""
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """Brings this worker and others together, None where it trains alone."""
+        return self._config.exchange
 
     @property
     def target(self) -> Target:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import prod
+
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.philox import bits, philox4x32
-from studio.engine.cpu.memory.views import Ints
+from studio.engine.cpu.memory.views import Ints, Views
+from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.data import StepWord
 
 Words = npt.NDArray[np.uint32]
@@ -27,6 +31,21 @@ def step_words(step: Ints, stream: int, count: int, start: int = 0) -> Words:
     return bits(seed_of(step), stream, word(step, StepWord.STEP), count, start=start) >> np.uint32(
         8
     )
+
+
+def first_element(ins: Instruction, views: Views, operand: str) -> Callable[[], int]:
+    """Where the elements of an operand begin among those of all workers, asked at every step.
+
+    Args:
+        ins: a line that draws, with or without ``first``.
+        views: its arrays.
+        operand: what is drawn for; dimension 0 is the batch.
+    """
+    if not ins.ref("first").present:
+        return lambda: 0
+    first, shape = views.ints(ins.ref("first")), views.shape(ins.ref(operand))
+    each = prod(shape[1:])
+    return lambda: int(first[0]) * each
 
 
 def samples_of(step: Ints, order: Ints, count: int) -> npt.NDArray[np.int64]:

@@ -111,6 +111,11 @@ def updates(doc: str) -> Operand:
     return Operand(Access.UPDATE, doc, differentiable=False)
 
 
+def updates_many(doc: str) -> OperandList:
+    """Any number (at least one) of operands that are changed in place."""
+    return OperandList(Access.UPDATE, doc, differentiable=False, variadic=True)
+
+
 def reads_many(doc: str, *, differentiable: bool = True) -> OperandList:
     """Any number (at least one) of operands whose data is read."""
     return OperandList(Access.READ, doc, differentiable=differentiable, variadic=True)

@@ -15,6 +15,7 @@ from studio.engine.core.tensor import Ref, Tensor
 from studio.engine.isa.program import Program
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.thread_clock import ThreadClock
+from studio.engine.runtime.exchange import Exchange
 from studio.engine.runtime.kernel_calls import StepCalls
 from studio.engine.runtime.live import After, StepClock, Tap
 
@@ -225,6 +226,11 @@ class Backend(Protocol):
     @property
     def choices(self) -> str:
         """Names the measured choices of kernels in use; empty where the shipped ones hold."""
+        ...
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """Brings this worker and others together, None where it trains alone."""
         ...
 
     @property

@@ -8,6 +8,7 @@ from studio.engine.compiler.rules.breach import Breach
 from studio.engine.core.tensor import Ref, Role
 from studio.engine.isa.fields import Access
 from studio.engine.isa.instruction import GradInstruction, Instruction
+from studio.engine.isa.ops.exchange import AllReduce
 from studio.engine.isa.ops.norm import BatchNormBase, ColumnProducts, ColumnStats, ColumnSums
 from studio.engine.isa.program import SETUP, Program, Storage
 
@@ -84,7 +85,9 @@ class _Flow:
             if not self._readable(storage):
                 yield self._breach("a storage is written before it is read", storage)
         for storage in sorted(self.program.writes(ins)):
-            yield from self._check_write(storage, storage in in_place)
+            # Means over a worker's rows become means over all rows where they are.
+            if not (isinstance(ins, AllReduce) and storage in self.written):
+                yield from self._check_write(storage, storage in in_place)
 
     def _check_gradient(self, ins: GradInstruction) -> Iterator[Breach]:
         targets = [(self.program.storage(ref), ins.sets(name)) for name, ref in ins.targets()]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
-from studio.engine.cpu.draws import Words, step_words
+from studio.engine.cpu.draws import Words, first_element, step_words
 from studio.engine.cpu.elementwise.steps import keep
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.cpu.products.dense import nothing
@@ -53,7 +53,10 @@ def _masked(ins: Instruction, views: Views, given: Floats, out: Floats) -> Run:
     # u = word·2⁻²⁴ exactly, so comparing words compares uniforms.
     least = np.uint32(ceil(rate * 2.0**24))
     spare = views.scratch(given.shape)
-    draw = _drawer(views, given.size, lambda start, n: step_words(step, stream, n, start), least)
+    begin = first_element(ins, views, "x")
+    draw = _drawer(
+        views, given.size, lambda start, n: step_words(step, stream, n, begin() + start), least
+    )
 
     def run() -> None:
         np.multiply(given, scale, out=spare)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from studio.engine.cpu.draws import Words, step_words
+from studio.engine.cpu.draws import Words, first_element, step_words
 from studio.engine.cpu.memory.views import Floats, Run, Views
 from studio.engine.isa.instruction import Instruction
 
@@ -65,10 +65,14 @@ def build(ins: Instruction, views: Views) -> Run:
     """y = mean + deviation·z."""
     step, y = views.ints(ins.ref("step")), views.data(ins.ref("y"))
     mean, deviation = np.float32(ins.value("mean")), np.float32(ins.value("deviation"))
-    count = y.size + y.size % 2
+    begin = first_element(ins, views, "y")
 
     def run() -> None:
-        drawn = normals(step_words(step, ins.value("stream"), count))[: y.size]
+        # Numbers come in pairs, of which the first and the last may belong to other rows.
+        odd = begin() % 2
+        count = odd + y.size
+        words = step_words(step, ins.value("stream"), count + count % 2, begin() - odd)
+        drawn = normals(words)[odd : odd + y.size]
         np.copyto(y, (drawn * deviation + mean).reshape(y.shape))
 
     return run

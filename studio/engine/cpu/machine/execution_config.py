@@ -8,6 +8,7 @@ from studio.engine.core.dtypes import DType
 from studio.engine.cpu.machine.threads import usable_threads
 from studio.engine.cpu.machine.toolchain import has_compiler
 from studio.engine.isa.program import Program
+from studio.engine.runtime.exchange import Exchange
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,12 @@ class ExecutionConfig:
     Attributes:
         threads: how many threads may share the work of a kernel.
         compiled: whether loops compiled by Numba may stand in for NumPy.
+        exchange: brings this worker and others of one training together, None where it is alone.
     """
 
     threads: int = 1
     compiled: bool = False
+    exchange: Exchange | None = None
 
     @classmethod
     def of_machine(cls) -> ExecutionConfig:

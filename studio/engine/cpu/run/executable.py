@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,12 +15,13 @@ from studio.engine.compiler.plan_memory import MemoryPlan, plan_memory
 from studio.engine.compiler.target import Target
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
-from studio.engine.cpu.machine.execution_config import ExecutionConfig
+from studio.engine.cpu.machine.execution_config import NUMPY_ONLY, ExecutionConfig
 from studio.engine.cpu.machine.threads import SingleBlasThread
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Anything, Run, Views
 from studio.engine.cpu.plan.assemble import assemble, kernel_name
+from studio.engine.cpu.run.exchanges import Exchanges
 from studio.engine.cpu.run.live import CpuTap
 from studio.engine.cpu.run.placement import Placement, place
 from studio.engine.cpu.run.session import CpuSession
@@ -95,6 +97,7 @@ class CpuExecutable:
             self._config,
         )  # fmt: skip
         self._found: dict[Ref, Anything] = {}
+        self._exchanges = Exchanges(self._program, self._views)
         runs = self._assembled(progress)
         self._executor = Executor(runs)
         self._board.drop_pending()
@@ -115,10 +118,11 @@ class CpuExecutable:
         noted: dict[int, tuple[KernelCall, ...]] = {}
         for number, entry in enumerate(self._entries):
             self._views.calls.clear()
-            runs.append(assemble(entry, self._views, self._scratches))
+            runs.append(self._exchanges.assembled(entry, self._scratches))
             noted[entry.index] = tuple(self._views.calls)
             if progress is not None:
                 progress(number + 1, len(self._entries))
+        self._exchanges.end(runs)
         self._calls = StepCalls(noted)
         return runs
 
@@ -294,8 +298,9 @@ class CpuExecutable:
     def _unfused_views(self) -> Views:
         """Views where every register has memory of its own."""
         views = Views(
-            self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0]
-        )
+            self._program, self._batch, self._rows, self._placement.buffers, self._scratches[0],
+            replace(NUMPY_ONLY, exchange=self._config.exchange),
+        )  # fmt: skip
         for tensor in self._program.tensors.values():
             if tensor.register and tensor.view_of is None:
                 views.back_for_good(Ref(tensor.id))

@@ -1,7 +1,8 @@
 """Random instructions: dropout, noise and augmentation from the counter-based generator.
 
 Uniforms come from Philox 4x32-10 keyed by the seed in the step block. Per-step instructions use
-counter (element/4, step, stream, 0); augmentation uses counter (word/4, epoch, stream, 1 + sample)
+counter (element/4, step, stream, 0), where elements are counted from the first row of the batch of
+all workers; augmentation uses counter (word/4, epoch, stream, 1 + sample)
 so that a sample gets the same treatment in an epoch whatever batch or shard it falls in.
 """
 
@@ -11,6 +12,9 @@ from studio.engine.core.tensor import Ref, TensorType
 from studio.engine.isa.families import require_rank
 from studio.engine.isa.fields import flag, integer, integers, number, reads, side_input, writes
 from studio.engine.isa.instruction import GradInstruction, Instruction, TypeOf
+
+
+_FIRST = "Row of the batch of all workers at which this one's begins, int32 [1]; 0 without."
 
 
 class Dropout(Instruction, code=10, mnemonic="DROPOUT", category="random", saves=()):
@@ -28,6 +32,7 @@ class Dropout(Instruction, code=10, mnemonic="DROPOUT", category="random", saves
     rate = number("Fraction of elements dropped.", 0.5, low=0.0, high=0.999999)
     stream = integer("Stream of the generator.", 0, low=0, tail=True)
     step = side_input("Step block that keys the draw.")
+    first = side_input(_FIRST, since=2)
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The type of x."""
@@ -35,8 +40,9 @@ class Dropout(Instruction, code=10, mnemonic="DROPOUT", category="random", saves
 
     @classmethod
     def saved_statistics(cls, grad_ins: GradInstruction) -> frozenset[Ref]:
-        """The step block is read again to draw the same numbers."""
-        return frozenset({grad_ins.ref("step")} if grad_ins.ref("step").present else ())
+        """The step block is read again to draw the same numbers, and so is the first row."""
+        keys = (grad_ins.ref("step"), grad_ins.ref("first"))
+        return frozenset(ref for ref in keys if ref.present)
 
 
 class RandomUniform(Instruction, code=330, mnemonic="RANDOM_UNIFORM", category="random"):
@@ -54,6 +60,7 @@ class RandomUniform(Instruction, code=330, mnemonic="RANDOM_UNIFORM", category="
     high = number("Bound that is not reached.", 1.0)
     shape = integers("Shape; -1 in front is the batch.")
     stream = integer("Stream of the generator.", 0, low=0, tail=True)
+    first = side_input(_FIRST, since=2)
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The stated shape."""
@@ -78,6 +85,7 @@ class RandomNormal(Instruction, code=500, mnemonic="RANDOM_NORMAL", category="ra
     deviation = number("Standard deviation.", 1.0, low=0.0)
     shape = integers("Shape; -1 in front is the batch.")
     stream = integer("Stream of the generator.", 0, low=0, tail=True)
+    first = side_input(_FIRST, since=2)
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """The stated shape."""

@@ -54,6 +54,7 @@ class EpochLoop:
         if self._told is not None:
             self.heard.connect(self._told)
         self.rates = RateTable(network.session, program, network.task.settings.optimizer)
+        self.exchange = network.exchange
         self.trace = LossTrace(feeder.batch_size)
         self.feeder = feeder
         self.step = 0
@@ -79,6 +80,8 @@ class EpochLoop:
         self.step = step
         self.bad_step = None
         self.rates.forget(self.total_step)
+        if self.exchange is not None:
+            self.exchange.forget_agreements()
         if step == 0:
             self.trace.begin_epoch()
         self.metrics_reader.begin(self.total_step, rows, sums)
@@ -99,6 +102,8 @@ class EpochLoop:
     def settle(self) -> None:
         """Wait for the numbers of all steps queued, and report."""
         self.metrics_reader.finish()
+        if self.exchange is not None:
+            self.metrics_reader.gather_counts(self.exchange)
         self._lap("steps")
         self._tell(time.perf_counter())
         self._lap("reports")
@@ -126,22 +131,33 @@ class EpochLoop:
                 self.settle()
             allowed = self._control.gate(self._use_rate)
             self._lap("waiting")
-            if not allowed or self.bad_step is not None:
+            if not allowed or self._is_bad():
                 return False
             # Asked for again, since another program may have taken its place between two steps.
             executable = self._network.executable("train", step_range.batch, step_range.lengths)
-            left -= self._queue(executable, step_range.batch, left, counted=allowed < UNLIMITED)
+            counts = self.metrics_reader.held_counts() if step_range.idle else {}
+            left -= self._queue(executable, step_range, left, counted=allowed < UNLIMITED)
+            self.metrics_reader.hold_counts(counts)
         return True
 
-    def _queue(self, executable: Executable, batch: int, left: int, *, counted: bool) -> int:
+    def _is_bad(self) -> bool:
+        """Whether to end the epoch for a loss that is no number; all workers end it alike."""
+        if self.exchange is None:
+            return self.bad_step is not None
+        self.exchange.saw_bad |= self.bad_step is not None
+        return self.exchange.bad_agreed
+
+    def _queue(
+        self, executable: Executable, step_range: StepRange, left: int, *, counted: bool
+    ) -> int:
         """Queue one chunk; how many steps it had. Counted steps go one by one."""
         steps = 1 if counted else min(left, self._chunk, self.rates.slots, self.metrics_reader.room)
         self.rates.prepare(self.total_step, steps)
         self.trace.highest_rate = max(self.trace.highest_rate, self.rates.rate(self.total_step))
         self._lap("transfers")
-        done = self._run(executable, batch, steps, counted=counted)
+        done = self._run(executable, step_range.rows, steps, counted=counted)
         now = time.perf_counter()
-        self.metrics_reader.note(batch, done)
+        self.metrics_reader.note(step_range.rows, done)
         self.step += done
         self.total_step += done
         self._control.spend(done)
@@ -153,14 +169,14 @@ class EpochLoop:
         self._lap("reports")
         return done
 
-    def _run(self, executable: Executable, batch: int, steps: int, *, counted: bool) -> int:
+    def _run(self, executable: Executable, rows: int, steps: int, *, counted: bool) -> int:
         """Run plain steps, or one instrumented where a sampler asks for it."""
         self._network.live.begin(executable, self.total_step)
-        sampler, is_full = self.sampler, batch == self.feeder.batch_size
+        sampler, is_full = self.sampler, rows == self.feeder.batch_size
         if sampler is not None and is_full and not counted and sampler.wants():
             done = sampler.run(executable, self.total_step)
             self.measured_seconds += sampler.last_seconds
-            self.measured_rows += done * batch
+            self.measured_rows += done * rows
             return done
         began = time.perf_counter()
         done = executable.run(steps, None if counted else self._control.interrupts)

@@ -119,6 +119,7 @@ class Trainer(Closing):
         network: continue with a network that has weights; stays the caller's.
         initial_epoch: number of the first epoch.
         clock: seconds since some moment.
+        control: what others want of it; one of its own by default.
     """
 
     def __init__(
@@ -131,10 +132,11 @@ class Trainer(Closing):
         network: Network | None = None,
         initial_epoch: int = 0,
         clock: Callable[[], float] = time.perf_counter,
+        control: Control | None = None,
     ) -> None:
         self.task = task
         self.run_folder = run
-        self.control = Control()
+        self.control = control or Control()
         self.progress: Signal[[Progress]] = Signal()
         self.epoch_ended: Signal[[int, Mapping[str, float]]] = Signal()
         self.said: Signal[[str]] = Signal()
@@ -440,7 +442,8 @@ class Trainer(Closing):
         restore_step_block(self.network, found)
         position = found.position
         require_place(position, loop)
-        restore_counts(self.network, found)
+        if self.network.exchange is None or self.network.exchange.rank == 0:
+            restore_counts(self.network, found)
         loop.total_step = position.total_step
         loop.begin(position.step, position.rows, position.sums)
         self._place.epoch = position.epoch

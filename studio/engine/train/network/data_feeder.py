@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.compiler.lower_data import data_group
+from studio.engine.compiler.passes.share_rows import FIRST_ROW
 from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.tensor import ROWS, Role
 from studio.engine.isa.ops.data import STEP_WORDS, StepWord
@@ -37,6 +38,8 @@ class StepRange:
         steps: how many there are.
         offset: what an index out of the order lacks to the number of its sample in the whole set.
         lengths: the network's unknown lengths in these steps; empty for those of the task.
+        whole: rows of each step among all workers; 0 where there is one.
+        idle: whether a row only fills in, because this worker has none in these steps.
     """
 
     cursor: int
@@ -45,6 +48,18 @@ class StepRange:
     steps: int
     offset: int = 0
     lengths: Lengths = ()
+    whole: int = 0
+    idle: bool = False
+
+    @property
+    def own(self) -> int:
+        """Rows of each step that are this worker's."""
+        return 0 if self.idle else self.batch
+
+    @property
+    def rows(self) -> int:
+        """Rows of each step, those of other workers included."""
+        return self.whole or self.batch
 
 
 class DataFeeder:
@@ -102,7 +117,8 @@ class DataFeeder:
     @property
     def step_forms(self) -> set[tuple[int, Lengths]]:
         """Rows and lengths of the steps of an epoch."""
-        return {(self.rows_of(step), self.lengths) for step in (0, self.steps - 1)}
+        forms = {self.rows_of(step) for step in (0, self.steps - 1)}
+        return {(max(1, self._part(rows)[1]), self.lengths) for rows in forms}
 
     @property
     def steps(self) -> int:
@@ -122,13 +138,17 @@ class DataFeeder:
         self.require_place()
         if self.plan.is_resident:
             order = epoch_order(self.seed, epoch, len(self.samples), shuffle)
-            self.network.session.write(self.order_name, order)
+            self.network.session.write(self.order_name, self._own_first(order))
             yield from self._cut(0, 0, len(self.samples), first_step)
             return
         yield from self._stream(epoch, shuffle, first_step)
 
     def position(self, step_range: StepRange, *, step: int, epoch: int, record: int) -> None:
         """Write the step block for a range; it takes effect behind the steps queued before."""
+        if self.network.exchange is not None:
+            first, _ = self.network.exchange.place(step_range.rows)
+            if self.network.session.has(FIRST_ROW):
+                self.network.session.write(FIRST_ROW, np.array([first], np.int32))
         words = np.zeros(STEP_WORDS, np.int64)
         words[StepWord.STEP] = step
         words[StepWord.EPOCH] = epoch
@@ -199,7 +219,8 @@ class DataFeeder:
                 base = (shard.visit.position % 2) * size
                 for name, array in zip(self._arrays, shard.arrays, strict=True):
                     session.write(name, array, row=base)
-                session.write(self.order_name, shard.order + np.int32(base), row=base)
+                order = self._own_first(shard.order) + np.int32(base)
+                session.write(self.order_name, order, row=base)
                 # Augmentation is keyed by the sample, not by where its shard lies on the device.
                 visit, offset = shard.visit, shard.visit.start - base
                 yield from self._cut(base, visit.first_step, visit.count, first_step, offset)
@@ -210,10 +231,36 @@ class DataFeeder:
         """The whole batches of some rows, then the partial one, from step ``wanted`` on."""
         whole, rest = divmod(rows, self.batch_size)
         skip = min(max(0, wanted - first), whole)
+        each = self._part(self.batch_size)[1]
         if whole > skip:
-            cursor = base + skip * self.batch_size
-            steps = whole - skip
-            yield StepRange(cursor, first + skip, self.batch_size, steps, offset, self.lengths)
+            cursor = base + skip * each
+            yield self._range(
+                cursor, first + skip, self.batch_size, whole - skip, offset
+            )  # fmt: skip
         if rest and first + whole >= wanted:
-            cursor = base + whole * self.batch_size
-            yield StepRange(cursor, first + whole, rest, 1, offset, self.lengths)
+            yield self._range(base + whole * each, first + whole, rest, 1, offset)
+
+    def _range(self, cursor: int, first: int, rows: int, steps: int, offset: int) -> StepRange:
+        """Steps of so many rows among all workers, of which this one runs its part."""
+        own = self._part(rows)[1]
+        return StepRange(
+            cursor, first, max(1, own), steps, offset, self.lengths, rows, idle=own == 0
+        )
+
+    def _part(self, rows: int) -> tuple[int, int]:
+        """Where this worker's part of the rows of a step begins, and how many it has."""
+        exchange = self.network.exchange
+        return (0, rows) if exchange is None else exchange.part_of(rows)
+
+    def _own_first(self, order: Indices) -> Indices:
+        """An order in which this worker's rows of every batch come first, the others behind them.
+
+        So its batches follow one another as those of a worker that is alone do.
+        """
+        if self.network.exchange is None:
+            return order
+        is_own = np.zeros(len(order), np.bool_)
+        for begin in range(0, len(order), self.batch_size):
+            first, own = self._part(min(self.batch_size, len(order) - begin))
+            is_own[begin + first : begin + first + own] = True
+        return np.concatenate([order[is_own], order[~is_own]])

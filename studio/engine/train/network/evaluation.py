@@ -35,14 +35,16 @@ class Evaluator:
         for step_range in feeder.step_ranges(0, shuffle=False):
             executable = self._network.executable("evaluate", step_range.batch, step_range.lengths)
             feeder.position(step_range, step=done, epoch=0, record=done)
-            left = step_range.steps
+            left = 0 if step_range.idle else step_range.steps
             while left:
                 steps = min(left, _CHUNK, metrics_reader.room)
                 executable.run(steps)
-                metrics_reader.note(step_range.batch, steps)
+                metrics_reader.note(step_range.own, steps)
                 left -= steps
                 done += steps
                 if not metrics_reader.room:
                     metrics_reader.ask()
         metrics_reader.finish()
+        if self._network.exchange is not None:
+            metrics_reader.gather(self._network.exchange)
         return metrics_reader.means()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from studio.engine.isa.program import Program
 from studio.engine.optim.counted_metrics import counted_labels, counts_of, totals
 from studio.engine.runtime.backend import BackendSession
+from studio.engine.runtime.exchange import Exchange
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Numbers: TypeAlias = npt.NDArray[np.float32]
@@ -63,10 +64,11 @@ class EpochCounts:
         self._tensors = {t.name: t for t in counts_of(program)}
         self._last: dict[str, npt.NDArray[np.int64]] = {}
         self._totals: dict[str, npt.NDArray[Any]] = {}
+        self._whole: dict[str, npt.NDArray[Any]] = {}
 
     def begin(self, *, fresh: bool) -> None:
         """Forget what was read; with ``fresh`` zero the counts on the device, too."""
-        self._last, self._totals = {}, {}
+        self._last, self._totals, self._whole = {}, {}, {}
         if not self._tensors:
             return
         self._session.ensure(list(self._tensors.values()))
@@ -80,6 +82,7 @@ class EpochCounts:
 
     def take(self, arrays: Sequence[Array]) -> None:
         """What a reading has brought."""
+        self._whole = {}
         for name, array in zip(self._tensors, arrays, strict=True):
             now = totals(array)
             if array.dtype != np.int32:
@@ -89,13 +92,45 @@ class EpochCounts:
             self._totals[name] = self._totals.get(name, 0) + (now - before) % _WRAP
             self._last[name] = now
 
+    def held(self) -> dict[str, Array]:
+        """The counts on the device, as they are stored behind the steps queued so far."""
+        return {name: np.array(self._session.read(name).result()) for name in self._tensors}
+
+    def hold(self, counts: Mapping[str, Array]) -> None:
+        """Put counts back that `held` gave; those that come on are counted from there."""
+        for name, values in counts.items():
+            self._session.write(name, values)
+
+    def gather(self, exchange: Exchange) -> None:
+        """Bring the counts of all workers together on the first of them; the others begin anew.
+
+        Every worker knows the totals until more is read.
+        """
+        whole: dict[str, npt.NDArray[Any]] = {}
+        for name, tensor in self._tensors.items():
+            stored = np.array(self._session.read(name).result())
+            known = self._totals.get(name, totals(np.zeros_like(stored)))
+            whole[name] = exchange.total(known.astype(np.float64)).astype(known.dtype)
+            joined = exchange.total(stored.astype(np.float64))
+            kept = np.zeros_like(stored)
+            if exchange.rank == 0:
+                # Whole numbers wrap around on the device.
+                kept = (joined.astype(np.int64) if stored.dtype == np.int32 else joined).astype(
+                    tensor.dtype.np
+                )
+            self._session.write(name, kept)
+            self._last[name] = totals(kept)
+            self._totals[name] = whole[name] if exchange.rank == 0 else np.zeros_like(whole[name])
+        self._whole = whole
+
     def put_between(self, means: dict[str, float]) -> dict[str, float]:
         """The means of other metrics and the numbers of these, in the order of the settings."""
-        if not self._totals:
+        known = self._whole or self._totals
+        if not known:
             return means
         found = list(means.items())
         for one in self._labels:
-            counts = {port: self._totals[tensor.name] for port, tensor in one.tensors.items()}
+            counts = {port: known[tensor.name] for port, tensor in one.tensors.items()}
             found.insert(one.place, (one.label, one.metric.value(counts)))
         return dict(found)
 
@@ -133,6 +168,24 @@ class MetricsReader:
     def room(self) -> int:
         """Steps that may be queued before a read-back has to be asked for."""
         return self._length - len(self._queued)
+
+    def held_counts(self) -> dict[str, Array]:
+        """The counts of the epoch as they are on the device now."""
+        return self._counts.held()
+
+    def hold_counts(self, counts: Mapping[str, Array]) -> None:
+        """Put counts back on the device: those of a row that only fills in do not count."""
+        self._counts.hold(counts)
+
+    def gather_counts(self, exchange: Exchange) -> None:
+        """Bring the counts of all workers together, once all steps noted are read."""
+        self._counts.gather(exchange)
+
+    def gather(self, exchange: Exchange) -> None:
+        """Bring together what each worker has found of its own rows."""
+        whole = exchange.total(np.array([self.rows, *self._sums], np.float64))
+        self.rows, self._sums = round(whole[0]), whole[1:]
+        self._counts.gather(exchange)
 
     def begin(self, record: int, rows: int = 0, sums: Sequence[float] = ()) -> None:
         """Start at ``record`` with what an epoch had counted before."""

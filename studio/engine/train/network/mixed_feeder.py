@@ -119,5 +119,11 @@ def feeder_for(
 ) -> DataFeeder:
     """What brings samples of one length or several to the device; raises as the feeders do."""
     if isinstance(samples, MixedSamples):
+        if network.exchange is not None:
+            raise DataError(
+                "samples of several lengths train on one worker only",
+                who=network.task.name,
+                hint="give samples of one length, or leave out --workers",
+            )
         return MixedFeeder(network, mode, samples, batch_size, seed, budget)
     return DataFeeder(network, mode, samples, batch_size, seed, budget)

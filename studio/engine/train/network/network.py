@@ -57,7 +57,8 @@ class Network(Closing):
     ) -> None:
         self.task = task
         self.backend = backend
-        self.programs = Programs(task)
+        self.exchange = backend.exchange
+        self.programs = Programs(task, 1 if self.exchange is None else self.exchange.size)
         self.session: BackendSession = backend.open_session()
         self._progress = progress
         self._executables: dict[tuple[str, int, Lengths], Executable] = {}

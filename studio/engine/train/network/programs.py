@@ -22,9 +22,11 @@ class Programs:
 
     Args:
         task: network, objective and form of the data.
+        workers: how many train together.
     """
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, workers: int = 1) -> None:
+        self.workers = workers
         self._tasks: dict[Lengths, Task] = {(): task}
         self._made: dict[tuple[str, int, Target, Lengths, frozenset[str]], Program] = {}
         self._kept: dict[str, frozenset[str]] = {}
@@ -113,6 +115,7 @@ class Programs:
             emit_updates=lambda program: emit_updates(program, optimizer),
             folding=folding,
             keep=[find_ref(lowered, name, grad=False).id for name in sorted(keep)],
+            workers=self.workers,
         )
 
     def kept(self, mode: str) -> frozenset[str]:

@@ -1,0 +1,40 @@
+"""What workers of one training exchange."""
+
+from __future__ import annotations
+
+from studio.engine.core.dtypes import DType
+from studio.engine.core.errors import ShapeError
+from studio.engine.core.tensor import Ref, TensorType
+from studio.engine.isa.fields import updates_many
+from studio.engine.isa.instruction import Instruction, TypeOf
+
+
+class AllReduce(Instruction, code=550, mnemonic="ALLREDUCE", category="update", since=2):
+    """Replace tensors by their means over all workers.
+
+    x = Σ over workers share·x, where share is the worker's part of the rows of the batch: the mean
+    over all rows where x is one over a worker's rows. All workers get the same bits. The tensors of
+    a line travel as one bucket; the line begins the exchange, and the first line behind it that
+    reads one of them waits for it. No gradient.
+    """
+
+    synopsis = "{xs} = mean over workers"
+    xs = updates_many("Tensors of fixed shape, float32.")
+
+    def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
+        """Nothing is written anew; there must be no batch in what is exchanged."""
+        for ref in self.xs:
+            found = of(ref)
+            if found.dtype is not DType.float32 or any(size < 0 for size in found.shape):
+                raise ShapeError(
+                    f"workers exchange float32 of fixed shape: got {found}", who=self.mnemonic
+                )
+        return ()
+
+    def flops(self, of: TypeOf) -> int:
+        """A product and a sum per element."""
+        return 2 * sum(of(ref).numel for ref in self.xs)
+
+    def moved(self, ref: Ref, of: TypeOf) -> int:
+        """All of it, once each way."""
+        return of(ref).numel

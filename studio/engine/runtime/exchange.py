@@ -1,0 +1,122 @@
+"""What the workers of one training exchange: their place among the others, sums, agreements."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float32]
+Doubles: TypeAlias = npt.NDArray[np.float64]
+
+FLAGS = 2
+"""Numbers behind what a bucket carries: who wants to stop, who saw a loss that is no number."""
+
+
+class Transfer(Protocol):
+    """A sum over the workers that is under way."""
+
+    def wait(self) -> None:
+        """Return when the sum is there.
+
+        Raises:
+            StudioError: another worker is gone or silent, or has failed.
+        """
+        ...
+
+
+class Exchange(ABC):
+    """One worker among those of a training; all of them call the same methods in the same order.
+
+    Args:
+        rank: number of this worker, from 0.
+        size: how many there are.
+
+    Attributes:
+        rank: number of this worker.
+        size: how many there are.
+        first_row: row of the batch at which this worker's part begins.
+        share: its part of the rows of the batch.
+        wants_stop: set to have all workers stop behind the step that all of them run next.
+        saw_bad: set where this worker has seen a loss that is no number.
+        stop_agreed: whether any worker wanted to stop, as of the last step.
+        bad_agreed: whether any worker has seen a bad loss, as of the last step.
+    """
+
+    def __init__(self, rank: int, size: int) -> None:
+        self.rank = rank
+        self.size = size
+        self.first_row = 0
+        self.share = 1.0 / size
+        self.wants_stop = self.saw_bad = False
+        self.stop_agreed = self.bad_agreed = False
+
+    def part_of(self, rows: int) -> tuple[int, int]:
+        """Where this worker's part of ``rows`` rows begins, and how many it has."""
+        first = rows * self.rank // self.size
+        return first, rows * (self.rank + 1) // self.size - first
+
+    def place(self, rows: int) -> tuple[int, int]:
+        """Say how many rows the next steps have among all workers; gives what `part_of` does."""
+        first, own = self.part_of(rows)
+        self.first_row, self.share = first, own / rows
+        return first, own
+
+    def forget_agreements(self) -> None:
+        """Begin an epoch: what ended the one before holds no longer."""
+        self.saw_bad = self.bad_agreed = False
+
+    @abstractmethod
+    def begin_sum(self, values: Floats) -> Transfer:
+        """Begin to replace the values by their sums over all workers, equal to the bit."""
+
+    @abstractmethod
+    def total(self, values: Doubles) -> Doubles:
+        """The sums over all workers, added in their order; for what is not part of a step."""
+
+    @abstractmethod
+    def all_words(self, word: str) -> list[str]:
+        """The short ASCII word that each worker gives, by rank."""
+
+
+class HostBucket:
+    """Memory in which the tensors of one ALLREDUCE line travel, and the sum under way.
+
+    Args:
+        exchange: of this worker.
+        sizes: elements of each tensor.
+
+    Attributes:
+        parts: where each tensor goes before `begin`, times the share, and comes from.
+    """
+
+    def __init__(self, exchange: Exchange, sizes: list[int]) -> None:
+        self._exchange = exchange
+        self._values: Floats = np.zeros(sum(sizes) + FLAGS, np.float32)
+        ends = np.cumsum(sizes)
+        self.parts = [
+            self._values[end - size : end] for end, size in zip(ends, sizes, strict=True)
+        ]
+        self._transfer: Transfer | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether `finish` has something to wait for."""
+        return self._transfer is not None
+
+    def begin(self) -> None:
+        """Send what lies in the parts."""
+        exchange = self._exchange
+        self._values[-2:] = (exchange.wants_stop, exchange.saw_bad)
+        self._transfer = exchange.begin_sum(self._values)
+
+    def finish(self) -> None:
+        """Wait for the sums; raises as `Transfer.wait` does."""
+        transfer, self._transfer = self._transfer, None
+        if transfer is not None:
+            transfer.wait()
+            # All workers see the same numbers behind the same step.
+            self._exchange.stop_agreed |= bool(self._values[-2] > 0)
+            self._exchange.bad_agreed |= bool(self._values[-1] > 0)
