@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, wait
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -23,8 +24,16 @@ from studio.cli.options import (
     make_folder,
 )
 from studio.cli.progress_bar import ProgressBar
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.runtime.exchange import Exchange
+from studio.engine.scale.parallel.joining import (
+    require_agreement,
+    require_workers,
+    shared_checkpoint,
+    take_cores,
+)
+from studio.engine.scale.parallel.shared_control import SharedControl
 from studio.engine.train.data.cleaning import Cleaning
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import Export, export_all
@@ -35,6 +44,7 @@ from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.weights_origin import WeightsOrigin
 
 _TICK = 0.1
 
@@ -57,6 +67,10 @@ def train(
             metavar="N",
         ),
     ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option("--batch", help="Rows of a step, those of all workers together.", metavar="N"),
+    ] = None,
     seed: SeedOption = None,
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the last checkpoint of the last run.")
@@ -65,6 +79,15 @@ def train(
         Path | None, typer.Option("--out", help="Folder for the trained model.", metavar="DIR")
     ] = None,
     in_order: InOrderOption = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            "--workers", help="Processes on this host that share every batch.", metavar="N"
+        ),
+    ] = None,
+    mpi: Annotated[
+        bool, typer.Option("--mpi", help="Be one of the workers that mpirun has started.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a project, record the run beside it, and evaluate on the test part.
@@ -72,58 +95,184 @@ def train(
     Exit code 1: the training did not learn, or a file in --out could not be verified. Exit code 2:
     a file could not be written.
     """
-    opened = load_trusted(find_project(project)).with_training(epochs=epochs, seed=seed)
-    point = resume_point(opened) if resume else None
-    checkpoint = None if point is None else _checkpoint_of(point, epochs)
-    if checkpoint is not None and seed is None:
-        # A seed given to the first part holds for the rest.
-        opened = opened.with_training(seed=checkpoint.seed)
-    task = Task.of_project(opened)
-    if out is not None:
-        make_folder(out)
-    with open_backend(backend, in_order=in_order) as device:
-        if not as_json:
-            where = _where(point, checkpoint, task.settings.epochs)
-            for line in (device.why, *cleaning_lines(task.cleaning), *where):
-                console.note(line)
-        run = point.run if point is not None else RunFolder.create(opened)
-        with Trainer(task, device.backend, run=run) as trainer:
-            if point is not None and checkpoint is not None:
-                trainer.resume(checkpoint, project=opened)
-                point.require_newest()
-            elif (text := _begun(trainer, opened, run)) and not as_json:
-                console.note(text)
-            result = train_with_bar(trainer, quiet=as_json)
-            test = trainer.evaluate("test")
-            trained = trainer.trained()
-            exports, refusal = _exported(trained, out, opened)
-            origin = trained.origin
-    if as_json:
-        console.answer_json(
-            {
-                "device": device.backend.device,
-                "run": str(run.path),
-                "weights": None if origin is None else origin.to_json(),
-                **_plain(result, task.cleaning),
-                "test": test,
-                "exports": [export_to_json(each) for each in exports],
-            }
+    order = TrainingOrder(project, backend, epochs, batch, seed, resume, out, in_order, as_json)
+    if workers is None and not mpi:
+        raise typer.Exit(order.run())
+    if workers is not None and mpi:
+        raise ParameterError(
+            "expected one of both: mpirun says how many workers there are", who="--workers, --mpi"
         )
-    else:
-        report(result, test, opened.path)
+    from studio.cli.commands.workers import run_worker, start_workers
+
+    if workers is None:
+        raise typer.Exit(run_worker(order.run))
+    path = find_project(project)
+    order = replace(order, project=str(path))
+    require_workers(workers, order.opened(path).training.batch_size)
+    raise typer.Exit(start_workers(order.words, workers) if workers > 1 else order.run())
+
+
+@dataclass(frozen=True)
+class TrainingOrder:
+    """What the command was asked for; its fields are those of the command."""
+
+    project: str
+    backend: str
+    epochs: int | None
+    batch: int | None
+    seed: int | None
+    resume: bool
+    out: Path | None
+    in_order: bool
+    as_json: bool
+
+    @property
+    def words(self) -> list[str]:
+        """The command of each worker."""
+        valued = {
+            "--backend": self.backend, "--epochs": self.epochs, "--batch": self.batch,
+            "--seed": self.seed, "--out": self.out,
+        }  # fmt: skip
+        flags = {"--resume": self.resume, "--in-order": self.in_order, "--json": self.as_json}
+        words = ["train", self.project, *(flag for flag, is_set in flags.items() if is_set)]
+        for option, value in valued.items():
+            if value is not None:
+                words += [option, str(value)]
+        return words
+
+    def opened(self, path: Path) -> Project:
+        """The project with the settings given."""
+        return load_trusted(path).with_training(
+            epochs=self.epochs, batch_size=self.batch, seed=self.seed
+        )
+
+    def run(self, exchange: Exchange | None = None) -> int:
+        """Train; the code to end with. Of several workers only the first speaks and records."""
+        if exchange is None:
+            return _Worker(self, find_project(self.project), None).run()
+        path = str(find_project(self.project)) if exchange.rank == 0 else ""
+        return _Worker(self, Path(exchange.from_first(path.encode()).decode()), exchange).run()
+
+
+class _Worker:
+    """One training, or one worker's part in it.
+
+    Args:
+        order: what was asked for.
+        path: the project file.
+        exchange: brings the workers together, None for a training by one.
+    """
+
+    def __init__(self, order: TrainingOrder, path: Path, exchange: Exchange | None) -> None:
+        self.order = order
+        self.path = path
+        self.exchange = exchange
+        self.is_first = exchange is None or exchange.rank == 0
+        self.is_quiet = order.as_json or not self.is_first
+        self.point: ResumePoint | None = None
+
+    def run(self) -> int:
+        """Train, evaluate, export and say what came out; the code to end with."""
+        order, exchange = self.order, self.exchange
+        opened = order.opened(self.path)
+        checkpoint = self._checkpoint(opened) if order.resume else None
+        if checkpoint is not None and order.seed is None:
+            # A seed given to the first part holds for the rest.
+            opened = opened.with_training(seed=checkpoint.seed)
+        task = Task.of_project(opened)
+        if exchange is not None:
+            require_workers(exchange.size, opened.training.batch_size)
+            require_agreement(exchange, task, opened)
+            take_cores(exchange)
+        if order.out is not None and self.is_first:
+            make_folder(order.out)
+        with open_backend(order.backend, in_order=order.in_order, exchange=exchange) as device:
+            self._announce(device.why, checkpoint, task)
+            run = self._run_folder(opened)
+            control = None if exchange is None else SharedControl(exchange)
+            with Trainer(task, device.backend, run=run, control=control) as trainer:
+                self._begin(trainer, opened, run, checkpoint)
+                result = train_with_bar(trainer, quiet=self.is_quiet)
+                test = trainer.evaluate("test")
+                if exchange is not None:
+                    exchange.is_over = True
+                if run is None:
+                    return 0
+                trained = trainer.trained()
+                exports, refusal = _exported(trained, order.out, opened)
+                origin = trained.origin
+        self._tell(device.backend.device, run, result, test, exports, origin, task)
+        return _complain(result, exports, refusal)
+
+    def _checkpoint(self, opened: Project) -> Checkpoint | None:
+        """Where to go on, as the first worker has found it."""
+        if self.is_first:
+            self.point = resume_point(opened)
+        point = self.point
+        found = None if point is None else point.checkpoint
+        if self.exchange is not None:
+            path = "" if point is None else str(point.path)
+            found = shared_checkpoint(self.exchange, found, path)
+        return None if found is None else _from_there(found, self.order.epochs)
+
+    def _announce(self, why: str, checkpoint: Checkpoint | None, task: Task) -> None:
+        if self.is_quiet:
+            return
+        for line in (why, *cleaning_lines(task.cleaning)):
+            console.note(line)
+        if self.exchange is not None:
+            each = task.settings.batch_size // self.exchange.size
+            console.note(f"{self.exchange.size} workers, {each} rows of every batch each")
+        for line in _where(self.point, checkpoint, task.settings.epochs):
+            console.note(line)
+
+    def _run_folder(self, opened: Project) -> RunFolder | None:
+        """Where the run is recorded; None for a worker that records nothing."""
+        if not self.is_first:
+            return None
+        return self.point.run if self.point is not None else RunFolder.create(opened)
+
+    def _begin(
+        self, trainer: Trainer, opened: Project, run: RunFolder | None,
+        checkpoint: Checkpoint | None,
+    ) -> None:  # fmt: skip
+        if checkpoint is not None:
+            trainer.resume(checkpoint, project=opened)
+            if self.point is not None:
+                self.point.require_newest()
+        elif (text := _begun(trainer, opened, run)) and not self.is_quiet:
+            console.note(text)
+
+    def _tell(
+        self, device: str, run: RunFolder, result: TrainingResult, test: dict[str, float],
+        exports: list[Export], origin: WeightsOrigin | None, task: Task,
+    ) -> None:  # fmt: skip
+        if self.order.as_json:
+            console.answer_json(
+                {
+                    "device": device,
+                    "run": str(run.path),
+                    "weights": None if origin is None else origin.to_json(),
+                    **_plain(result, task.cleaning),
+                    "test": test,
+                    "exports": [export_to_json(each) for each in exports],
+                }
+            )
+            return
+        report(result, test, self.path)
         if origin is not None:
             say_origin(origin)
         console.say(f"run: {run.path}")
         say_exports(exports)
-    raise typer.Exit(_complain(result, exports, refusal))
 
 
-def _begun(trainer: Trainer, project: Project, run: RunFolder) -> str:
+def _begun(trainer: Trainer, project: Project, run: RunFolder | None) -> str:
     """Begin with the weights that the settings ask for; which ones, as a sentence."""
     try:
         return begin_as_set(trainer, project)
     except StudioError as error:
-        run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
+        if run is not None:
+            run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
         raise
 
 
@@ -196,9 +345,8 @@ def _wait(future: Future[TrainingResult], bar: ProgressBar) -> None:
     bar.refresh()
 
 
-def _checkpoint_of(point: ResumePoint, epochs: int | None) -> Checkpoint:
+def _from_there(found: Checkpoint, epochs: int | None) -> Checkpoint:
     """Where to go on; behind an early stop where more epochs than it has were asked for."""
-    found = point.checkpoint
     if epochs is not None and epochs > found.position.epoch:
         return beyond_an_early_stop(found)
     return found

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from studio.engine.gl.device.device import DeviceInfo
     from studio.engine.gl.kernels.specs import Choices
     from studio.engine.isa.program import Program
+    from studio.engine.runtime.exchange import Exchange
 
 
 class GlBackend:
@@ -43,8 +44,10 @@ class GlBackend:
             default. Another one runs, too: results are the same, the speed is not.
         in_order: run kernels one after another, as the program has them, which takes the least
             memory; else side by side where data flow allows it.
+        exchange: brings this worker of a training and others together, None where it is alone.
 
     Attributes:
+        exchange: as given.
         work: what sessions and executables share of the device.
 
     Raises:
@@ -57,7 +60,9 @@ class GlBackend:
         target: Target | None = None,
         *,
         in_order: bool = False,
+        exchange: Exchange | None = None,
     ) -> None:
+        self.exchange = exchange
         engine = EngineThread(provider).start()
         try:
             self.work = engine.call(_open, engine, target, in_order)

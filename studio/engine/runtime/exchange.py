@@ -43,6 +43,8 @@ class Exchange(ABC):
         saw_bad: set where this worker has seen a loss that is no number.
         stop_agreed: whether any worker wanted to stop, as of the last step.
         bad_agreed: whether any worker has seen a bad loss, as of the last step.
+        place_on_host: number of this worker among those of its host, from 0.
+        is_over: set once each worker goes its own way.
     """
 
     def __init__(self, rank: int, size: int) -> None:
@@ -52,6 +54,8 @@ class Exchange(ABC):
         self.share = 1.0 / size
         self.wants_stop = self.saw_bad = False
         self.stop_agreed = self.bad_agreed = False
+        self.place_on_host = rank
+        self.is_over = False
 
     def part_of(self, rows: int) -> tuple[int, int]:
         """Where this worker's part of ``rows`` rows begins, and how many it has."""
@@ -75,6 +79,10 @@ class Exchange(ABC):
     @abstractmethod
     def total(self, values: Doubles) -> Doubles:
         """The sums over all workers, added in their order; for what is not part of a step."""
+
+    @abstractmethod
+    def from_first(self, data: bytes) -> bytes:
+        """What the first worker gives; what others give is not looked at."""
 
     @abstractmethod
     def all_words(self, word: str) -> list[str]:

@@ -101,10 +101,13 @@ class StandaloneProvider:
     Args:
         device_index: which EGL device to open; None takes the first hardware device, else the
             first software one. The variable GLCONTEXT_DEVICE_INDEX outranks it.
+        place: where no device is chosen, which of the hardware devices to open, counted from 0 and
+            round again, so that processes of one host have different ones.
     """
 
-    def __init__(self, device_index: int | None = None) -> None:
+    def __init__(self, device_index: int | None = None, *, place: int = 0) -> None:
         self.device_index = device_index
+        self.place = place
 
     def create(self) -> DeviceContext:
         """Open the context and leave it current on this thread.
@@ -123,7 +126,7 @@ class StandaloneProvider:
             # Who names a device wants that one or an explanation.
             found = _try_open_egl(chosen, failures)
         else:
-            found = _search_egl(failures) or _try_open(
+            found = _search_egl(failures, self.place) or _try_open(
                 _open_native, "X11 display", _unbind_glx, failures
             )
         if found is not None:
@@ -132,23 +135,36 @@ class StandaloneProvider:
         raise BackendError(verdict.problem, who="gl", hint=verdict.hint)
 
 
-def _search_egl(failures: list[str]) -> _GlcontextContext | None:
-    """The first hardware device of EGL, else its first software one; current on this thread."""
+def _search_egl(failures: list[str], place: int) -> _GlcontextContext | None:
+    """A hardware device of EGL, else its first software one; current on this thread.
+
+    Args:
+        failures: gets what kept devices from being opened.
+        place: which of the hardware devices, counted from 0 and round again.
+    """
     software: _GlcontextContext | None = None
+    hardware: list[int] = []
     for index in range(_MAX_DEVICES):
         candidate = _try_open_egl(index, failures)
         if candidate is None:
             if "but found" in failures[-1]:
                 break
         elif software_renderer(_renderer_of(candidate)) is None:
-            if software is not None:
-                software.release()
-                candidate.make_current()
-            return candidate
+            hardware.append(index)
+            if len(hardware) > place:
+                if software is not None:
+                    software.release()
+                    candidate.make_current()
+                return candidate
+            candidate.release()
         elif software is None:
             software = candidate
         else:
             candidate.release()
+    if hardware:
+        if software is not None:
+            software.release()
+        return _try_open_egl(hardware[place % len(hardware)], failures)
     if software is not None:
         software.make_current()
     return software

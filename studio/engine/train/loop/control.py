@@ -155,12 +155,7 @@ class Control:
             use_rate: called with a rate that was set since the last gate.
         """
         while True:
-            self._run_calls()
-            if self._rate_is_new:
-                # Another that is set from here on is seen the next time round.
-                self._rate_is_new = False
-                if use_rate is not None:
-                    use_rate(self._rate)
+            self.take_rate(use_rate)
             with self._condition:
                 if self._stopping:
                     break
@@ -179,6 +174,15 @@ class Control:
             return 0
         self._enter("running")
         return allowed
+
+    def take_rate(self, use_rate: RateUser | None = None) -> None:
+        """Run what waits for the training thread, and use a rate that was set."""
+        self._run_calls()
+        if self._rate_is_new:
+            # Another that is set from here on is seen the next time round.
+            self._rate_is_new = False
+            if use_rate is not None:
+                use_rate(self._rate)
 
     def spend(self, steps: int) -> None:
         """Count steps that ran against those allowed."""

@@ -18,6 +18,7 @@ from studio.engine.isa.program import Program
 from studio.engine.layers.initializers import initial_values, starts_at_zero
 from studio.engine.layers.lengths import Lengths
 from studio.engine.runtime.backend import Backend, BackendSession, Executable
+from studio.engine.runtime.exchange import Exchange
 from studio.engine.runtime.free_memory import free_memory, reserve_of, shortage_text
 from studio.engine.runtime.peaks import is_gpu
 from studio.engine.train.listing.debug_output import told_steps
@@ -57,14 +58,20 @@ class Network(Closing):
     ) -> None:
         self.task = task
         self.backend = backend
-        self.exchange = backend.exchange
-        self.programs = Programs(task, 1 if self.exchange is None else self.exchange.size)
+        exchange = backend.exchange
+        self.programs = Programs(task, 1 if exchange is None else exchange.size)
         self.session: BackendSession = backend.open_session()
         self._progress = progress
         self._executables: dict[tuple[str, int, Lengths], Executable] = {}
         self.lengths_dropped: Signal[[Lengths]] = Signal()
         self.recent_lengths = RecentLengths()
         self.live = LiveTaps(self)
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """Brings this worker and others together, None where it is alone."""
+        found = self.backend.exchange
+        return None if found is None or found.is_over else found
 
     def program(self, mode: str, lengths: Lengths = ()) -> Program:
         """The program of a mode, as it runs on this backend, for lengths of the task or others."""

@@ -59,6 +59,9 @@ class ThreadsExchange(Exchange):
         found = self._meeting.all_values(self.rank, values.copy())
         return np.sum(found, axis=0)
 
+    def from_first(self, data: bytes) -> bytes:
+        return self._meeting.all_values(self.rank, data)[0]
+
     def all_words(self, word: str) -> list[str]:
         return self._meeting.all_values(self.rank, word)
 

@@ -1,0 +1,66 @@
+"""Trainings by several workers: starts them, or runs one that mpirun has started."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from studio.cli import console
+from studio.cli.app import USER_MISTAKE
+from studio.engine.core.errors import StudioError, in_one_line
+from studio.engine.scale.parallel.joining import speaks, worker_command
+from studio.engine.scale.parallel.messages import WorkerError
+from studio.engine.scale.parallel.process_manager import ProcessManager
+
+if TYPE_CHECKING:
+    from studio.engine.scale.parallel.mpi_exchange import MpiExchange
+
+
+def start_workers(words: Sequence[str], count: int) -> int:
+    """Run a command in several workers on this host; the code to end with. Ctrl-C stops them."""
+    with ProcessManager(worker_command(words, sys.executable), count) as manager:
+        while True:
+            try:
+                return manager.wait()
+            except KeyboardInterrupt:
+                manager.interrupt()
+
+
+def run_worker(work: Callable[[MpiExchange], int]) -> int:
+    """Do one worker's part; the code to end with.
+
+    Where a worker fails, all end, and the first that is left says why.
+
+    Raises:
+        DataError: MPI is not installed, or this process was started alone.
+    """
+    from studio.engine.scale.parallel.mpi_exchange import MpiExchange
+
+    exchange = MpiExchange()
+    try:
+        code = work(exchange)
+    except BaseException as error:
+        _leave(exchange, error)
+    exchange.close()
+    return code if exchange.rank == 0 else 0
+
+
+def _leave(exchange: MpiExchange, error: BaseException) -> NoReturn:
+    """Tell the others and the user, and end this process.
+
+    MPI cannot be ended in order any more: that waits for all workers.
+    """
+    is_known = isinstance(error, StudioError | KeyboardInterrupt | MemoryError)
+    text = str(error) if isinstance(error, StudioError) else in_one_line(error)
+    if not is_known:
+        traceback.print_exception(error)
+    if not isinstance(error, WorkerError):
+        exchange.fail(text)
+    if speaks(error, exchange):
+        console.complain(text)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(USER_MISTAKE)

@@ -1,0 +1,1 @@
+"""One training by several workers: processes that exchange gradients over MPI."""

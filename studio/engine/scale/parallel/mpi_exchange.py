@@ -1,0 +1,220 @@
+"""Exchange over MPI: one thread alone calls it, and the training waits for what it needs."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+
+from studio.engine.core.closing import Closing
+from studio.engine.core.errors import DataError
+from studio.engine.runtime.exchange import Doubles, Exchange, Floats, Transfer
+from studio.engine.scale.parallel.messages import Messages, WorkerError
+
+SILENT_SECONDS = 60.0
+"""A worker that gives no sign for so long ends the training."""
+
+_WORD = 64
+_SPINS = 2000
+"""How often a request is asked after without a pause: most are done by then."""
+_PAUSE = 50e-6
+_LOOK_SECONDS = 0.1
+_IDLE_SECONDS = 0.2
+
+_STARTED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+
+
+class MpiExchange(Exchange, Closing):
+    """This process as one of the workers that were started together; a context manager.
+
+    Args:
+        silent_seconds: how long another worker may give no sign.
+
+    Raises:
+        DataError: MPI is not installed, or this process was started alone.
+    """
+
+    def __init__(self, silent_seconds: float = SILENT_SECONDS) -> None:
+        self._mpi = _load_mpi()
+        self._silent_seconds = silent_seconds
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[None]] | None] = (
+            queue.SimpleQueue()
+        )
+        self._failure: WorkerError | None = None
+        self._ready: Future[tuple[int, int, int]] = Future()
+        self._told = ""
+        self._closed = False
+        self._thread = threading.Thread(target=self._communicate, name="exchange", daemon=True)
+        self._thread.start()
+        rank, size, place = self._ready.result()
+        super().__init__(rank, size)
+        self.place_on_host = place
+        if size == 1:
+            _refuse_alone()
+
+    def begin_sum(self, values: Floats) -> Transfer:
+        """Begin to replace the values by their sums over all workers, equal to the bit."""
+        mpi = self._mpi
+        return _Pending(self._submit(lambda: self._world.Iallreduce(mpi.IN_PLACE, values)))
+
+    def total(self, values: Doubles) -> Doubles:
+        """The sums over all workers, added in their order; for what is not part of a step."""
+        sent = np.ascontiguousarray(values, np.float64)
+        found = np.empty((self.size, *sent.shape), np.float64)
+        self._submit(lambda: self._world.Iallgather(sent, found)).result()
+        return np.add.accumulate(found, axis=0)[-1]
+
+    def from_first(self, data: bytes) -> bytes:
+        """What the first worker gives; what others give is not looked at."""
+        length = int(self.total(np.array([len(data) if self.rank == 0 else 0], np.float64))[0])
+        sent = bytearray(data if self.rank == 0 else length)
+        self._submit(lambda: self._world.Ibcast([sent, self._mpi.BYTE], 0)).result()
+        return bytes(sent)
+
+    def all_words(self, word: str) -> list[str]:
+        """The short ASCII word that each worker gives, by rank."""
+        sent = np.frombuffer(word.encode("ascii").ljust(_WORD)[:_WORD], np.uint8)
+        found = np.empty((self.size, _WORD), np.uint8)
+        self._submit(lambda: self._world.Iallgather(sent, found)).result()
+        return [row.tobytes().decode("ascii").rstrip() for row in found]
+
+    def fail(self, text: str) -> None:
+        """Tell the others that this worker failed; nothing can be exchanged after this."""
+        self._told = text
+        self._jobs.put(None)
+        self._thread.join(self._silent_seconds)
+
+    def close(self) -> None:
+        """Wait for all workers, and end MPI; after a failure, nothing more is waited for."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.put(None)
+            self._thread.join()
+
+    # -- on the communication thread ------------------------------------------------------------
+
+    def _communicate(self) -> None:
+        try:
+            mpi = self._mpi
+            mpi.Init_thread(mpi.THREAD_FUNNELED)
+            world = self._world = mpi.COMM_WORLD.Dup()
+            host = world.Split_type(mpi.COMM_TYPE_SHARED)
+            messages = self._messages = Messages(world.Dup(), mpi, world.rank, world.size)
+            self._ready.set_result((world.rank, world.size, host.rank))
+        except BaseException as error:
+            self._ready.set_exception(error)
+            return
+        while True:
+            job = self._next_job()
+            if job is None:
+                break
+            begin, done = job
+            try:
+                if self._failure is not None:
+                    raise self._failure
+                self._await(begin())
+            except BaseException as error:
+                done.set_exception(error)
+                if isinstance(error, WorkerError):
+                    self._failure = error
+            else:
+                done.set_result(None)
+        if self._told:
+            messages.tell_failure(self._told)
+        elif self._failure is None:
+            self._end_together()
+
+    def _next_job(self) -> tuple[Callable[[], Any], Future[None]] | None:
+        """The next piece of work; messages are answered meanwhile."""
+        while True:
+            try:
+                return self._jobs.get(timeout=_IDLE_SECONDS)
+            except queue.Empty:
+                self._look()
+
+    def _look(self) -> None:
+        if self._failure is None:
+            try:
+                self._messages.look()
+            except WorkerError as error:
+                self._failure = error
+
+    def _await(self, request: Any) -> None:
+        """Wait for a request; WorkerError where another worker cannot take part any more."""
+        for _ in range(_SPINS):
+            if request.Test():
+                return
+        begun = looked = time.monotonic()
+        while not request.Test():
+            now = time.monotonic()
+            if now - looked > _LOOK_SECONDS:
+                looked = now
+                self._messages.look()
+            if now - begun > self._silent_seconds / 2:
+                # All are there, and one of them is busy: it may compile, or write a checkpoint.
+                self._messages.require_all(self._silent_seconds / 2, now - begun)
+                begun = time.monotonic()
+            time.sleep(_PAUSE)
+
+    def _end_together(self) -> None:
+        try:
+            self._await(self._world.Ibarrier())
+        except WorkerError:
+            # The others are gone already, and this worker has done its work.
+            return
+        self._mpi.Finalize()
+
+    def _submit(self, begin: Callable[[], Any]) -> Future[None]:
+        done: Future[None] = Future()
+        self._jobs.put((begin, done))
+        return done
+
+
+class _Pending:
+    """A sum that the communication thread makes."""
+
+    def __init__(self, done: Future[None]) -> None:
+        self._done = done
+
+    def wait(self) -> None:
+        """Return when it is there; WorkerError where it never will be."""
+        self._done.result()
+
+
+def _load_mpi() -> Any:
+    try:
+        import mpi4py
+
+        mpi4py.rc.initialize = False
+        mpi4py.rc.finalize = False
+        from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        raise DataError(
+            f"several workers need MPI, which cannot be loaded: {error}",
+            who="workers",
+            hint="pip install 'glassbox-studio[scale]'",
+        ) from None
+    return MPI
+
+
+def _refuse_alone() -> None:
+    """DataError where this process is the only one and was not started as one of several."""
+    others = os.environ.get("OMPI_COMM_WORLD_SIZE", "1")
+    if others != "1":
+        raise DataError(
+            f"mpirun started {others} processes, but belongs to another MPI than mpi4py's",
+            who="--mpi",
+            hint="use the mpirun that was installed beside mpi4py",
+        )
+    if not any(name in os.environ for name in _STARTED):
+        raise DataError(
+            "this process was started alone",
+            who="--mpi",
+            hint="mpirun -n 2 glassbox train PROJECT --mpi, or on one host --workers 2",
+        )
