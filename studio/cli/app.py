@@ -38,6 +38,7 @@ COMMANDS = {
     "trust": ("trust", "trust"),
     "doctor": ("doctor", "doctor"),
     "plugins": ("plugins", "plugins"),
+    "desktop": ("desktop", "desktop"),
     "isa": ("manual", "isa"),
 }
 """Where each command is: module below ``studio.cli.commands`` and function."""
@@ -84,7 +85,7 @@ def _run(words: list[str], window: Window | None) -> int:
             words = [*words[1:2], "--help"]
         elif _is_for_the_window(words, window):
             words = ["open", *words]
-        if words[:1] not in ([], ["open"], ["demo"], ["plugins"]):
+        if words[:1] not in ([], ["open"], ["demo"], ["plugins"], ["desktop"]):
             _load_plugins()
         _refuse_strangers(words)
         command = typer.main.get_command(_app(words))

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from studio import __version__
@@ -97,6 +98,7 @@ def make_application() -> QApplication:
     QCoreApplication.setApplicationVersion(__version__)
     app = QApplication(sys.argv[:1])
     app.setDesktopFileName("glassbox")
+    app.setWindowIcon(QIcon(str(Path(__file__).parents[3] / "icons" / "glassbox.svg")))
     app.setApplicationDisplayName("Glassbox")
     return app
 
