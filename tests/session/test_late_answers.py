@@ -165,12 +165,6 @@ Way = Callable[[Bench], object]
 GOOD_TABLE = "a,b,kind\n1,2,x\n3,4,y\n5,6,x\n7,8,y\n"
 
 
-def _bad_table(bench: Bench) -> None:
-    bench.attach_table(BAD_TABLE)
-    bench.until(lambda: bench.studio.data.problems.rows)
-    bench.studio.data.skip_bad_rows(lambda *_: None)
-
-
 def _augmented(bench: Bench) -> None:
     studio = bench.studio
     bench.preview = AugmentationPreview(
@@ -326,7 +320,6 @@ KINDS: dict[str, Way] = {
     "session/data/data.py:_refused": lambda bench: bench.attach_table(BAD_TABLE),
     "session/data/data.py:_peek": lambda bench: bench.attach_table(GOOD_TABLE),
     "session/data/data.py:attach_path": lambda bench: bench.attach_table(GOOD_TABLE),
-    "session/data/data.py:skip_bad_rows": _bad_table,
     "session/data/augmentation.py:_start": _augmented,
     "session/compile/compilation.py:_start": lambda bench: bench.studio.open(
         open_copy("spirals", bench.folder)

@@ -16,6 +16,7 @@ from studio.engine.train.project.sources import paths_of
 from studio.engine.train.project.trusted_data import UntrustedDataError
 from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 from studio.session.data.cache import DatasetCache
+from studio.session.data.cleaning import DataCleaning
 from studio.session.data.columns import ColumnPeek
 from studio.session.data.mapping import PartMapping, SourcePart, is_end_option
 from studio.session.data.offers import DataOffer, input_offer, mapping_offer, named_input_offer
@@ -29,11 +30,8 @@ from studio.session.data.opening import (
     wanted_of,
 )
 from studio.session.data.peeking import has_parts, parts_of_source
-from studio.session.data.problems import Problems, copy_without, find_problems
-from studio.session.data.recognition import (
-    moved_reference,
-    stored_path,
-)
+from studio.session.data.problems import Problems, find_problems
+from studio.session.data.recognition import moved_reference
 from studio.session.data.sources import (
     SourceForm,
     check_source,
@@ -82,6 +80,7 @@ class DataModel:
         self.columns: tuple[ColumnPeek, ...] = ()
         self.parts: tuple[SourcePart, ...] = ()
         self.mapping = PartMapping(self, document)
+        self.cleaning = DataCleaning(self)
         self._document = document
         self._tasks = tasks
         self._wanted: Wanted | None = None
@@ -404,6 +403,7 @@ class DataModel:
             reference.pop(name, None)
             if value is not None:
                 reference[name] = value
+        reference = self.cleaning.fitting(reference)
         self._apply("Choose columns", with_reference(self.data, reference))
 
     def take_offer(self) -> None:
@@ -421,24 +421,6 @@ class DataModel:
         moved = moved_reference(reference, document.folder, path.resolve().parent)
         if moved != reference:
             self._apply("Keep data available", with_reference(self.data, moved))
-
-    def skip_bad_rows(self, done: Callable[[Path, int], object]) -> None:
-        """Write a copy of the table without the rows that cannot be read, and use that.
-
-        The original is left as it is. ``done`` hears where the copy is and how many rows are gone.
-        """
-        problems, reference, folder = self.problems, reference_of(self.data), self.folder
-        base = self._base()
-        bad = len({problem.row for problem in problems.rows})
-
-        def written(target: Path) -> None:
-            made = {**reference, "path": stored_path(target, base)}
-            self.attach(made, f"Skip {bad} row{('' if bad == 1 else 's')}")
-            done(target, bad)
-
-        self._tasks.start(
-            "Copy the readable rows", lambda _: copy_without(reference, folder, problems), written
-        )
 
     def _apply(self, text: str, data: Mapping[str, Plain], merge_key: str = "") -> None:
         document = self._document()

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import DataError, StudioError, quoted
 from studio.engine.core.progress import Progress
-from studio.engine.formats.atomic import write_atomic
+from studio.engine.train.data.cleaning import place_in
+from studio.engine.train.data.csv.bad_rows import unknown_category
 from studio.engine.train.data.csv.numbers import NumberColumns, check_width
 from studio.engine.train.data.csv.rows import (
     Row,
@@ -22,14 +21,26 @@ from studio.engine.train.data.csv.rows import (
     read_rows,
 )
 from studio.engine.train.data.images.decode import IMAGE_SUFFIXES, decode_image
+from studio.engine.train.data.input_columns import parse_categories
 from studio.engine.train.data.source_files import resolve_source
 
 MOST = 500
 """Problems collected before looking on stops."""
 
 _TABLES = ("csv", "columns")
-_PLACE = re.compile(r"row (\d+)(?:, column (\d+) \((.*?)\))?:? ?(.*)", re.DOTALL)
 _EVERY = 256
+_SHOWN = 4
+
+BadKind: TypeAlias = Literal["number", "category", "label", "width", "picture", "other"]
+
+_NOUNS: Mapping[BadKind, tuple[str, str]] = {
+    "number": ("cell without a number", "cells without a number"),
+    "category": ("cell without a category", "cells without a category"),
+    "label": ("row without a usable label", "rows without a usable label"),
+    "width": ("row of another width", "rows of another width"),
+    "picture": ("unreadable image", "unreadable images"),
+    "other": ("other problem", "other problems"),
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class DataProblem:
         column: name of the column, or empty.
         message: the rule and what came.
         hint: what to do about it.
+        kind: what sort of thing it is.
     """
 
     file: str
@@ -49,15 +61,20 @@ class DataProblem:
     column: str
     message: str
     hint: str
+    kind: BadKind = "other"
 
     @classmethod
-    def of(cls, error: StudioError) -> DataProblem:
+    def of(cls, error: StudioError, kind: BadKind = "other") -> DataProblem:
         """A loader's refusal, its place taken out of the sentence."""
-        found = _PLACE.match(error.message)
-        if found is None:
-            return cls(error.who, 0, "", error.message, error.hint)
-        row, _, column, rest = found.groups()
-        return cls(error.who, int(row), (column or "").strip("'"), rest, error.hint)
+        row, column, rest = place_in(error.message)
+        return cls(error.who, row, column, rest, error.hint, kind)
+
+    @property
+    def place(self) -> str:
+        """Where it is, in a few words."""
+        if not self.row:
+            return self.file
+        return f"row {self.row}" + (f", {self.column}" if self.column else "")
 
 
 @dataclass(frozen=True)
@@ -67,7 +84,7 @@ class Problems:
     Attributes:
         rows: the problems, by file and row.
         is_complete: whether everything was looked at; otherwise there may be more.
-        can_skip: whether a copy without the bad rows can be written.
+        can_skip: whether what is wrong can be left out, row by row or picture by picture.
     """
 
     rows: tuple[DataProblem, ...]
@@ -81,6 +98,41 @@ class Problems:
         if not self.is_complete:
             return f"The first {count} problems; there may be more"
         return "1 problem" if count == 1 else f"{count} problems"
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """How many there are of each kind and where the first are, one sentence each."""
+        found = []
+        for kind, nouns in _NOUNS.items():
+            own = [each for each in self.rows if each.kind == kind]
+            if own:
+                places = ", ".join(each.place for each in own[:_SHOWN])
+                more = " …" * (len(own) > _SHOWN)
+                found.append(f"{len(own)} {nouns[len(own) > 1]}: {places}{more}")
+        return tuple(found)
+
+    @property
+    def skip_text(self) -> str:
+        """What leaving out is called, with how many as far as that is known; empty for nothing."""
+        if not self.can_skip:
+            return ""
+        are_pictures = any(each.kind == "picture" for each in self.rows)
+        bad = {each.file if are_pictures else each.row for each in self.rows}
+        noun = ("image" if are_pictures else "row") + "s" * (len(bad) != 1 or not self.is_complete)
+        return f"Skip {len(bad)} {noun}" if self.is_complete else f"Skip all bad {noun}"
+
+    def columns_of(self, kind: BadKind) -> tuple[str, ...]:
+        """The columns with bad cells of a kind, in the order they were met."""
+        return tuple(dict.fromkeys(each.column for each in self.rows if each.kind == kind))
+
+    def cells_text(self, kind: BadKind) -> str:
+        """The bad cells of a kind with their number as far as that is known; empty for none."""
+        count = sum(each.kind == kind for each in self.rows)
+        if not count:
+            return ""
+        if not self.is_complete:
+            return "all bad cells"
+        return f"{count} cell{'' if count == 1 else 's'}"
 
 
 def find_problems(
@@ -98,51 +150,39 @@ def find_problems(
     found: list[DataProblem] = []
     is_complete = True
     try:
-        if source in _TABLES and isinstance(path, str):
-            for problem in _of_table(resolve_source(base, path), reference, progress):
-                found.append(problem)
-                if len(found) >= MOST:
-                    is_complete = False
-                    break
-        elif source in ("images", "folders") and isinstance(path, str):
-            for problem in _of_pictures(resolve_source(base, path), progress):
-                found.append(problem)
-                if len(found) >= MOST:
-                    is_complete = False
-                    break
+        for problem in _look(source, path, reference, base, progress):
+            found.append(problem)
+            if len(found) >= MOST:
+                is_complete = False
+                break
     except DataError as error:
         # The file as a whole cannot be read further: that is the last problem.
         found.append(DataProblem.of(error))
     if not any((p.row, p.message) == (first.row, first.message) for p in found):
+        if first.row and source in _TABLES:
+            # What labels must be follows from all of them: the others are not known.
+            first, is_complete = replace(first, kind="label"), False
         found.insert(0, first)
-    can_skip = source in _TABLES and is_complete and all(p.row > 1 for p in found)
-    return Problems(tuple(found), is_complete, can_skip)
+    skips = [each.kind != "other" and (each.row > 1 or each.kind == "picture") for each in found]
+    return Problems(tuple(found), is_complete, all(skips))
 
 
-def copy_without(reference: Mapping[str, object], base: Path, problems: Problems) -> Path:
-    """Write a copy of a table without its bad rows, beside it; where it is.
-
-    FormatError when it cannot be written; DataError when the table cannot be read.
-    """
-    path = resolve_source(base, str(reference.get("path")))
-    bad = {problem.row for problem in problems.rows}
-    text = io.StringIO()
-    delimiter = _delimiter(reference)
-    writer = csv.writer(text, lineterminator="\n", delimiter=delimiter or ",")
-    writer.writerows(row.cells for row in read_rows(path, delimiter) if row.line not in bad)
-    target = _free_name(path)
-    write_atomic(target, text.getvalue().encode("utf-8"))
-    return target
-
-
-def _free_name(path: Path) -> Path:
-    number = 1
-    while True:
-        mark = "cleaned" if number == 1 else f"cleaned-{number}"
-        target = path.with_name(f"{path.stem}.{mark}{path.suffix}")
-        if not target.exists():
-            return target
-        number += 1
+def _look(
+    source: object,
+    path: object,
+    reference: Mapping[str, object],
+    base: Path,
+    progress: Progress,
+) -> Iterator[DataProblem]:
+    """What is wrong row by row or picture by picture; nothing where that is left out anyway."""
+    if not isinstance(path, str) or "skip" in (
+        reference.get("bad_rows"), reference.get("bad_images"),
+    ):  # fmt: skip
+        return
+    if source in _TABLES:
+        yield from _of_table(resolve_source(base, path), reference, progress)
+    elif source in ("images", "folders"):
+        yield from _of_pictures(resolve_source(base, path), progress)
 
 
 def _delimiter(reference: Mapping[str, object]) -> str | None:
@@ -177,29 +217,72 @@ def _of_table(
     features = [i for i in range(width) if i not in left_out and i not in wanted]
     if mapped:
         features = sorted({_place(name, names) for name in mapped} - {-1})
+    judge = _RowJudge(features, wanted, names, who, reference)
     if not header:
-        yield from _row_problem(first, features, wanted, names, who)
+        yield from judge.problems(first)
     for number, row in enumerate(rows):
         if number % _EVERY == 0:
             progress(None, f"row {row.line:,}")
-        yield from _row_problem(row, features, wanted, names, who)
+        yield from judge.problems(row)
 
 
-def _row_problem(
-    row: Row, features: list[int], labels: list[int], names: tuple[str, ...], who: str
-) -> Iterator[DataProblem]:
-    try:
-        check_width(row, len(names), who)
-        numbers = NumberColumns(features, names, who)
-        numbers.append(row)
-        numbers.matrix()
-    except DataError as error:
-        yield DataProblem.of(error)
-        return
-    empty = next((i for i in labels if 0 <= i < len(names) and not row.cells[i]), None)
-    if empty is not None:
-        place = f"row {row.line}, column {empty + 1} ({quoted(names[empty])})"
-        yield DataProblem.of(DataError(f"{place}: the label is missing", who=who))
+class _RowJudge:
+    """Says what is wrong with rows, one by one.
+
+    Args:
+        features: positions of the columns that go in.
+        labels: positions of those to predict.
+        names: of all columns.
+        who: the file's name.
+        reference: where cells that are filled and columns of categories are named.
+    """
+
+    def __init__(
+        self,
+        features: Sequence[int],
+        labels: Sequence[int],
+        names: tuple[str, ...],
+        who: str,
+        reference: Mapping[str, object],
+    ) -> None:
+        given, fill = reference.get("categories"), reference.get("fill")
+        options = parse_categories(given) if isinstance(given, Mapping) else {}
+        filled = {_place(name, names) for name in fill} if isinstance(fill, Mapping) else set()
+        self._categories = {
+            _place(name, names): option
+            for name, option in options.items()
+            if _place(name, names) in set(features) - filled
+        }
+        every = {_place(name, names) for name in options}
+        self._numbers = NumberColumns(
+            [i for i in features if i not in every and i not in filled], names, who
+        )
+        self._labels = [i for i in labels if 0 <= i < len(names)]
+        self._names, self._who = names, who
+
+    def problems(self, row: Row) -> Iterator[DataProblem]:
+        """Everything that is wrong with a row."""
+        try:
+            check_width(row, len(self._names), self._who)
+        except DataError as error:
+            yield DataProblem.of(error, "width")
+            return
+        for column in self._numbers.bad_columns(row):
+            yield DataProblem.of(self._numbers.refusal(row, column), "number")
+        for column, option in self._categories.items():
+            text = row.cells[column]
+            is_known = text in option.values if option.values else bool(text)
+            if not is_known and (not text or option.unknown == "refuse"):
+                place = self._at(row, column)
+                count = len(option.values)
+                yield DataProblem.of(unknown_category(place, text, count, self._who), "category")
+        empty = next((i for i in self._labels if not row.cells[i]), None)
+        if empty is not None:
+            missing = DataError(f"{self._at(row, empty)}: the label is missing", who=self._who)
+            yield DataProblem.of(missing, "label")
+
+    def _at(self, row: Row, column: int) -> str:
+        return f"row {row.line}, column {column + 1} ({quoted(self._names[column])})"
 
 
 def _place(column: object, names: tuple[str, ...]) -> int:
@@ -237,4 +320,4 @@ def _of_pictures(root: Path, progress: Progress) -> Iterator[DataProblem]:
             try:
                 decode_image(path, 3, None, path.relative_to(root).as_posix())
             except DataError as error:
-                yield DataProblem.of(error)
+                yield DataProblem.of(error, "picture")

@@ -440,11 +440,10 @@ def test_bad_rows_of_mapped_columns_are_listed_and_skipped(desk: DataDesk, tmp_p
         (22, "left_1"), (23, "kind"), (24, "")
     ]  # fmt: skip
     assert desk.data.problems.can_skip
-    desk.data.skip_bad_rows(lambda path, count: None)
+    desk.data.cleaning.skip()
     desk.settle()
-    assert (desk.data.status, desk.data.data["path"]) == (
-        "ready", str(tmp_path / "table.cleaned.csv")
-    )  # fmt: skip
+    assert (desk.data.status, desk.data.data["bad_rows"]) == ("ready", "skip")
+    assert desk.data.cleaning.summary == "3 rows skipped"
     assert desk.data.summary is not None
     assert desk.data.summary.samples == 20
 

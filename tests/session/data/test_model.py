@@ -174,7 +174,7 @@ def test_data_whose_reading_was_given_up_are_read_when_asked_for_again(tmp_path:
     assert len(cache.open(settings, tmp_path).x)
 
 
-def test_every_bad_row_is_listed_and_a_copy_without_them_can_be_used(
+def test_every_bad_row_is_listed_and_can_be_left_out_in_one_step(
     desk: DataDesk, tmp_path: Path
 ) -> None:
     path = tmp_path / "bad.csv"
@@ -188,13 +188,18 @@ def test_every_bad_row_is_listed_and_a_copy_without_them_can_be_used(
     assert all(problem.file == "bad.csv" for problem in rows)
     assert desk.data.problems.can_skip
     assert desk.document.data_facts is None
-    made: list[tuple[Path, int]] = []
-    desk.data.skip_bad_rows(lambda target, count: made.append((target, count)))
+    assert desk.data.problems.kinds == (
+        "3 cells without a number: row 3, rooms, row 4, area, row 6, area",
+        "1 row without a usable label: row 7, kind", "1 row of another width: row 5",
+    )  # fmt: skip
+    assert desk.data.problems.skip_text == "Skip 5 rows"
+    desk.data.cleaning.skip()
     desk.settle(lambda: desk.data.status == "ready")
-    assert made == [(tmp_path / "bad.cleaned.csv", 5)]
     assert desk.data.summary is not None
     assert desk.data.summary.samples == 2
+    assert desk.data.cleaning.summary == "5 rows skipped"
     assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["bad.csv"]
     desk.document.undo()
     desk.settle(lambda: desk.data.status == "failed")
 

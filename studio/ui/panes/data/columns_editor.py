@@ -1,4 +1,4 @@
-"""Which column of a table is the label and which are left out."""
+"""Which column of a table is the label, which are left out and which hold categories."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
+from studio.session.data.cleaning import USES
 from studio.session.data.columns import ColumnPeek
 from studio.session.data.data import DataModel
 from studio.widgets import theme
@@ -27,7 +28,7 @@ _MOST_ROWS = 6
 
 
 class ColumnsEditor(QWidget):
-    """A box for the label column and a list of ticked features.
+    """A box for the label column, a list of ticked features, and what the chosen one is read as.
 
     Args:
         data: the data of the project.
@@ -51,28 +52,44 @@ class ColumnsEditor(QWidget):
         self.features.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.features.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.features.itemChanged.connect(self._changed)
+        self.features.currentRowChanged.connect(self._show_use)
+        self.use = choice_box(self)
+        self.use.setObjectName("column_use")
+        self.use.setAccessibleName("Read as")
+        self.use.setToolTip(
+            "What the chosen column is read as. One-hot makes an input of each category; an index "
+            "is its number in the list, for an Embedding."
+        )
+        for use, title in USES.items():
+            self.use.addItem(title, use)
+        self.use.activated.connect(self._use_chosen)
         self._refusal = QLabel(self)
         self._refusal.setObjectName("columns_refusal")
         self._refusal.setProperty("role", "error")
         self._refusal.setFont(theme.font("small"))
         self._refusal.setWordWrap(True)
         self._refusal.hide()
-        name, features = QLabel("Label", self), QLabel("Features", self)
-        for each in (name, features):
-            each.setProperty("role", "soft")
+        features = QLabel("Features", self)
+        features.setProperty("role", "soft")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addLayout(self._line("Label", self.label))
+        column.addWidget(features)
+        column.addWidget(self.features)
+        column.addLayout(self._line("Read as", self.use))
+        column.addWidget(self._refusal)
+
+    def _line(self, title: str, box: QWidget) -> QHBoxLayout:
+        name = QLabel(title, self)
+        name.setProperty("role", "soft")
         name.setFixedWidth(LABEL_WIDTH)
         line = QHBoxLayout()
         line.setSpacing(4)
         line.addWidget(name)
-        line.addWidget(self.label, 1)
+        line.addWidget(box, 1)
         line.addSpacing(24)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
-        column.addLayout(line)
-        column.addWidget(features)
-        column.addWidget(self.features)
-        column.addWidget(self._refusal)
+        return line
 
     def show_columns(self, columns: Sequence[ColumnPeek]) -> None:
         """Show the columns of a table as the project has them."""
@@ -89,18 +106,43 @@ class ColumnsEditor(QWidget):
             self.label.addItem(column.name)
         self.label.setCurrentIndex(labels[0] if len(labels) == 1 else -1)
         self.label.setPlaceholderText(", ".join(names[i] for i in labels if i >= 0))
+        current = self.features.currentRow()
         self.features.blockSignals(True)
         self.features.clear()
         for index, column in enumerate(columns):
-            item = QListWidgetItem(_described(column), self.features)
+            use = self._data.cleaning.use_of(column.name)
+            mark = "" if use == "numbers" else f" ({use})"
+            item = QListWidgetItem(_described(column, mark), self.features)
             item.setData(Qt.ItemDataRole.UserRole, index)
             item.setToolTip(f"{column.kind}: {', '.join(column.examples)}")
             is_on = index not in dropped and index not in labels
             item.setCheckState(Qt.CheckState.Checked if is_on else Qt.CheckState.Unchecked)
             item.setHidden(index in labels)
+        if 0 <= current < len(columns) and current not in labels:
+            self.features.setCurrentRow(current)
         self.features.blockSignals(False)
+        self._show_use()
         rows = min(_MOST_ROWS, max(1, len(columns) - len(labels)))
         self.features.setFixedHeight(rows * (self.features.sizeHintForRow(0) or 24) + 6)
+
+    def _show_use(self) -> None:
+        row = self.features.currentRow()
+        is_shown = 0 <= row < len(self._columns) and not self.features.item(row).isHidden()
+        self.use.setEnabled(is_shown)
+        use = self._data.cleaning.use_of(self._columns[row].name) if is_shown else "numbers"
+        self.use.setCurrentIndex(list(USES).index(use) if is_shown else -1)
+        self.use.setPlaceholderText("choose a feature above")
+
+    def _use_chosen(self) -> None:
+        row = self.features.currentRow()
+        if not 0 <= row < len(self._columns):
+            return
+        try:
+            self._data.cleaning.use_as([self._columns[row].name], self.use.currentData())
+            self._refusal.hide()
+        except StudioError as error:
+            self._refusal.setText(error.message)
+            self._refusal.show()
 
     def _changed(self) -> None:
         index = self.label.currentIndex()
@@ -123,9 +165,9 @@ class ColumnsEditor(QWidget):
             self._refusal.show()
 
 
-def _described(column: ColumnPeek) -> str:
+def _described(column: ColumnPeek, mark: str) -> str:
     shown = ", ".join(column.examples)
-    return f"{column.name}   {shown}" if shown else column.name
+    return f"{column.name}{mark}   {shown}" if shown else f"{column.name}{mark}"
 
 
 def _listed(value: object) -> list[object]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import (
     QDragEnterEvent,
@@ -41,7 +39,7 @@ from studio.ui.panes.data.changes_view import ChangesView
 from studio.ui.panes.data.class_bars import ClassBars, PartsBar
 from studio.ui.panes.data.columns_editor import ColumnsEditor
 from studio.ui.panes.data.mapping_editor import MappingEditor
-from studio.ui.panes.data.problem_list import ProblemList
+from studio.ui.panes.data.problem_list import CleanedList, ProblemList
 from studio.ui.panes.data.sample_view import SampleView
 from studio.ui.panes.data.source_head import Remarks, SourceHead
 from studio.ui.panes.data.tables import FeatureTable
@@ -62,7 +60,6 @@ class DataPane(PaneFrame):
         self.setObjectName("data_pane")
         self.setAcceptDrops(True)
         self._data = studio.data
-        self._notify = studio.notify
         self._document = lambda: studio.document
         self.attaching = Attaching(studio, self)
         self.preview = AugmentationPreview(
@@ -97,7 +94,8 @@ class DataPane(PaneFrame):
 
     def _make_sections(self) -> None:
         data = self._data
-        self.problems = ProblemList(data, self._skipped)
+        self.problems = ProblemList(data)
+        self.cleaned = CleanedList(data)
         self.samples = SampleView()
         self.bars = ClassBars()
         self.bars.chosen.connect(self.samples.show_class)
@@ -121,6 +119,7 @@ class DataPane(PaneFrame):
             title: self._section(title, *widgets)
             for title, widgets in (
                 ("Problems", (self.problems,)),
+                ("Skipped and filled", (self.cleaned,)),
                 ("Inputs and outputs", (self.mapping,)),
                 ("Samples", (self.samples,)),
                 ("Classes", (self.bars,)),
@@ -183,6 +182,10 @@ class DataPane(PaneFrame):
         if problems.rows:
             self.problems.refresh()
         self.sections["Problems"].setVisible(bool(problems.rows))
+        cleaning, section = self._data.cleaning, self.sections["Skipped and filled"]
+        if cleaning.done:
+            self.cleaned.refresh()
+        section.setVisible(bool(cleaning.done))
 
     def _show_mapping(self) -> None:
         is_mapped = is_by_name(self._data.data)
@@ -219,7 +222,8 @@ class DataPane(PaneFrame):
         rows = () if form is None else (*source_rows(form, data.data), *target_rows(data.data))
         self.source_form.show_rows(rows)
         self.source_form.setVisible(bool(rows))
-        shown = (data.columns, str(data.data.get("label")), str(data.data.get("drop")))
+        given = tuple(str(data.data.get(key)) for key in ("label", "drop", "categories"))
+        shown = (data.columns, *given)
         if shown != self._columns_shown:
             self._columns_shown = shown
             if data.columns:
@@ -287,9 +291,6 @@ class DataPane(PaneFrame):
             self._data.set_option(name, None)
         elif form is not None:
             self._data.set_option(name, form.option(name).default)
-
-    def _skipped(self, path: Path, count: int) -> None:
-        self._notify(f"{numbers.counted(count, 'row')} left out: the copy is {path.name}", "ok")
 
     def open_menu(self) -> None:
         """Show the sources to choose from."""

@@ -271,10 +271,20 @@ def test_bad_rows_are_listed_and_left_out_on_demand(
     assert "the cell is empty" in one(pane, QLabel, "problem_text").text()
     assert "bad.csv" in one(pane, QWidget, "data_refusal").text.text()
     assert not pane.sections["Samples"].isVisible()
-    qtbot.mouseClick(one(pane, QPushButton, "skip_bad_rows"), LEFT)
+    skip = one(pane, QPushButton, "skip_bad")
+    assert skip.whole == "Skip 5 rows"
+    qtbot.mouseClick(skip, LEFT)
     settled(studio, qtbot)
-    qtbot.waitUntil(lambda: pane.head.title.whole == "bad.cleaned.csv")
-    assert studio.notices.all[-1].text == "5 rows left out: the copy is bad.cleaned.csv"
+    assert studio.data.data["bad_rows"] == "skip"
+    assert not pane.sections["Problems"].isVisible()
+    assert one(pane, QLabel, "cleaned_count").text() == "5 rows skipped"
+    table = one(pane, QTableView, "cleaned_places")
+    places = [table.model().index(row, 0).data() for row in range(table.model().rowCount())]
+    assert places == ["row 3 (rooms)", "row 4 (area)", "row 5", "row 6 (area)", "row 7 (kind)"]
+    studio.document.undo()
+    settled(studio, qtbot, "failed")
+    qtbot.waitUntil(lambda: pane.sections["Problems"].isVisible())
+    assert not pane.sections["Skipped and filled"].isVisible()
 
 
 def test_the_input_is_fitted_by_a_click(studio: Studio, pane: DataPane, qtbot: QtBot) -> None:
