@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import QPointF
@@ -23,12 +24,13 @@ from studio.session.document.adding.quick_add import (
     no_match_text,
 )
 from studio.session.document.cards.families import family_of
-from studio.session.document.cards.geometry import NODE_WIDTH
+from studio.session.document.cards.geometry import NODE_WIDTH, card_width
 from studio.session.document.cards.lines import shape_label
 from studio.session.document.cards.ports import port_offset
 from studio.session.document.checks.lengths import shown_type
 from studio.session.document.document import Document
 from studio.session.document.edits.chains import Chained, NewLayer
+from studio.session.document.edits.places import move_by
 from studio.session.document.edits.switching import switch_type, switchable, why_not
 from studio.session.document.state import CanvasNode, DocumentState
 
@@ -167,8 +169,13 @@ class AddChooser:
         return True
 
     def _made(self, layers: Sequence[NewLayer]) -> Chained:
-        document = self._document
-        return add_at_place(document.state, layers, self._place, self._at, document.open_block)
+        document, place = self._document, self._place
+        made = add_at_place(document.state, layers, place, self._at, document.open_block)
+        if self._at is None or not place.target or len(made.ids) > 1:
+            return made
+        # Its output lies at the point, however wide its name makes it.
+        wider = card_width(made.state.nodes[made.ids[0]]) - NODE_WIDTH
+        return replace(made, state=move_by(made.state, made.ids, -wider, 0.0))
 
     def _with_blocks(self, query: str, offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
         """Published blocks too: first those whose names begin with the query."""

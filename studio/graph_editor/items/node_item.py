@@ -14,7 +14,6 @@ from studio.graph_editor.items.node_picture import PictureOf, no_picture
 from studio.graph_editor.items.node_text import (
     INPUT_NAMES_REACH,
     card_texts,
-    far_text,
     number_room,
     output_text,
     port_numbers,
@@ -27,6 +26,9 @@ from studio.session.document.cards.card import NodeCard
 from studio.session.document.cards.geometry import Size, node_size
 from studio.session.document.cards.ports import input_place, output_place
 from studio.session.document.state import CanvasNode
+
+_PORTS = 0.3
+"""From this zoom on ports are drawn."""
 
 
 class NodeItem(CanvasItem):
@@ -44,13 +46,12 @@ class NodeItem(CanvasItem):
         super().__init__(card, colours)
         self._picture_of = picture_of
         self._texts: tuple[TextRun, ...] | None = None
-        self._far: tuple[TextRun, ...] | None = None
         self._readable: tuple[int, tuple[TextRun, ...]] | None = None
         self._spots: dict[PortKey, QPointF] | None = None
 
     def card_changed(self) -> None:
         """Lay the texts out again when they are next drawn."""
-        self._texts = self._far = self._spots = self._readable = None
+        self._texts = self._spots = self._readable = None
 
     def spots(self) -> dict[PortKey, QPointF]:
         """Inputs below each other on the left, outputs on the right."""
@@ -99,22 +100,18 @@ class NodeItem(CanvasItem):
         if zoom >= node_paint.NEAR:
             self.paint_near(painter)
             return
-        if zoom >= node_paint.READABLE:
-            self._paint_readable(painter, readable_pixels(zoom))
-        elif zoom >= node_paint.FAR:
-            if self._far is None:
-                self._far = far_text(self.card, self.colours, self.area)
-            node_paint.paint_far(painter, self.card, self.area, self.colours)
-            draw_text_runs(painter, self._far)
+        if zoom >= node_paint.FAR:
+            self._paint_readable(painter, zoom)
         else:
             node_paint.paint_block(painter, self.card, self.area, self.colours)
         node_paint.paint_plain_outline(
             painter, self.card, self.area, self.colours, self.marks, zoom
         )
 
-    def _paint_readable(self, painter: QPainter, pixels: int) -> None:
-        """Draw name, shape and ports, large enough for the zoom."""
+    def _paint_readable(self, painter: QPainter, zoom: float) -> None:
+        """Draw name, shape and ports, large enough for the zoom as long as there is room."""
         card, area = self.card, self.area
+        pixels = readable_pixels(max(zoom, node_paint.READABLE))
         if self._shows_picture:
             area = QRectF(0, 0, area.width(), node_paint.picture_area(card, area).top())
         if self._readable is None or self._readable[0] != pixels:
@@ -122,7 +119,8 @@ class NodeItem(CanvasItem):
         node_paint.paint_far(painter, card, self.area, self.colours)
         draw_text_runs(painter, self._readable[1])
         self._paint_picture(painter)
-        node_paint.paint_ports(painter, self.spots(), card, self.colours, self.marks.ports)
+        if zoom >= _PORTS:
+            node_paint.paint_ports(painter, self.spots(), card, self.colours, self.marks.ports)
 
     @property
     def _shows_picture(self) -> bool:

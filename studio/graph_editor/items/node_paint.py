@@ -21,8 +21,8 @@ from studio.session.document.cards.geometry import (
 from studio.widgets import icons
 
 NEAR, READABLE, FAR = 0.8, 0.4, 0.22
-"""From ``NEAR`` on everything is drawn, from ``READABLE`` on name, shape and ports in letters that
-can be read; below, the name as far as it has room, and below ``FAR`` only a coloured block."""
+"""From ``NEAR`` on everything is drawn, below it name, shape and ports. Down to ``READABLE`` their
+letters are large enough to be read; below ``FAR`` a layer is a coloured block."""
 
 FINE = 0.6
 """From this zoom on lines are smoothed and images are shown."""

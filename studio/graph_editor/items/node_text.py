@@ -43,11 +43,10 @@ _NAME_ROOM = 56.0
 INPUT_NAMES_REACH = _NUMBER_AWAY + _NAME_ROOM
 """How far the names of inputs may reach beside a layer."""
 UNKNOWN = "\u2013"
-_FAR_PIXELS = 27
-_LEAST_SEEN = 9.5
+_LEAST_SEEN = 9.2
 """Height of letters on the screen that can be read."""
 
-_LINE = 1.1
+_LINE = 1.05
 """Distance of two lines that are read from afar, in heights of their letters."""
 
 _SMALLER = 0.75
@@ -87,13 +86,6 @@ def card_texts(card: NodeCard, colours: CanvasColours, area: QRectF) -> tuple[Te
     if card.node.preview != "off":
         found += _footer(card, colours, area)
     return text_runs(found)
-
-
-def title_is_cut(card: NodeCard, colours: CanvasColours, area: QRectF) -> bool:
-    """Whether a layer's name has no room on its card, however near it is seen."""
-    signs = SIGN_ROOM * (card.node.frozen + card.node.pinned) if card.node.collapsed else 0.0
-    room = area.width() - TITLE_LEFT - TITLE_RIGHT - signs
-    return text_width(card.title, colours.title_font) > room
 
 
 def readable_pixels(zoom: float) -> int:
@@ -160,19 +152,6 @@ def _sized(font: QFont, pixels: int) -> QFont:
     found = QFont(font)
     found.setPixelSize(pixels)
     return found
-
-
-def far_text(card: NodeCard, colours: CanvasColours, area: QRectF) -> tuple[TextRun, ...]:
-    """The title in letters that can be made out from afar."""
-    font = _sized(colours.title_font, _FAR_PIXELS)
-    beside_sign = 2 * FAR_SIGN if card.node.frozen and area.height() < FAR_LOW else 0.0
-    uses = f" {uses_text(card)}" if card.uses else ""
-    room = area.width() - 8 - beside_sign - text_width(uses, font)
-    text = shortened(card.title, font, room) + uses
-    left = (area.width() - text_width(text, font)) / 2
-    place = QPointF(left, (area.height() - text_height(font)) / 2)
-    colour = colours.text2 if card.node.bypassed else colours.text
-    return text_runs([PlacedText(place, text, font, colour)])
 
 
 def port_numbers(

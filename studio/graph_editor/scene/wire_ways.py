@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QRectF
@@ -16,6 +17,7 @@ from studio.graph_editor.items.wire_paths import (
     detour_path,
     is_backward,
     meets,
+    samples,
     wire_path,
 )
 from studio.graph_editor.scene.detours import Stretch, find_detour, stretches
@@ -101,7 +103,21 @@ class WireWays:
                     return self._detour(wire, (start, end), (source.scene_area, target.scene_area))
                 level, left, right = way
                 return bridge_path(start, end, style, level, left, right)
-        return wire_path(start, end, style)
+        path = wire_path(start, end, style)
+        hosts = source.scene_area, target.scene_area
+        if style != "straight" and _is_in_another_row(*hosts) and self._meets_layers(path, hosts):
+            return self._detour(wire, (start, end), hosts)
+        return path
+
+    def _meets_layers(self, path: QPainterPath, hosts: tuple[QRectF, QRectF]) -> bool:
+        """Whether a path leads behind layers other than those it joins."""
+        areas = [
+            item.scene_area.adjusted(*_TOUCH)
+            for item in self._graph.nodes_near(path.boundingRect())
+            if isinstance(item, NodeItem) and item.scene_area not in hosts
+        ]
+        points = samples(path) if areas else []
+        return any(meets(*ends, area) for ends in pairwise(points) for area in areas)
 
     def _detour(
         self, wire: Wire, ends: tuple[QPointF, QPointF], hosts: tuple[QRectF, QRectF]

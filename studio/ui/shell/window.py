@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QAbstractScrollArea,
     QDialog,
     QMainWindow,
     QStackedWidget,
@@ -44,12 +43,6 @@ LEAST = QSize(1024, 640)
 """A screen of 700 rows has room for this and a title bar."""
 USUAL = QSize(1600, 1000)
 """Size at the first start, where the screen has the room."""
-
-_FRAMING_MS = 80
-_INPUT = frozenset(
-    {QEvent.Type.Wheel, QEvent.Type.MouseButtonPress, QEvent.Type.KeyPress,
-     QEvent.Type.NativeGesture, QEvent.Type.DragEnter}
-)  # fmt: skip
 
 
 class MainWindow(QMainWindow):
@@ -89,7 +82,6 @@ class MainWindow(QMainWindow):
         self._may_close = False
         self._is_closing = False
         self.canvas: QWidget | None = None
-        self._framing: _Framing | None = None
         self.leaving = Leaving(studio, self, self._save)
         self.documents: Documents = Documents(studio, self, self.leaving.ask)
         self.history: CommandHistory = CommandHistory(studio.dirs.state / "commands.json")
@@ -177,10 +169,7 @@ class MainWindow(QMainWindow):
 
     def show_canvas(self) -> None:
         """Show the open document."""
-        was_welcoming = self.is_welcoming
         self._middle.setCurrentWidget(self.ensure_canvas())
-        if was_welcoming and self._framing is not None:
-            self._framing.begin()
         self.docks.set_away(False)
         self.status.show_document(True)
         self._give_keyboard()
@@ -194,7 +183,6 @@ class MainWindow(QMainWindow):
             self.canvas = made = CANVAS.make(self.studio)
             self._middle.addWidget(made)
             self._follow_zoom(made)
-            self._framing = _Framing(made, self._frame_all)
         return self.canvas
 
     def _give_keyboard(self) -> None:
@@ -213,11 +201,6 @@ class MainWindow(QMainWindow):
                 return True
             seen.add(stop)
         return False
-
-    def _frame_all(self) -> None:
-        begin = getattr(self.canvas, "show_beginning", None)
-        if begin is not None:
-            begin()
 
     def _follow_zoom(self, canvas: QWidget) -> None:
         navigation = getattr(canvas, "navigation", None)
@@ -376,8 +359,6 @@ class MainWindow(QMainWindow):
         self.show_canvas()
         # Whatever was opened, the next key is meant for it.
         self.ensure_canvas().setFocus()
-        if self._framing is not None:
-            self._framing.begin()
 
     def _document_changed(self, _change: object) -> None:
         if self.is_welcoming:
@@ -429,42 +410,3 @@ class MainWindow(QMainWindow):
             kind += f" (copy of the example {example})"
         self.setWindowTitle(f"{name}[*]{kind} \u2013 Glassbox")
         self.setWindowModified(document.dirty)
-
-
-class _Framing(QObject):
-    """Frames a graph that was just opened whenever the canvas is resized, until the first input.
-
-    Args:
-        canvas: the canvas.
-        frame: scrolls and zooms so that the whole graph is visible.
-    """
-
-    def __init__(self, canvas: QWidget, frame: Callable[[], object]) -> None:
-        super().__init__(canvas)
-        self._frame = frame
-        self._is_active = False
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
-        self._timer.setInterval(_FRAMING_MS)
-        self._timer.timeout.connect(self._due)
-        canvas.installEventFilter(self)
-        if isinstance(canvas, QAbstractScrollArea):
-            canvas.viewport().installEventFilter(self)
-
-    def begin(self) -> None:
-        """Start: another graph was opened."""
-        self._is_active = True
-        self._timer.start()
-
-    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
-        if self._is_active:
-            if event.type() in _INPUT:
-                self._is_active = False
-                self._timer.stop()
-            elif event.type() is QEvent.Type.Resize:
-                self._timer.start()
-        return False
-
-    def _due(self) -> None:
-        if self._is_active:
-            self._frame()

@@ -14,6 +14,7 @@ from studio.session.document.cards.geometry import (
     Box,
     bounds,
     box_of,
+    card_width,
 )
 from studio.session.document.cards.sizes import sizes_in
 from studio.session.document.edits.layers import add_layer
@@ -104,7 +105,8 @@ def add_on_wire(
         size_of = sizes_in(state)
         x = box_of(source, size_of).right + room
         if push == "left":
-            x = box_of(target, size_of).x - room - NODE_WIDTH
+            made = add_layer(state, type_name, config=config).nodes[name]
+            x = box_of(target, size_of).x - room - card_width(made)
         at = (x, target.y if source.kind == "dot" else source.y)
     level = level_of_wire(state, wire)
     state = add_layer(state, type_name, at=at, config=config, level=level)

@@ -39,7 +39,7 @@ def settled(before: DocumentState, after: DocumentState) -> DocumentState:
     """A state with room for layers that grew, and frames around all that was in them."""
     if before.nodes is after.nodes:
         return after
-    return frames_around(before, room_below(before, after))
+    return frames_around(before, room_beside(before, room_below(before, after)))
 
 
 def room_below(before: DocumentState, after: DocumentState) -> DocumentState:
@@ -64,6 +64,30 @@ def room_below(before: DocumentState, after: DocumentState) -> DocumentState:
             level = after.nodes[node_id].parent
             below = [n.id for n in members(after, level) if n.id != node_id and n.y >= top]
             after = move_by(after, below, 0.0, step)
+    return after
+
+
+def room_beside(before: DocumentState, after: DocumentState) -> DocumentState:
+    """Move to the right what lies beside layers that became wider, with all behind it in its row.
+
+    What stands in rows above and below stays, as far as it does not lie beside what is moved.
+    """
+    old, new = sizes_in(before), sizes_in(after)
+    for node_id in sorted(_grown(before, after, side=0), key=lambda i: before.nodes[i].x):
+        own, was = box_of(after.nodes[node_id], new), box_of(before.nodes[node_id], old)
+        beside = [
+            node
+            for node in members(after, after.nodes[node_id].parent)
+            if node.id != node_id
+            and (_is_solid(node) or node.kind == "dot")
+            and box_of(node, new).x >= was.right
+            and box_of(node, new).y < own.bottom
+            and own.y < box_of(node, new).bottom
+        ]
+        nearest = min((box_of(node, new).x for node in beside), default=math.inf)
+        if nearest < own.right + GAP / 3:
+            step = math.ceil((own.right + GAP - nearest) / GRID) * GRID
+            after = move_by(after, [node.id for node in beside], step, 0.0)
     return after
 
 
@@ -97,8 +121,8 @@ def frames_around(
     return after
 
 
-def _grown(before: DocumentState, after: DocumentState) -> list[str]:
-    """Layers that stand where they stood and reach further down."""
+def _grown(before: DocumentState, after: DocumentState, side: int = 1) -> list[str]:
+    """Layers that stand where they stood and are higher, or wider for ``side`` 0."""
     old, new = sizes_in(before), sizes_in(after)
     return [
         node.id
@@ -107,7 +131,7 @@ def _grown(before: DocumentState, after: DocumentState) -> list[str]:
         and (was := before.nodes.get(node.id)) is not None
         and was is not node
         and (was.x, was.y) == (node.x, node.y)
-        and old(was)[1] < new(node)[1]
+        and old(was)[side] < new(node)[side]
     ]
 
 
