@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from studio.cli import console
 from studio.cli.app import USER_MISTAKE
 from studio.engine.core.errors import StudioError, in_one_line
-from studio.engine.scale.parallel.joining import speaks, worker_command
+from studio.engine.scale.parallel.joining import require_mpi, speaks, worker_command
 from studio.engine.scale.parallel.messages import WorkerError
 from studio.engine.scale.parallel.process_manager import ProcessManager
 
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 def start_workers(words: Sequence[str], count: int) -> int:
-    """Run a command in several workers on this host; the code to end with. Ctrl-C stops them."""
+    """Run a command in several workers on this host; the code to end with. Ctrl-C stops them.
+
+    Raises:
+        DataError: MPI is not installed.
+    """
+    require_mpi()
     with ProcessManager(worker_command(words, sys.executable), count) as manager:
         while True:
             try:

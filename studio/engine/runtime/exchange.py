@@ -104,9 +104,7 @@ class HostBucket:
         self._exchange = exchange
         self._values: Floats = np.zeros(sum(sizes) + FLAGS, np.float32)
         ends = np.cumsum(sizes)
-        self.parts = [
-            self._values[end - size : end] for end, size in zip(ends, sizes, strict=True)
-        ]
+        self.parts = [self._values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
         self._transfer: Transfer | None = None
 
     @property

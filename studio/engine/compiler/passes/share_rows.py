@@ -89,14 +89,12 @@ class _Means:
         takes_rows = any(_is_batch(program, ref) for ref in reads)
         gives = [ref for ref in effects.writes if not ref.grad]
         mixed = takes_rows and any(not _is_batch(program, ref) for ref in gives)
-        if takes_rows and not mixed and _goes_along_rows(program, ins):
-            raise _refusal(ins)
         local = [ref for ref in reads if program.storage(ref) in self.makers]
         if local and not isinstance(ins, _LINEAR):
             self._bring_together(local)
             local = []
         if mixed and not isinstance(ins, _MIXING):
-            if not _is_mean(program, ins):
+            if not _is_mean(ins):
                 raise _refusal(ins)
             local = gives
         if local and not isinstance(ins, Record):
@@ -115,23 +113,13 @@ def _is_batch(program: Program, ref: Ref) -> bool:
     return program.type_of(ref).shape[:1] == (BATCH,)
 
 
-def _is_mean(program: Program, ins: Instruction) -> bool:
+def _is_mean(ins: Instruction) -> bool:
     """Whether the result is the mean over the rows of something of each row."""
     if isinstance(ins, RowLoss):
         return False
     if isinstance(ins, Loss):
         return not ("dylann_sum" in ins.attrs and ins.value("dylann_sum"))
     return isinstance(ins, LossMean | Accuracy | ReduceMean)
-
-
-def _goes_along_rows(program: Program, ins: Instruction) -> bool:
-    """Whether a line that gives rows again goes through those of the batch one after another."""
-    given = ins.attrs.get("axis", ins.attrs.get("axes"))
-    if given is None or "x" not in {spec.name for spec in ins.operand_fields}:
-        return False
-    rank = len(program.type_of(ins.ref("x")).shape)
-    axes = given if isinstance(given, tuple) else (given,)
-    return _is_batch(program, ins.ref("x")) and any(axis % rank == 0 for axis in axes)
 
 
 def _refusal(ins: Instruction) -> CompileError:

@@ -13,7 +13,6 @@ from studio.engine.isa.families import require_rank
 from studio.engine.isa.fields import flag, integer, integers, number, reads, side_input, writes
 from studio.engine.isa.instruction import GradInstruction, Instruction, TypeOf
 
-
 _FIRST = "Row of the batch of all workers at which this one's begins, int32 [1]; 0 without."
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from studio import __version__
 from studio.engine.core.errors import DataError, ParameterError
@@ -16,6 +18,14 @@ from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 
 MOST_WORKERS = 1024
+NO_MPI = "several workers need MPI, which is not installed"
+INSTALL = "pip install 'glassbox-studio[scale]'"
+
+
+def require_mpi() -> None:
+    """DataError where MPI is not installed; whether it works shows when it is loaded."""
+    if sys.modules.get("mpi4py", find_spec) is None or find_spec("mpi4py") is None:
+        raise DataError(NO_MPI, who="workers", hint=INSTALL)
 
 
 def require_workers(workers: int, batch: int) -> None:
@@ -43,7 +53,9 @@ def require_agreement(exchange: Exchange, task: Task, project: Project) -> None:
         "data set": task.data_hash,
     }
     for what, text in facts.items():
-        words = exchange.all_words(hashlib.blake2s(text.encode("utf-8"), digest_size=16).hexdigest())
+        words = exchange.all_words(
+            hashlib.blake2s(text.encode("utf-8"), digest_size=16).hexdigest()
+        )
         for rank, word in enumerate(words):
             if word != words[0]:
                 raise DataError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Protocol
+from typing import Any
 
 from studio.engine.core.errors import StudioError
 from studio.engine.scale.parallel.process_manager import LIFELINE
@@ -30,25 +30,17 @@ class WorkerError(StudioError):
         self.has_told = has_told
 
 
-class Mailbox(Protocol):
-    """The methods of an MPI communicator that messages need."""
-
-    def Iprobe(self, source: int, tag: int, status: Any) -> bool: ...  # noqa: N802
-    def Recv(self, buf: Any, source: int, tag: int, status: Any) -> None: ...  # noqa: N802
-    def Isend(self, buf: Any, dest: int, tag: int) -> Any: ...  # noqa: N802
-
-
 class Messages:
     """Sends and hears messages; used by the one thread that calls MPI.
 
     Args:
-        mailbox: a communicator of its own.
+        mailbox: an MPI communicator of its own.
         mpi: the module ``mpi4py.MPI``.
         rank: number of this worker.
         size: how many there are.
     """
 
-    def __init__(self, mailbox: Mailbox, mpi: Any, rank: int, size: int) -> None:
+    def __init__(self, mailbox: Any, mpi: Any, rank: int, size: int) -> None:
         self._mailbox = mailbox
         self._mpi = mpi
         self._rank = rank

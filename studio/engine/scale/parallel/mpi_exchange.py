@@ -15,6 +15,7 @@ import numpy as np
 from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError
 from studio.engine.runtime.exchange import Doubles, Exchange, Floats, Transfer
+from studio.engine.scale.parallel.joining import INSTALL, NO_MPI
 from studio.engine.scale.parallel.messages import Messages, WorkerError
 
 SILENT_SECONDS = 60.0
@@ -68,7 +69,8 @@ class MpiExchange(Exchange, Closing):
         sent = np.ascontiguousarray(values, np.float64)
         found = np.empty((self.size, *sent.shape), np.float64)
         self._submit(lambda: self._world.Iallgather(sent, found)).result()
-        return np.add.accumulate(found, axis=0)[-1]
+        whole: Doubles = np.add.accumulate(found, axis=0)[-1]
+        return whole
 
     def from_first(self, data: bytes) -> bytes:
         """What the first worker gives; what others give is not looked at."""
@@ -116,8 +118,7 @@ class MpiExchange(Exchange, Closing):
                 break
             begin, done = job
             try:
-                if self._failure is not None:
-                    raise self._failure
+                self._require_others()
                 self._await(begin())
             except BaseException as error:
                 done.set_exception(error)
@@ -137,6 +138,10 @@ class MpiExchange(Exchange, Closing):
                 return self._jobs.get(timeout=_IDLE_SECONDS)
             except queue.Empty:
                 self._look()
+
+    def _require_others(self) -> None:
+        if self._failure is not None:
+            raise self._failure
 
     def _look(self) -> None:
         if self._failure is None:
@@ -196,9 +201,9 @@ def _load_mpi() -> Any:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as error:
         raise DataError(
-            f"several workers need MPI, which cannot be loaded: {error}",
+            f"{NO_MPI}, or cannot be loaded: {error}",
             who="workers",
-            hint="pip install 'glassbox-studio[scale]'",
+            hint=INSTALL,
         ) from None
     return MPI
 

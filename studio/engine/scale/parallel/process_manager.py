@@ -22,7 +22,7 @@ LIFELINE = "GLASSBOX_LIFELINE"
 
 _GRACE_SECONDS = 2.0
 """A worker that fails has so long to say why before the others are told that it ended."""
-_PATIENCE_SECONDS = 90.0
+_PATIENCE_SECONDS = 15.0
 """Workers have so long to end by themselves once one of them has failed."""
 _TICK = 0.05
 
@@ -188,5 +188,5 @@ class ProcessManager:
 def _say(
     connection: socket.socket, name: str, fields: Mapping[str, object] | None = None, **more: object
 ) -> None:
-    words = [f"cmd={name}", *(f"{key}={value}" for key, value in {**(fields or {}), **more}.items())]
+    words = (f"{key}={value}" for key, value in {"cmd": name, **(fields or {}), **more}.items())
     connection.sendall((" ".join(words) + "\n").encode("utf-8"))

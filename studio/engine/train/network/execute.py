@@ -16,6 +16,7 @@ from studio.engine.core.tensor import Role
 from studio.engine.formats.gbasm import load_program_file
 from studio.engine.formats.gbi import ProgramFile
 from studio.engine.interop.program_names import input_names, output_names
+from studio.engine.isa.ops.exchange import AllReduce
 from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend, BackendSession
 from studio.engine.train.devices import open_backend
@@ -137,6 +138,12 @@ def _check_runnable(program: Program, weights: Mapping[str, Array], who: str) ->
             f"expected an inference program, got one of mode {quoted(program.mode)}",
             who=who,
             hint="write one with: glassbox export PROJECT --format gbi -o FILE.gbi",
+        )
+    if any(isinstance(ins, AllReduce) for ins in program):
+        raise DataError(
+            "its ALLREDUCE lines bring the workers of a training together",
+            who=who,
+            hint="compile it for one worker",
         )
     missing = [t.name for t in program.of_role(*_NEEDS_WEIGHTS) if t.name not in weights]
     if missing:

@@ -162,6 +162,8 @@ class MetricsReader:
         self._reads: deque[_Read] = deque()
         self._queued: list[int] = []
         self._counts = EpochCounts(session, program)
+        self.rows = 0
+        self._sums = np.zeros(self.columns)
         self.begin(0)
 
     @property

@@ -1,0 +1,162 @@
+"""``glassbox train --workers``: the same training, stopped, gone on with; what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from studio.engine.formats.checkpoint import Checkpoint
+from studio.samples import sample_root
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
+
+
+@pytest.fixture
+def iris(tmp_path: Path) -> Path:
+    folder = tmp_path / "an iris"
+    shutil.copytree(sample_root() / "iris", folder, ignore=lambda *_: ["x.runs"])
+    return folder
+
+
+def words(project: Path, *more: object) -> list[str]:
+    given = ["train", project, "--backend", "cpu", "--seed", 3, *more]
+    return [sys.executable, "-m", "studio", *(str(word) for word in given)]
+
+
+def trained(project: Path, *more: object) -> tuple[dict[str, object], Checkpoint]:
+    """What a training answers, and the checkpoint it ends with."""
+    done = subprocess.run(words(project, "--json", *more), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    return answer, Checkpoint.load(Path(answer["run"]) / "checkpoints" / "final.safetensors")
+
+
+@pytest.mark.slow
+def test_two_processes_train_as_one_and_as_two_did_before(iris: Path) -> None:
+    pytest.importorskip("mpi4py")
+    alone, one = trained(iris, "--epochs", 3)
+    answer, found = trained(iris, "--epochs", 3, "--workers", 2)
+    assert found.position == one.position
+    for name, values in one.tensors.items():
+        if values.dtype == np.float32:
+            np.testing.assert_allclose(
+                found.tensors[name], values, rtol=2e-4, atol=2e-5, err_msg=name
+            )
+    assert answer["test"] == pytest.approx(alone["test"], rel=1e-4)
+    again, repeated = trained(iris, "--epochs", 3, "--workers", 2)
+    assert again["history"] == answer["history"]
+    assert all(np.array_equal(found.tensors[n], a) for n, a in repeated.tensors.items())
+
+
+def wait_for(found: Callable[[], object], process: subprocess.Popen[str]) -> None:
+    end = time.monotonic() + 300
+    while not found():
+        assert time.monotonic() < end
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+
+
+def checkpoints(project: Path) -> list[Path]:
+    return sorted(project.glob("*.runs/*/checkpoints/epoch-*.safetensors"))
+
+
+@LINUX
+@pytest.mark.slow
+def test_a_training_whose_worker_dies_goes_on_from_its_last_checkpoint(iris: Path) -> None:
+    pytest.importorskip("mpi4py")
+    with subprocess.Popen(
+        words(iris, "--epochs", 100_000, "--workers", 2), stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            wait_for(lambda: checkpoints(iris), process)
+            tasks = Path(f"/proc/{process.pid}/task").iterdir()
+            children = [int(n) for t in tasks for n in (t / "children").read_text().split()]
+            assert len(children) == 2
+            os.kill(max(children), signal.SIGKILL)
+            said, complaint = process.communicate(timeout=300)
+        finally:
+            process.kill()
+    assert process.returncode == 2
+    assert "Traceback" not in said + complaint
+    assert complaint.count("glassbox:") == 1
+    assert "worker 1 of 2 was ended by signal 9" in complaint
+    done = Checkpoint.load(checkpoints(iris)[-1]).position.epoch
+    # Any number of workers that divides the batch goes on.
+    answer, found = trained(iris, "--resume", "--epochs", done + 1, "--workers", 4)
+    assert (answer["epochs"], found.position.epoch) == (done + 1, done + 1)
+
+
+@LINUX
+@pytest.mark.slow
+def test_ctrl_c_stops_all_workers_behind_one_step(iris: Path) -> None:
+    pytest.importorskip("mpi4py")
+    with subprocess.Popen(
+        words(iris, "--epochs", 100_000, "--workers", 2), stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            wait_for(lambda: checkpoints(iris), process)
+            process.send_signal(signal.SIGINT)
+            said, complaint = process.communicate(timeout=300)
+        finally:
+            process.kill()
+    assert process.returncode == 0, complaint
+    assert "stopped as you asked" in said
+    (last,) = iris.glob("*.runs/*/checkpoints/last.safetensors")
+    assert Checkpoint.load(last).position.total_step > 0
+
+
+def test_workers_must_divide_the_batch(refused: Callable[..., str], iris: Path) -> None:
+    said = refused("train", iris, "--workers", 3)
+    assert "3 do not divide 16 rows" in said
+    assert "hint: 2 workers, or --batch 18" in said
+    assert "expected 1 to 1024 workers, got 0" in refused("train", iris, "--workers", 0)
+
+
+def test_mpirun_says_how_many_there_are(refused: Callable[..., str], iris: Path) -> None:
+    assert "one of both" in refused("train", iris, "--workers", 2, "--mpi")
+
+
+def test_what_is_missing_is_named_with_its_extra(
+    refused: Callable[..., str], iris: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    assert "pip install 'glassbox-studio[scale]'" in refused("train", iris, "--mpi")
+
+
+@pytest.mark.slow
+def test_a_process_that_was_started_alone_is_told_how(iris: Path) -> None:
+    pytest.importorskip("mpi4py")
+    done = subprocess.run(words(iris, "--mpi"), capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "this process was started alone" in done.stderr
+    assert "mpirun -n 2" in done.stderr
+
+
+def test_one_worker_is_an_ordinary_training(glassbox: Callable[..., object], iris: Path) -> None:
+    glassbox("train", iris, "--backend", "cpu", "--epochs", 1, "--workers", 1, "--batch", 30)
+    assert checkpoints(iris)
+
+
+def test_a_file_of_several_workers_is_refused(
+    refused: Callable[..., str], iris: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "two.gbasm"
+    path.write_text(
+        '.glassbox 2\n.name two\n.mode infer\n.tensor 0x0 "x" float32 [4] activation\n'
+        ".section forward\nFILL 0x0 1\nALLREDUCE 0x0\n"
+    )
+    rows = tmp_path / "x.npy"
+    np.save(rows, np.zeros((1, 4), np.float32))
+    assert "bring the workers of a training together" in refused("exec", path, "--input", rows)
