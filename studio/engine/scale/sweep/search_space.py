@@ -393,7 +393,7 @@ def _try(axis: Axis, value: Raw, project: Project) -> None:
         varied(project, [axis], {axis.name: value})
     except StudioError as error:
         raise ParameterError(
-            error.message if axis.option in error.message else f"{axis.name}: {error.message}",
+            f"{axis.name}: {error.message.removeprefix(f'{axis.option}: ')}",
             who="--vary",
             hint=error.hint,
         ) from None
