@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,13 +15,21 @@ from studio.cli.app import CHECK_FAILED
 from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted
 from studio.engine.core.errors import ParameterError, StudioError, quoted
 from studio.engine.cpu.machine.threads import usable_threads
-from studio.engine.scale.sweep.folder import SweepFolder, TrialRow, latest_sweep, ranked
+from studio.engine.scale.sweep.folder import (
+    Plan,
+    SweepFolder,
+    TrialRow,
+    latest_sweep,
+    ranked,
+    read_plan,
+)
 from studio.engine.scale.sweep.planning import Wishes, make_plan, require_same
 from studio.engine.scale.sweep.search_space import shown
 from studio.engine.scale.sweep.workers import LocalPool, Pool
 from studio.engine.train.project.project import Project
 
 if TYPE_CHECKING:
+    from studio.engine.scale.sweep.cluster import ClusterPool
     from studio.engine.scale.sweep.coordinator import Coordinator
 
 _MOST_WORKERS = 4
@@ -121,12 +129,17 @@ def sweep(
     seconds = _seconds(max_hours)
     _require_engines(cluster)
     opened = load_trusted(find_project(project))
-    with _folder(opened, wishes, resume, quiet=as_json) as folder:
+    path = opened.path or Path(project)
+    plan = _plan(opened, wishes, resume, quiet=as_json)
+    with ExitStack() as stack:
         from studio.engine.scale.sweep.coordinator import Coordinator
 
-        path = opened.path or Path(project)
+        # First, so that no sweep is begun for a cluster that is not there.
+        remote = None if cluster is None else stack.enter_context(_cluster(cluster, plan, path))
+        folder = stack.enter_context(_folder(opened, plan, resume))
         coordinator = Coordinator(folder, path, seconds)
-        interrupted = _train(coordinator, folder, path, cluster, quiet=as_json)
+        pool = remote or stack.enter_context(LocalPool(plan.workers, plan.threads, folder.work))
+        interrupted = _train(coordinator, plan, pool, quiet=as_json)
         _answer(coordinator, folder, as_json=as_json)
         if coordinator.left and not as_json:
             why = "stopped as you asked" if interrupted else "the time is over"
@@ -162,45 +175,41 @@ def _seconds(hours: float | None) -> float | None:
     return None if hours is None else hours * 3600.0
 
 
-def _folder(project: Project, wishes: Wishes, resume: bool, *, quiet: bool) -> SweepFolder:
-    """The folder of a new sweep, or of the last one."""
-    path = project.path or Path()
+def _plan(project: Project, wishes: Wishes, resume: bool, *, quiet: bool) -> Plan:
+    """The plan of a new sweep, or of the last one with what is asked for now."""
     if resume:
-        folder = SweepFolder(latest_sweep(path), path)
-        try:
-            plan = require_same(folder.plan, wishes)
-            if plan != folder.plan:
-                folder.change(plan)
-        except StudioError:
-            folder.close()
-            raise
-        return folder
+        return require_same(read_plan(latest_sweep(project.path or Path())), wishes)
     default = min(_MOST_WORKERS, max(1, usable_threads() // (wishes.threads or 1)))
     plan, remark = make_plan(project, wishes, default)
     if remark and not quiet:
         console.note(remark)
-    return SweepFolder.create(project, plan)
+    return plan
 
 
-@contextmanager
-def _pool(folder: SweepFolder, project: Path, cluster: str | None) -> Iterator[Pool]:
-    """The workers of this machine, or of a cluster."""
-    plan = folder.plan
-    if cluster is None:
-        with LocalPool(plan.workers, plan.threads, folder.work) as pool:
-            yield pool
-        return
+def _folder(project: Project, plan: Plan, resume: bool) -> SweepFolder:
+    """The folder of a new sweep, or of the last one, whose plan may have changed."""
+    if not resume:
+        return SweepFolder.create(project, plan)
+    path = project.path or Path()
+    folder = SweepFolder(latest_sweep(path), path)
+    try:
+        if plan != folder.plan:
+            folder.change(plan)
+    except StudioError:
+        folder.close()
+        raise
+    return folder
+
+
+def _cluster(address: str, plan: Plan, project: Path) -> ClusterPool:
+    """A cluster that can train the project of a plan."""
     from studio.engine.scale.sweep.cluster import ClusterPool
 
-    with ClusterPool(cluster, plan.project(project), folder.name) as remote:
-        yield remote
+    return ClusterPool(address, plan.project(project))
 
 
-def _train(
-    coordinator: Coordinator, folder: SweepFolder, path: Path, cluster: str | None, *, quiet: bool
-) -> bool:
+def _train(coordinator: Coordinator, plan: Plan, pool: Pool, *, quiet: bool) -> bool:
     """Train what is left, saying how it goes; whether Ctrl-C ended it."""
-    plan = folder.plan
     if not coordinator.left:
         if not quiet:
             console.note(f"nothing left to train: all {plan.trials} trials are done; ask for more "
@@ -208,23 +217,21 @@ def _train(
         return False
 
     def tell(row: TrialRow) -> None:
-        console.note(_line(row, coordinator.best, coordinator.left, folder))
+        console.note(_line(row, coordinator.best, coordinator.left, plan))
 
-    with _pool(folder, path, cluster) as pool:
-        if not quiet:
-            console.note(f"{coordinator.left} trials to train, {pool.where}")
-            coordinator.ended.connect(tell)
-            coordinator.noted.connect(console.note)
-        try:
-            coordinator.run(pool)
-        except KeyboardInterrupt:
-            return True
+    if not quiet:
+        console.note(f"{coordinator.left} trials to train, {pool.where}")
+        coordinator.ended.connect(tell)
+        coordinator.noted.connect(console.note)
+    try:
+        coordinator.run(pool)
+    except KeyboardInterrupt:
+        return True
     return False
 
 
-def _line(row: TrialRow, best: TrialRow | None, left: int, folder: SweepFolder) -> str:
+def _line(row: TrialRow, best: TrialRow | None, left: int, plan: Plan) -> str:
     """A trial that has ended, in a line."""
-    plan = folder.plan
     values = ", ".join(f"{name} {shown(value)}" for name, value in row.values.items())
     said = f"{plan.objective} {row.value:.4f}" if row.value is not None else row.state
     if row.state == "failed" and row.outcome is not None:

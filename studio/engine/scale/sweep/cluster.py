@@ -9,6 +9,7 @@ elsewhere.
 from __future__ import annotations
 
 import ipaddress
+import secrets
 import shutil
 import sys
 import tempfile
@@ -47,7 +48,6 @@ class ClusterPool(Closing):
     Args:
         address: of its scheduler.
         project: what is trained, beside its data.
-        sweep: name of the sweep.
 
     Raises:
         ParameterError: the address is none, or leads over a network without encryption.
@@ -55,7 +55,7 @@ class ClusterPool(Closing):
         DataError: the data cannot be sent.
     """
 
-    def __init__(self, address: str, project: Project, sweep: str) -> None:
+    def __init__(self, address: str, project: Project) -> None:
         self._address = checked_address(address)
         if project.training.begin_with == "imported":
             raise ParameterError(
@@ -64,8 +64,7 @@ class ClusterPool(Closing):
                 hint="let trainings begin with fresh weights, or leave --cluster out",
             )
         self._bundle = Bundle.of_project(project)
-        self._sweep = sweep
-        self._topic = f"glassbox-{sweep}"
+        self._topic = f"glassbox-{secrets.token_hex(8)}"
         self._jobs: dict[int, tuple[Job, Any]] = {}
         self._places: dict[int, str] = {}
         self._events: SimpleQueue[tuple[int, int, Line | None]] = SimpleQueue()
@@ -106,7 +105,7 @@ class ClusterPool(Closing):
             # A worker that is gone needs no answer: its trial asks again elsewhere.
             with suppress(Exception):
                 self._client.run(
-                    _answer_there, _mark(self._sweep, number, job.attempt), go_on, workers=[place]
+                    _answer_there, _mark(self._topic, number, job.attempt), go_on, workers=[place]
                 )
 
     def next(self, timeout: float) -> Event | None:
@@ -129,7 +128,7 @@ class ClusterPool(Closing):
         """End all trials that are still under way, and leave the cluster."""
         with suppress(Exception):
             self._client.cancel([future for _, future in self._jobs.values()], force=True)
-            marks = [_mark(self._sweep, job.number, job.attempt) for job, _ in self._jobs.values()]
+            marks = [_mark(self._topic, job.number, job.attempt) for job, _ in self._jobs.values()]
             if marks:
                 self._client.run(_end_there, marks)
         self._jobs = {}
@@ -231,8 +230,8 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _mark(sweep: str, number: int, attempt: int) -> str:
-    return f"{sweep}/{number}/{attempt}"
+def _mark(topic: str, number: int, attempt: int) -> str:
+    return f"{topic}/{number}/{attempt}"
 
 
 # -- in a worker of the cluster -------------------------------------------------------------------
@@ -267,7 +266,7 @@ def _train_there(
     base = unpacked(files, digest, root)
     place = Path(tempfile.mkdtemp(prefix="trial-", dir=root))
     lines: SimpleQueue[Line | None] = SimpleQueue()
-    mark = _mark(job.sweep, job.number, job.attempt)
+    mark = _mark(topic, job.number, job.attempt)
     try:
         with WorkerProcess(job.threads, place, lines.put) as process:
             _processes[mark] = process

@@ -185,11 +185,12 @@ class Coordinator:
             )
         except StudioError as error:
             problem = " ".join(str(error).split())
+        # Workers have a current folder of their own.
+        place = (self._folder.work / f"{number}-{attempt}").resolve()
         job = Job(
-            number, attempt, self._folder.name, str(self._file),
-            str(self._folder.work / f"{number}-{attempt}"), settings, None, plan.data_hash,
-            dict(row.values), plan.objective, plan.maximize, self._rungs(), plan.backend,
-            plan.threads, self._worth(),
+            number, attempt, self._folder.name, str(self._file.resolve()), str(place), settings,
+            None, plan.data_hash, dict(row.values), plan.objective, plan.maximize, self._rungs(),
+            plan.backend, plan.threads, self._worth(),
         )  # fmt: skip
         self._running[number] = _Running(row, job)
         if problem:

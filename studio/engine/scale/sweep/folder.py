@@ -258,6 +258,9 @@ class SweepFolder(Closing):
         for name in names:
             made, target = place / name, self._runs / name
             if not made.is_dir():
+                if name == names[0]:
+                    raise DataError("a worker left no run", who=name)
+                # Seeds behind one that failed or was pruned are not trained.
                 continue
             try:
                 if target.exists():

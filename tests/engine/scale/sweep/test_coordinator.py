@@ -29,7 +29,7 @@ from tests.engine.scale.sweep.sweeping import (
 )
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """The coordinator was killed here."""
 
 
@@ -42,7 +42,7 @@ class KilledPool(ThreadPool):
 
     def next(self, timeout: float) -> Event | None:
         if not self._left:
-            raise Killed
+            raise KilledError
         event = super().next(timeout)
         self._left -= event is not None and event.kind == "done"
         return event
@@ -101,7 +101,7 @@ def test_a_killed_synchronous_sweep_goes_on_to_the_same_table(tmp_path: Path, af
     found = saved(tmp_path, epochs=4)
     wishes = {"trials": 14, "prune": "asha", "synchronous": True, "workers": 3}
     whole = table(swept(found, **wishes))
-    with pytest.raises(Killed), begin(found, **wishes) as folder:
+    with pytest.raises(KilledError), begin(found, **wishes) as folder:
         run(folder, found, KilledPool(after))
     with SweepFolder(
         latest_sweep(tmp_path / "small.glassbox"), tmp_path / "small.glassbox"
@@ -117,7 +117,7 @@ def test_a_killed_random_sweep_goes_on_to_the_same_table(tmp_path: Path) -> None
     found = saved(tmp_path, epochs=1)
     wishes = {"sampler": "random", "trials": 6}
     whole = table(swept(found, **wishes))
-    with pytest.raises(Killed), begin(found, **wishes) as folder:
+    with pytest.raises(KilledError), begin(found, **wishes) as folder:
         run(folder, found, KilledPool(2))
     # As a kill in the middle of writing leaves it.
     with (folder.path / "journal.log").open("ab") as journal:

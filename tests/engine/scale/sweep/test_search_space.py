@@ -45,8 +45,10 @@ def refusal(found: Project, *words: str) -> str:
 
 
 def test_lists_are_read_by_the_kind_of_their_option() -> None:
-    words = ("conv1.filters=8,16", "conv1.kernel_size=3,3x5", "conv1.use_bias=true,false",
-             "conv1.activation=relu,tanh", "learning_rate=1e-3,0.5", "optimizer=Adam,SGD")  # fmt: skip
+    words = (
+        "conv1.filters=8,16", "conv1.kernel_size=3,3x5", "conv1.use_bias=true,false",
+        "conv1.activation=relu,tanh", "learning_rate=1e-3,0.5", "optimizer=Adam,SGD",
+    )  # fmt: skip
     axes = parse_axes(words, pictures())
     assert [axis.values for axis in axes] == [
         (8, 16), ("3", "3x5"), (True, False), ("relu", "tanh"), (0.001, 0.5), ("Adam", "SGD"),
