@@ -55,6 +55,7 @@ from studio.session.notices.settling import DOCUMENT, SAVE, TRAINING, WEIGHTS, N
 from studio.session.preview.preview import NodePreviews
 from studio.session.profiling.profiling import ProfilingModel
 from studio.session.runs.curves_display import CurvesDisplay
+from studio.session.runs.restoring import RunRestoring
 from studio.session.runs.runs import RunList
 from studio.session.safety.recovery import Recovery
 from studio.session.tensor_view.pointing import LinkedCursor
@@ -179,21 +180,17 @@ class Studio:
         self._devices = _Devices(lambda: self.compilation.retarget())
         self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
         self.training = TrainingModel(
-            self._document,
-            scheduler,
-            tasks,
-            self.preferences,
-            self.dirs.data,
-            contexts=contexts,
-            dataset=datasets.open,
-            said=self._training_said,
-        )
+            self._document, scheduler, tasks, self.preferences, self.dirs.data, contexts=contexts,
+            dataset=datasets.open, said=self._training_said,
+        )  # fmt: skip
         self.culprit = Culprit(self._document, self.training)
         self.remedies = Remedies(self._document, self.training, self.notices)
         self.runs = RunList(self.training, scheduler, tasks, self.fail)
         self.evaluation = EvaluationModel(
             self.training, self.runs, tasks, self.preferences, datasets.open
         )
+        test = self.evaluation.test_run
+        self.restoring = RunRestoring(self._document, self.training, self.runs, tasks, test)
         self.plots = CurvesDisplay(self.training, self.runs)
         self.problems = ProblemList(self.bus)
         self.annotations = AnnotationModel(
@@ -233,7 +230,8 @@ class Studio:
         self.culprit.changed.connect(self._culprit_changed)
         self.problems.tensor_wanted.connect(self._open_tensor_view)
         self.preferences.changed.connect(self._preference_changed)
-        self.importing.recorded.connect(lambda _run, _title: self._rest())
+        self.importing.recorded.connect(self._rest)
+        self.restoring.restored.connect(self._rest)
 
     # -- telling the user -----------------------------------------------------------------------
 
@@ -381,7 +379,7 @@ class Studio:
             self.problems.provide_error(each, error if each == source else None, ids)
         self._rest()
 
-    def _rest(self) -> None:
+    def _rest(self, *_brought: object) -> None:
         """Show the step a training broke at, else initial weights where nothing was trained."""
         task, step = self._task(), self.culprit.shown
         if step is not None:

@@ -152,15 +152,15 @@ class EvaluationModel:
             return "training failed"
         return "no training was run yet"
 
-    def test_run(self, name: str) -> None:
-        """Test a recorded run, or `LATEST`."""
+    def test_run(self, name: str, weights: WeightsChoice | None = None) -> None:
+        """Test a recorded run, or `LATEST`, with the weights chosen last unless told."""
         if name == self._runs.active and self._training.has_weights:
             name = LATEST
-        if name == self.run and self.results is not None:
+        wanted = weights or self.weights
+        if name == self.run and wanted == self.weights and self.results is not None:
             return
         self.run = name
-        if self.why_no_best():
-            self.weights = "last"
+        self.weights = "last" if self.why_no_best() else wanted
         self._forget()
         self.measure()
 

@@ -101,11 +101,11 @@ def import_project(
     model = read_model(source, reading)
     tell(_READ, "writing the project")
     project, report = project_of(model)
-    with _workshop(target) as folder:
+    with workshop(target) as folder:
         project.save(folder / target.name)
         run = _write_run(project, model, report)
         tell(0.98, "writing the project")
-        _place(folder, target)
+        place(folder, target)
     project.path = target
     return ImportedProject(project, RunFolder(project.runs_path / run.name), report)
 
@@ -232,8 +232,8 @@ def _require_new(target: Path) -> None:
 
 
 @contextmanager
-def _workshop(target: Path) -> Iterator[Path]:
-    """A folder beside the target, gone in the end; DataError where none can be made."""
+def workshop(target: Path) -> Iterator[Path]:
+    """A folder beside a new project, gone in the end; DataError where none can be made."""
     folder = target.with_name(f".{target.stem[:40]}.{secrets.token_hex(6)}.tmp")
     try:
         folder.mkdir()
@@ -245,7 +245,7 @@ def _workshop(target: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _place(folder: Path, target: Path) -> None:
+def place(folder: Path, target: Path) -> None:
     """Move project and runs to their places; nothing is there where that fails."""
     runs = target.with_suffix(".runs")
     _require_new(target)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QPalette
@@ -21,10 +22,11 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
+from studio.engine.train.runs.weights_origin import WeightsChoice
 from studio.engine.train.settings import MAX_EPOCHS
 from studio.session.compile.selection import Selection
 from studio.session.core import entities
-from studio.session.notices.settling import RUNS
+from studio.session.notices.settling import DOCUMENT, RUNS
 from studio.session.runs.bin import Binned
 from studio.session.runs.records import RunRecord
 from studio.session.studio import Studio
@@ -42,6 +44,14 @@ _SOURCE = "runs"
 _LEAST = 64
 """Pixels of the table and of the details that stay in low panes: a row, or three lines."""
 
+_WEIGHTS: tuple[tuple[str, WeightsChoice | None], ...] = (
+    ("With its best weights", "best"),
+    ("With its last weights", "last"),
+    ("Graph and settings only", None),
+)
+_RESTORE_TIP = "Replace the graph, data and settings with those of the run. You can undo this."
+_BRANCH_TIP = "Make a project of the run next to this one, and open it"
+
 
 class RunsPane(PaneFrame):
     """The table of runs, notes of the one in hand, and what differs between several."""
@@ -52,6 +62,7 @@ class RunsPane(PaneFrame):
         self._runs = studio.runs
         self._training = studio.training
         self._evaluation = studio.evaluation
+        self._restoring = studio.restoring
         self._actions = studio.actions
         self._bus = studio.bus
         self._fail = studio.fail
@@ -97,6 +108,8 @@ class RunsPane(PaneFrame):
             rate=10, when_visible=True,
         )  # fmt: skip
         binding.connect(self, self._runs.deleted, self._deleted)
+        binding.connect(self, self._restoring.restored, self._restored)
+        binding.connect(self, self._restoring.failed, self._fail)
         binding.connect(self, self._runs.changed, self._settle_offers)
         binding.connect(self, self._bus.selected, self._selected_elsewhere)
         self.refresh()
@@ -178,6 +191,7 @@ class RunsPane(PaneFrame):
             busy = "a training is running" if self._training.is_busy else ""
             why = busy or ("" if one.can_go_on else "it has no checkpoint")
             self._add(menu, "Continue training…", "play", lambda: self._continue(one), why)
+            self._add_restoring(menu, one)
             menu.addSeparator()
             self._add(menu, "Rename", "edit", self._edit_name)
         if chosen:
@@ -195,6 +209,29 @@ class RunsPane(PaneFrame):
             self._add_delete(menu, chosen)
         menu.aboutToHide.connect(menu.deleteLater)
         return menu
+
+    def _add_restoring(self, menu: QMenu, run: RunRecord) -> None:
+        """Ways to have the run's network back: in this project, or in one of its own."""
+        model = self._restoring
+        for title, icon, tip, why, work in (
+            ("Restore in this project", "revert", _RESTORE_TIP, model.why_not, model.restore),
+            ("Branch as a new project", "duplicate", _BRANCH_TIP, model.why_not_branch,
+             model.branch),
+        ):  # fmt: skip
+            inner = menu.addMenu(icons.icon(icon), title)
+            inner.setObjectName(f"run.{icon}")
+            inner.setToolTipsVisible(True)
+            inner.menuAction().setToolTip(tip)
+            for words, weights in _WEIGHTS:
+                self._add(
+                    inner, words, f"{icon}.{weights or 'none'}",
+                    partial(work, run.name, weights), why(run.name, weights),
+                )  # fmt: skip
+
+    def _restored(self, run: RunRecord, weights: WeightsChoice | None) -> None:
+        taken = "" if weights is None else f" with its {weights} weights"
+        details = "" if weights is None else "The next training begins with these weights."
+        self._notify(f"Restored the run {run.title}{taken}", "ok", details=details, about=DOCUMENT)
 
     def _add_marks(self, menu: QMenu, chosen: tuple[RunRecord, ...]) -> None:
         starred = all(run.notes.star for run in chosen)
@@ -226,7 +263,8 @@ class RunsPane(PaneFrame):
     def _add(
         self, menu: QMenu, text: str, icon: str, work: Callable[[], object], why: str = ""
     ) -> None:
-        action = menu.addAction(icons.icon(icon), text)
+        drawn, _, _ = icon.partition(".")
+        action = menu.addAction(icons.icon(drawn), text)
         action.setObjectName(f"run.{icon}")
         action.setEnabled(not why)
         action.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else text)

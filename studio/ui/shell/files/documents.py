@@ -65,6 +65,7 @@ class Documents:
         self.imports = Imports(studio, window, self.open_path, self._folder)
         binding.connect(window, studio.document_replaced, self._follow)
         binding.connect(window, studio.data.trust_wanted, self._ask_to_trust)
+        binding.connect(window, studio.restoring.branched, self._open_branch)
         self._follow(studio.document)
 
     # -- beginning ----------------------------------------------------------------------------
@@ -91,6 +92,14 @@ class Documents:
             self.imports.open_model(path)
         else:
             self.leaving(lambda: self._open(path))
+
+    def _open_branch(self, path: Path, title: str) -> None:
+        """Open the project that was made of a run, after asking about unsaved work."""
+        self.open_path(path)
+        is_open = self._studio.document.path == path
+        again = None if is_open else ("Open it", lambda: self.open_path(path))
+        text = f"Branched the run {title} as {path.name}"
+        self._studio.notify(text, "ok", again, f"It is in {path.parent}.")
 
     def open_sample(self, name: str) -> None:
         """Open a sample project as it came, as a copy of the user's own.
