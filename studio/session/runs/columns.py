@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from studio.engine.optim.metrics import metric_logged_as, metric_words
 from studio.session.core.held_out import SHARED_PART
-from studio.session.core.metric_names import metric_title, output_of, raised
+from studio.session.core.metric_names import metric_text, metric_title, output_of, raised
 from studio.session.core.record_order import in_order, sortable
 from studio.session.runs.records import RunRecord
 
@@ -117,15 +117,18 @@ def columns_of(runs: Iterable[RunRecord]) -> tuple[RunColumn, ...]:
     """
     trained: dict[str, None] = {}
     tested: dict[str, None] = {}
+    best: dict[str, None] = {}
     runs = tuple(runs)
     for run in runs:
         trained.update(dict.fromkeys(name for name in run.metrics if name != RATE))
+        best.update(dict.fromkeys(name for name in run.best if name.startswith("val_")))
         tested.update(dict.fromkeys(run.test))
     outputs = tuple(dict.fromkeys(output for run in runs for output in run.outputs))
     shown = _shown_at_first(trained, outputs)
     # Validation first: a run that trains has it too.
     columns = [(*_metric_order(name), 0, _metric(name, outputs, shown)) for name in trained]
     columns += [(*_metric_order(f"val_{name}"), 1, _test_metric(name, outputs)) for name in tested]
+    columns += [(*_metric_order(name), 2, _best_metric(name, outputs)) for name in best]
     measured = [column for *_, column in sorted(columns, key=lambda each: each[:-1])]
     return (*_BEFORE, *measured, *_AFTER)
 
@@ -180,6 +183,27 @@ def _metric(name: str, outputs: Sequence[str], shown: Collection[str]) -> RunCol
     return RunColumn(
         f"metric.{name}", _heading("Val.", plain, outputs), kind,
         lambda run: run.metrics.get(name), f"{tip}, validation part.", name in shown, _shared,
+    )  # fmt: skip
+
+
+def _best_metric(name: str, outputs: Sequence[str]) -> RunColumn:
+    """The best number of any epoch: the score of a run."""
+    plain = name.removeprefix("val_")
+
+    def value(run: RunRecord) -> Cell:
+        found = run.best.get(name)
+        return None if found is None else found[0]
+
+    def note(run: RunRecord) -> str:
+        found = run.best.get(name)
+        words = "" if found is None else f"epoch {found[1]}"
+        return ", ".join(each for each in (words, _shared(run)) if each)
+
+    return RunColumn(
+        f"best.{name}", _heading("Best val.", plain, outputs),
+        "share" if is_share(name) else "number", value,
+        f"Best {metric_text(plain, outputs)} of any epoch, validation part.",
+        name == "val_loss", note,
     )  # fmt: skip
 
 

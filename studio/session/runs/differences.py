@@ -37,7 +37,7 @@ def differences(runs: Sequence[RunRecord]) -> tuple[DifferenceRow, ...]:
     rows = [
         *_network(runs),
         *_rows("Data", [_data(run) for run in runs]),
-        *_rows("Training", [_training(run) for run in runs]),
+        *_rows("Training", [settings_of(run) for run in runs]),
         *_rows("Place", [_place(run) for run in runs]),
         *_rows("Results", [_results(run) for run in runs]),
     ]
@@ -67,7 +67,8 @@ def _rows(group: Group, found: Sequence[Mapping[str, Value]]) -> list[Difference
     return [row for row in rows if len(set(row.values)) > 1]
 
 
-def _training(run: RunRecord) -> dict[str, Value]:
+def settings_of(run: RunRecord) -> dict[str, Value]:
+    """How a run was trained, a value for each setting; empty where that cannot be read."""
     if run.project is None:
         return {}
     settings = run.project.training

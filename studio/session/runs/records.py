@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
 from studio.engine.core.errors import StudioError
+from studio.engine.train.callbacks.callback import higher_is_better
 from studio.engine.train.project.project import Project
 from studio.engine.train.runs.marks import BEGINNINGS, ENDINGS, MARKS, Mark, MarkKind, read_marks
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import holder_of
+from studio.engine.train.runs.step_log import RATE
 from studio.session.core.held_out import is_shared_by
 from studio.session.core.metric_names import named_outputs, outputs_in
 from studio.session.core.run_notes import (
@@ -52,7 +54,29 @@ _WORDS: Mapping[MarkKind, str] = {
     "early": "stopped early",
     "stopped": "stopped",
     "failed": "failed",
+    "paused": "paused",
+    "resumed": "resumed",
 }
+
+
+Best: TypeAlias = tuple[float, int]
+"""The best number of a metric, and the epoch that reached it, from 1."""
+
+
+def best_of(
+    epochs: Iterable[tuple[int, Mapping[str, float]]], before: Mapping[str, Best] | None = None
+) -> dict[str, Best]:
+    """The best numbers of some epochs, each with its number from 1; of equals the first."""
+    found = dict(before or {})
+    for epoch, numbers in epochs:
+        for name, value in numbers.items():
+            if name == RATE or not math.isfinite(value):
+                continue
+            known = found.get(name)
+            more = higher_is_better(name.removeprefix("val_"), "auto")
+            if known is None or (value > known[0] if more else value < known[0]):
+                found[name] = (value, epoch)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +98,7 @@ class RunRecord:
         steps: steps done.
         seconds: how long it took.
         metrics: the numbers of its last epoch.
+        best: the best number of each metric, and the epoch, from 1, that reached it first.
         parameters: numbers the network saves, where known.
         has_weights: whether there is a checkpoint to use.
         test: what it reached on the test part, when that was measured with its last weights.
@@ -102,6 +127,7 @@ class RunRecord:
     marks: tuple[Mark, ...] = ()
     notes: RunNotes = field(default_factory=RunNotes)
     stamp: tuple[int, ...] = ()
+    best: Mapping[str, Best] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -152,6 +178,7 @@ class RunRecord:
             steps=status.steps, seconds=status.elapsed,
             metrics={**curves.last_epoch, **status.metrics}, test={}, marks=tuple(curves.marks),
             notes=replace(self.notes, test={}),
+            best=best_of([(status.done, curves.last_epoch)] if status.done else [], self.best),
         )  # fmt: skip
 
 
@@ -186,9 +213,10 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
     epochs = summary.get("epochs")
     state = _state(summary.get("state"), active)
     is_over = state not in ("running", "unfinished")
+    recorded = _epochs(folder)
     if not is_over or not metrics or not isinstance(epochs, int):
         # While it goes on, the summary tells of the part before.
-        metrics, epochs = _last_epoch(folder)
+        epochs, metrics = recorded[-1] if recorded else (0, {})
     if not is_over and "test" in summary:
         # What was measured before it went on was measured with other weights.
         notes, test = replace(notes, test={}), {}
@@ -214,19 +242,21 @@ def read_record(folder: RunFolder, *, active: bool = False) -> RunRecord:
         tuple(read_marks(folder.path)),
         notes,
         stamp,
+        best_of(recorded),
     )
 
 
-def _last_epoch(folder: RunFolder) -> tuple[dict[str, float], int]:
+def _epochs(folder: RunFolder) -> list[tuple[int, dict[str, float]]]:
+    """Number, from 1, and numbers of every epoch that was recorded."""
     try:
         records = folder.metrics()
     except (StudioError, OSError) as error:
         _LOG.warning("the metrics of a run are left out: %s", error)
-        return {}, 0
-    if not records:
-        return {}, 0
-    last = records[-1]
-    return {name: value for name, value in last.items() if name != "epoch"}, int(last["epoch"]) + 1
+        return []
+    return [
+        (int(each["epoch"]) + 1, {name: value for name, value in each.items() if name != "epoch"})
+        for each in records
+    ]
 
 
 def _state(value: object, active: bool) -> RunState:
@@ -253,28 +283,37 @@ def parts_of(marks: Sequence[Mark]) -> int:
 
 def history_of(marks: Sequence[Mark], *, is_training: bool = False) -> tuple[str, ...]:
     """A line for each thing that happened; none for a run that was trained in one go."""
-    in_one_go = len(marks) <= 2 and [mark.kind for mark in marks] in (
-        [], ["start"], ["start", "finished"],
-    )  # fmt: skip
-    if in_one_go:
+    if _in_one_go(marks):
         return ()
-    lines = []
+    return tuple(
+        f"{when}  {what}".strip() for when, what in events_of(marks, is_training=is_training)
+    )
+
+
+def _in_one_go(marks: Sequence[Mark]) -> bool:
+    kinds = [mark.kind for mark in marks]
+    return kinds in ([], ["start"], ["start", "finished"])
+
+
+def events_of(marks: Sequence[Mark], *, is_training: bool = False) -> tuple[tuple[str, str], ...]:
+    """When each thing happened, and what."""
+    events = []
     # Older runs record no ends; only where there are some does a missing one mean an interruption.
     knows_ends = any(mark.kind in ENDINGS for mark in marks)
     under_way = False
     for mark in marks:
         if mark.kind in BEGINNINGS:
-            was_cut = under_way and knows_ends
-            lines.append(f"{_when(mark)}  {_begun(mark, was_cut=was_cut)}")
+            what = _begun(mark, was_cut=under_way and knows_ends)
         elif mark.kind == "learning_rate":
-            lines.append(f"{_when(mark)}  {_rate(mark)}")
+            what = _rate(mark)
         else:
-            lines.append(f"{_when(mark)}  {_WORDS[mark.kind]} after {_steps(mark.step)}")
-        if mark.kind != "learning_rate":
+            what = f"{_WORDS[mark.kind]} after {_steps(mark.step)}"
+        events.append((_when(mark), what))
+        if mark.kind in BEGINNINGS or mark.kind in ENDINGS:
             under_way = mark.kind in BEGINNINGS
     if under_way and knows_ends and not is_training:
-        lines.append("interrupted after")
-    return tuple(lines)
+        events.append(("", "interrupted after"))
+    return tuple(events)
 
 
 def _begun(mark: Mark, *, was_cut: bool) -> str:

@@ -36,6 +36,8 @@ _OF_THE_END = ("checkpoint", "checkpoint_epoch", "unsaved")
 
 MOST_RATE_MARKS = 1000
 """Marks of rates a part of a run gets; a callback may set one at every step, and steps keep it."""
+MOST_PAUSE_MARKS = 1000
+"""Marks of pauses a part of a run gets; each single step that is asked for is one."""
 WRITE_SECONDS = 1.0
 """What a kill of the process costs at most of the numbers of single steps."""
 _CHECKPOINT = "checkpoint"
@@ -67,7 +69,7 @@ class RunWriter:
         self._lock = None if folder is None else RunLock(folder.path)
         self._ended: Mapping[str, object] | None = None
         self._missing: dict[str, tuple[Callable[[], object], StudioError]] = {}
-        self._rate_marks = 0
+        self._rate_marks = self._pause_marks = 0
         self.marked: Signal[[Mark]] = Signal()
 
     @property
@@ -136,6 +138,12 @@ class RunWriter:
         self._rate_marks += 1
         if self._rate_marks <= MOST_RATE_MARKS:
             self.mark("learning_rate", step, math.nan if rate is None else rate)
+
+    def mark_pause(self, is_paused: bool, step: int) -> None:
+        """Record that the training stands still, or goes on."""
+        self._pause_marks += 1
+        if self._pause_marks <= MOST_PAUSE_MARKS:
+            self.mark("paused" if is_paused else "resumed", step)
 
     def add_test(self, measured: Mapping[str, float]) -> None:
         """Write down what the network reached on the test part."""
@@ -276,6 +284,7 @@ class StepRecorder:
     Attributes:
         began: emitted before the first step with what is recorded, and the steps done before.
         added: emitted with the steps since the last, a few times a second.
+        paused: emitted when a pause begins or ends: whether it begins, and the steps done before.
 
     Args:
         run: whose folder gets the file, None for no file.
@@ -288,6 +297,8 @@ class StepRecorder:
     ) -> None:
         self.began: Signal[[StepsHeader, int]] = Signal()
         self.added: Signal[[StepChunk]] = Signal()
+        self.paused: Signal[[bool, int]] = Signal()
+        self._stands = False
         self._folder = None if run is None else run.path
         self._seconds = seconds
         self._warn = warn
@@ -321,6 +332,10 @@ class StepRecorder:
 
     def control_changed(self, state: State) -> None:
         """Do not count paused time; write pending steps when a pause begins."""
+        stands = state == "paused"
+        if self._loop is not None and stands != self._stands and state in ("paused", "running"):
+            self.paused.emit(stands, self._loop.total_step)
+        self._stands = stands
         if state == "running":
             self.skip()
         else:

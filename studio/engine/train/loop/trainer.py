@@ -156,6 +156,7 @@ class Trainer(Closing):
         self.control.changed.connect(self._reporter.control_changed)
         self.steps = StepRecorder(run, lambda: self._reporter.seconds, self.warned.emit)
         self.control.changed.connect(self.steps.control_changed)
+        self.steps.paused.connect(self._writer.mark_pause)
         self._place = _Place(initial_epoch)
         self._begun = False
         self._loop: EpochLoop | None = None

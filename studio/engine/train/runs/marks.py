@@ -1,4 +1,4 @@
-"""Events of a run: started, continued, learning rate changed, ended.
+"""Events of a run: started, continued, learning rate changed, paused, ended.
 
 Each is a line of JSON in ``marks.jsonl`` of the run's folder, which is only appended to.
 """
@@ -22,8 +22,9 @@ MARKS = "marks.jsonl"
 _LIMITS = Limits(file_bytes=16 * MIB, json_bytes=1 << 14)
 
 MarkKind: TypeAlias = Literal[
-    "start", "restart", "learning_rate", "finished", "early", "stopped", "failed"
-]
+    "start", "restart", "learning_rate", "paused", "resumed",
+    "finished", "early", "stopped", "failed",
+]  # fmt: skip
 
 MARK_KINDS: tuple[MarkKind, ...] = get_args(MarkKind)
 

@@ -1,4 +1,4 @@
-"""The notes of one run: what it was, words to find it by, and the user's own text."""
+"""One run: what it was, words to find it by, the user's own text, and all that happened in it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,62 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import NumericError
+from studio.session.runs.details import Detail, DetailGroup, Form, details_of
 from studio.session.runs.records import RunRecord, history_of, parts_of
+from studio.ui.panes.runs.cells import exact_text, shown_text
 from studio.widgets import numbers, theme
+from studio.widgets.forms.facts import Fact, Facts
+from studio.widgets.forms.section import Section
 from studio.widgets.labels.elided_label import ElidedLabel
 
+_OPEN = ("Course", "Events", "Metrics")
+"""Groups of details that are unfolded from the start."""
 _LINES = 8
 """Lines there are for what happened to a run."""
+
+
+class DetailsView(QWidget):
+    """Groups of names and values below headings that fold."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("run_details_view")
+        self._known: tuple[object, ...] = ()
+        self._sections: dict[str, tuple[Section, Facts]] = {}
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(8)
+
+    @property
+    def texts(self) -> dict[str, tuple[tuple[str, str], ...]]:
+        """What is shown below each heading, folded or not."""
+        shown = {title: each for title, each in self._sections.items() if not each[0].isHidden()}
+        return {title: facts.texts for title, (_, facts) in shown.items()}
+
+    def section(self, title: str) -> Section:
+        """The section of a title; KeyError where there is none."""
+        return self._sections[title][0]
+
+    def show_run(self, run: RunRecord) -> None:
+        """Show a run; its folder is looked at again where its files, or the run, have changed."""
+        known = (run.name, run.stamp, run.state, run.steps, run.epochs, len(run.marks), run.test)
+        if known == self._known:
+            return
+        self._known = known
+        groups = details_of(run)
+        titles = {group.title for group in groups}
+        for title, (section, _) in self._sections.items():
+            section.setVisible(title in titles)
+        for place, group in enumerate(groups):
+            self._facts(group, place).show_facts([_fact(each) for each in group.details])
+
+    def _facts(self, group: DetailGroup, place: int) -> Facts:
+        if group.title not in self._sections:
+            facts = Facts()
+            section = Section(group.title, facts, is_open=group.title in _OPEN, parent=self)
+            self._sections[group.title] = (section, facts)
+            self._column.insertWidget(place, section)
+        return self._sections[group.title][1]
 
 
 class NotesView(QWidget):
@@ -54,6 +104,8 @@ class NotesView(QWidget):
         column.addWidget(self._facts)
         column.addWidget(self._tags)
         column.addWidget(self._text, 1)
+        self.details = DetailsView(self)
+        column.addWidget(self.details)
         self._tags.editingFinished.connect(self._write)
         self._text.installEventFilter(self)
 
@@ -81,6 +133,7 @@ class NotesView(QWidget):
         history = history_of(run.marks, is_training=run.state == "running")
         self._facts.setText("\n".join([_facts(run, word), *_shown(history)]))
         self._facts.setToolTip("\n".join(history) if len(history) > _LINES else "")
+        self.details.show_run(run)
         written = self._text.toPlainText()
         if (changed or not self._text.hasFocus()) and written != run.notes.text:
             self._text.setPlainText(run.notes.text)
@@ -143,3 +196,22 @@ def _facts(run: RunRecord, word: str) -> str:
     ]
     lines.append(", ".join(part for part in origin if part))
     return "\n".join(line for line in lines if line)
+
+
+def _fact(detail: Detail) -> Fact:
+    text = _text(detail.form, detail.value)
+    if detail.note:
+        text = f"{text}, {detail.note}"
+    return detail.name, text, _exact(detail)
+
+
+def _text(form: Form, value: str | float | int) -> str:
+    if form == "bytes":
+        return numbers.memory(int(value))
+    return shown_text(form, value)
+
+
+def _exact(detail: Detail) -> str:
+    if detail.form == "bytes":
+        return f"{detail.name}: {numbers.count(int(detail.value))} bytes"
+    return f"{detail.name}: {exact_text(detail.form, detail.value)}"
