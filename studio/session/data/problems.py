@@ -106,7 +106,12 @@ class Problems:
         for kind, nouns in _NOUNS.items():
             own = [each for each in self.rows if each.kind == kind]
             if own:
-                places = ", ".join(each.place for each in own[:_SHOWN])
+                places = ", ".join(
+                    f"row {each.row}" + (f" ({each.column})" if each.column else "")
+                    if each.row
+                    else each.file
+                    for each in own[:_SHOWN]
+                )
                 more = " …" * (len(own) > _SHOWN)
                 found.append(f"{len(own)} {nouns[len(own) > 1]}: {places}{more}")
         return tuple(found)

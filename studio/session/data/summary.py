@@ -12,7 +12,6 @@ from studio.engine.train.data.normalization import (
     Normalization,
     Statistics,
     feature_statistics,
-    make_normalization,
 )
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.settings import TrainingSettings
@@ -110,7 +109,7 @@ def summarise(dataset: Dataset, data: DataSettings, training: TrainingSettings) 
     if dataset.inputs:
         norm, features = _of_inputs(dataset, None if whole else kept.indices, data)
     else:
-        norm = make_normalization(data.normalization, x, dataset.value_range)
+        norm = dataset.all_inputs()[0].normalization_for(data.normalization, x)
         features = _features(feature_statistics(x), norm, dataset.feature_names)
     remarks = _remarks(dataset, parts, features, data)
     return DataSummary(dataset, parts, features, norm, remarks, dataset.sha256)
@@ -124,9 +123,7 @@ def _of_inputs(
     norms: list[Normalization] = []
     for each in dataset.inputs:
         values = each.values if indices is None else each.values[indices]
-        norm = make_normalization(
-            each.normalization or data.normalization, values, each.value_range
-        )
+        norm = each.normalization_for(data.normalization, values)
         norms.append(norm)
         found = feature_statistics(values)
         count = len(found.mean)

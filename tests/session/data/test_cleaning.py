@@ -31,8 +31,8 @@ def attach(desk: DataDesk, path: Path, text: str, status: str = "failed") -> Non
 def test_problems_are_counted_by_kind(desk: DataDesk, tmp_path: Path) -> None:
     attach(desk, tmp_path / "t.csv", "a,b,k\n1,2,u\nx,,v\n3,4,\n5\n6,7,v\n")
     assert desk.data.problems.kinds == (
-        "2 cells without a number: row 3, a, row 3, b",
-        "1 row without a usable label: row 4, k",
+        "2 cells without a number: row 3 (a), row 3 (b)",
+        "1 row without a usable label: row 4 (k)",
         "1 row of another width: row 5",
     )
     assert desk.data.problems.skip_text == "Skip 3 rows"

@@ -189,8 +189,8 @@ def test_every_bad_row_is_listed_and_can_be_left_out_in_one_step(
     assert desk.data.problems.can_skip
     assert desk.document.data_facts is None
     assert desk.data.problems.kinds == (
-        "3 cells without a number: row 3, rooms, row 4, area, row 6, area",
-        "1 row without a usable label: row 7, kind", "1 row of another width: row 5",
+        "3 cells without a number: row 3 (rooms), row 4 (area), row 6 (area)",
+        "1 row without a usable label: row 7 (kind)", "1 row of another width: row 5",
     )  # fmt: skip
     assert desk.data.problems.skip_text == "Skip 5 rows"
     desk.data.cleaning.skip()

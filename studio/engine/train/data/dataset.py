@@ -13,7 +13,12 @@ import numpy.typing as npt
 from studio.engine.core.errors import DataError
 from studio.engine.train.data.cleaning import NOTHING_CLEANED, Cleaning
 from studio.engine.train.data.input_columns import InputColumn
-from studio.engine.train.data.normalization import Array, NormalizationKind
+from studio.engine.train.data.normalization import (
+    Array,
+    Normalization,
+    NormalizationKind,
+    make_normalization,
+)
 from studio.engine.train.data.splitting import divided_indices, tail_split_indices
 
 DatasetKind: TypeAlias = Literal["images", "table", "points"]
@@ -49,6 +54,24 @@ class InputArray:
     feature_names: tuple[str, ...] = ()
     resize: str = ""
     columns: tuple[InputColumn, ...] = ()
+
+    def normalization_for(self, default: NormalizationKind, training: Array) -> Normalization:
+        """How it is normalised; columns of categories stay as they are.
+
+        Args:
+            default: what the project says.
+            training: its values in the training part.
+        """
+        made = make_normalization(self.normalization or default, training, self.value_range)
+        kinds = [column.encoding for column in self.columns for _ in column.names]
+        is_number = np.array([kind == "number" for kind in kinds], np.bool_)
+        if is_number.all():
+            return made
+        if not is_number.any():
+            return make_normalization("none", training)
+        one, zero = np.float32(1), np.float32(0)
+        scale = np.where(is_number, made.scale, one)
+        return Normalization(made.kind, scale, np.where(is_number, made.shift, zero))
 
 
 @dataclass(frozen=True, eq=False)

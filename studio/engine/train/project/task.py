@@ -22,7 +22,7 @@ from studio.engine.optim.losses import Loss
 from studio.engine.train.data.cleaning import NOTHING_CLEANED, Cleaning
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray
 from studio.engine.train.data.input_columns import InputColumn
-from studio.engine.train.data.normalization import Normalization, make_normalization
+from studio.engine.train.data.normalization import Normalization
 from studio.engine.train.data.samples import Samples, weight_shapes
 from studio.engine.train.data.splitting import (
     random_split_indices,
@@ -117,10 +117,7 @@ class Task:
         own = kept.all_targets()
         targets = [None if place is None else own[place] for place in ends]
         default = project.data.normalization
-        norms = [
-            make_normalization(each.normalization or default, each.values, each.value_range)
-            for each in inputs
-        ]
+        norms = [each.normalization_for(default, each.values) for each in inputs]
         outputs = tuple(map(_output_facts, targets))
         open_graph = open_graph_of(graph)
         graph = bound_to(graph, [each.values.shape[1:] for each in inputs])

@@ -131,7 +131,7 @@ class ColumnsEditor(QWidget):
         self.use.setEnabled(is_shown)
         use = self._data.cleaning.use_of(self._columns[row].name) if is_shown else "numbers"
         self.use.setCurrentIndex(list(USES).index(use) if is_shown else -1)
-        self.use.setPlaceholderText("choose a feature above")
+        self.use.setPlaceholderText("choose a feature")
 
     def _use_chosen(self) -> None:
         row = self.features.currentRow()

@@ -63,7 +63,7 @@ def test_bad_cells_are_filled_and_the_rest_is_skipped(
     attach(studio, qtbot, path, "failed")
     qtbot.waitUntil(lambda: pane.sections["Problems"].isVisible())
     assert one(pane, QLabel, "problem_kinds").text().split("\n") == [
-        "3 cells without a number: row 5, q, row 11, q, row 13, p",
+        "3 cells without a number: row 5 (q), row 11 (q), row 13 (p)",
         "1 row of another width: row 22",
     ]
     box = one(pane, QComboBox, "fill_with")

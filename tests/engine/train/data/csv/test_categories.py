@@ -214,3 +214,16 @@ def test_columns_for_several_inputs_have_categories(towns: Path, tmp_path: Path)
     assert place.columns[0].categories[0] == "Basel"
     assert rooms.values.dtype == np.float32
     assert rooms.columns == ()
+
+
+@pytest.mark.parametrize("kind", ["standard", "unit", "symmetric"])
+def test_categories_are_not_normalised_and_numbers_are(towns: Path, kind: Any) -> None:
+    given = load(towns, categories={"town": "one-hot"}).all_inputs()[0]
+    found = given.normalization_for(kind, given.values).apply(given.values)
+    assert np.array_equal(found[:, 1:], given.values[:, 1:])
+    plain = load(towns, drop=["town"]).all_inputs()[0]
+    wanted = plain.normalization_for(kind, plain.values).apply(plain.values)
+    assert np.array_equal(found[:, :1], wanted)
+    assert not np.array_equal(wanted, plain.values)
+    index = load(towns, drop=["rooms"], categories={"town": "index"}).all_inputs()[0]
+    assert index.normalization_for(kind, index.values).kind == "none"
