@@ -17,8 +17,11 @@ from studio.engine.core.errors import DataError, FormatError
 from studio.engine.train.data.arrays.array_files import map_npy, read_npy
 from studio.engine.train.data.arrays.idx import load_idx
 from studio.engine.train.data.arrays.numpy_files import load_npz
-from studio.engine.train.data.csv.table import load_csv
+from studio.engine.train.data.cleaning import SplitRule
+from studio.engine.train.data.csv.bad_rows import TableRules
+from studio.engine.train.data.csv.table import CsvOptions, load_csv
 from studio.engine.train.data.images.folder import load_image_folder
+from studio.engine.train.data.input_columns import CategoryOption
 from studio.engine.train.data.source_files import DEFAULT_LIMITS
 
 LIMITS = replace(
@@ -70,6 +73,23 @@ TABLE = "width,height,kind\n" + "".join(
 )
 
 
+MIXED = "width,town,kind\n" + "".join(
+    f"{a:.3f},{'Bern' if c else 'Genève'},{c}\n" for a, c in zip(X[:, 0], Y, strict=True)
+)
+CLEANED = CsvOptions(
+    rules=TableRules(
+        "skip",
+        {"width": "mean", "town": "most frequent"},
+        {"town": CategoryOption("one-hot")},
+        SplitRule(0.3),
+    )
+)
+
+
+def load_cleaned(path: Path) -> object:
+    return load_csv(path, CLEANED, LIMITS)
+
+
 def load_one_image(path: Path) -> object:
     return load_image_folder(path.parent.parent, limits=LIMITS)
 
@@ -84,6 +104,7 @@ def load_mapped(path: Path) -> object:
 
 SEEDS: dict[str, tuple[bytes, Loader]] = {
     "csv": (TABLE.encode(), lambda path: load_csv(path, limits=LIMITS)),
+    "csv cleaned": (MIXED.encode(), load_cleaned),
     "npy": (array_bytes(np.save, X), lambda path: read_npy(path, LIMITS)),
     "npy mapped": (array_bytes(np.save, X), load_mapped),
     "npz": (array_bytes(np.savez, x=X, y=Y), lambda path: load_npz(path, limits=LIMITS)),
