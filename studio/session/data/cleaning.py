@@ -78,6 +78,8 @@ class DataCleaning:
             with_what: one of `FILLS`; categories are filled with the most frequent one.
         """
         problems = self._data.problems
+        if not problems.columns_of(kind):
+            return
         rule: Plain = "most frequent" if kind == "category" else FILLS[with_what][1]
         reference = reference_of(self._data.data)
         given = reference.get("fill")

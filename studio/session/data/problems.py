@@ -31,7 +31,7 @@ _TABLES = ("csv", "columns")
 _EVERY = 256
 _SHOWN = 4
 
-BadKind: TypeAlias = Literal["number", "category", "label", "width", "picture", "other"]
+BadKind: TypeAlias = Literal["number", "category", "label", "width", "picture", "sample", "other"]
 
 _NOUNS: Mapping[BadKind, tuple[str, str]] = {
     "number": ("cell without a number", "cells without a number"),
@@ -39,8 +39,12 @@ _NOUNS: Mapping[BadKind, tuple[str, str]] = {
     "label": ("row without a usable label", "rows without a usable label"),
     "width": ("row of another width", "rows of another width"),
     "picture": ("unreadable image", "unreadable images"),
+    "sample": ("sample that is not finite", "samples that are not finite"),
     "other": ("other problem", "other problems"),
 }
+
+
+_SKIPPED: Mapping[BadKind, str] = {"picture": "image", "sample": "sample"}
 
 
 @dataclass(frozen=True)
@@ -121,9 +125,9 @@ class Problems:
         """What leaving out is called, with how many as far as that is known; empty for nothing."""
         if not self.can_skip:
             return ""
-        are_pictures = any(each.kind == "picture" for each in self.rows)
-        bad = {each.file if are_pictures else each.row for each in self.rows}
-        noun = ("image" if are_pictures else "row") + "s" * (len(bad) != 1 or not self.is_complete)
+        noun = _SKIPPED.get(self.rows[0].kind, "row")
+        bad = {each.row or each.file for each in self.rows}
+        noun += "s" * (len(bad) != 1 or not self.is_complete)
         return f"Skip {len(bad)} {noun}" if self.is_complete else f"Skip all bad {noun}"
 
     def columns_of(self, kind: BadKind) -> tuple[str, ...]:
@@ -167,8 +171,13 @@ def find_problems(
         if first.row and source in _TABLES:
             # What labels must be follows from all of them: the others are not known.
             first, is_complete = replace(first, kind="label"), False
+        elif source == "npz" and "finite number" in first.message:
+            first, is_complete = replace(first, kind="sample"), False
         found.insert(0, first)
-    skips = [each.kind != "other" and (each.row > 1 or each.kind == "picture") for each in found]
+    skips = [
+        each.kind != "other" and (each.row > 1 or each.kind in ("picture", "sample"))
+        for each in found
+    ]
     return Problems(tuple(found), is_complete, all(skips))
 
 

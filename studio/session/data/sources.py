@@ -136,7 +136,7 @@ def class_names_option(doc: str, label: str = "") -> Option[str]:
 
 _NUMBERED = "Names of the classes 0, 1, 2 and so on, with commas between; numbers unless given."
 _BAD_ROWS = choice(
-    "What happens to rows that cannot be read: refused, or left out and counted.",
+    "What happens to rows or samples that cannot be read: refused, or left out and counted.",
     *POLICIES,
     label="Bad rows",
 )
@@ -207,6 +207,7 @@ FORMS: dict[str, SourceForm] = {
                 class_names=class_names_option(_NUMBERED),
                 range=numbers("Lowest and highest possible raw value; by default 0 "
                               "and 255 for 8-bit images.", (), label="Raw range"),
+                bad_rows=_BAD_ROWS,
             ),
         ),
         SourceForm(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from studio.engine.train.project.data_settings import DataSettings
@@ -131,3 +132,17 @@ def test_a_project_is_written_in_the_lowest_version(
     written = project.to_json()
     assert written["version"] == version
     assert written["data"] == data
+
+
+def test_samples_of_an_archive_that_are_not_finite_can_be_skipped(
+    desk: DataDesk, tmp_path: Path
+) -> None:
+    x = np.arange(40.0).reshape(20, 2)
+    x[3, 1] = np.nan
+    np.savez(tmp_path / "a.npz", x=x, y=np.arange(20) % 2)
+    desk.data.attach_path(tmp_path / "a.npz")
+    desk.settle(lambda: desk.data.status == "failed" and not desk.tasks.running)
+    assert desk.data.problems.skip_text == "Skip all bad samples"
+    desk.data.cleaning.skip()
+    desk.settle(lambda: desk.data.status == "ready")
+    assert desk.data.cleaning.summary == "1 sample skipped"

@@ -59,7 +59,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         "shape",
         *TABLE_RULES,
     ),
-    "npz": ("path", "x", "y", "task", "class_names", "x_key", "y_key", "range"),
+    "npz": ("path", "x", "y", "task", "class_names", "x_key", "y_key", "range", "bad_rows"),
     "arrays": ("path", "inputs", "targets", "weights"),
     "columns": ("path", "inputs", "targets", "header", "delimiter", *TABLE_RULES),
     "folders": ("path", "inputs", "targets", "size", "color_mode", "bad_images"),
@@ -297,6 +297,7 @@ def _open_npz(options: ReferenceOptions) -> Dataset:
         x_key=options.text("x_key"),
         y_key=options.text("y_key"),
         value_range=options.span("range"),
+        bad_rows=cast(Policy, options.choice("bad_rows", POLICIES)),
     )
     if options.has("path"):
         if options.has("x") or options.has("y"):

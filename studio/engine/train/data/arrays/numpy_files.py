@@ -1,15 +1,23 @@
 """NumPy files to data sets: an .npz with its usual keys, or a pair of .npy files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from studio.engine.core.errors import DataError, EmptyDataError, quoted
 from studio.engine.train.data.array_storage import to_storage
 from studio.engine.train.data.arrays.array_files import DataArchive, open_npz, read_npy
+from studio.engine.train.data.cleaning import (
+    MOST_PLACES,
+    NOTHING_CLEANED,
+    CleanedPlace,
+    Cleaning,
+    Policy,
+)
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.labels import Labels, Task, check_counts, labels_from_array
 from studio.engine.train.data.normalization import Array
@@ -32,6 +40,7 @@ class ArrayOptions:
         x_key: name of the samples in the archive, or empty for the usual names.
         y_key: name of the labels in the archive, or empty for the usual names.
         value_range: lowest and highest raw value, or None for 0 to 255 where images are uint8.
+        bad_rows: what happens to samples with numbers that are not finite.
     """
 
     task: Task = "auto"
@@ -39,6 +48,7 @@ class ArrayOptions:
     x_key: str = ""
     y_key: str = ""
     value_range: tuple[float, float] | None = None
+    bad_rows: Policy = "refuse"
 
 
 _DEFAULT_OPTIONS = ArrayOptions()
@@ -65,19 +75,23 @@ def load_npz(
         test = None
         if set(test_keys) <= set(archive.keys):
             test = (archive.read(test_keys[0]), archive.read(test_keys[1]))
+    x, y, cleaning = _cleaned(x, y, f"{who}/{x_key}", options)
     labels = labels_from_array(y, f"{who}/{y_key}", options.task, names, limits)
     samples, kind = as_samples(x, f"{who}/{x_key}")
     check_counts(samples, labels, who)
     held_out = None
     if test is not None:
-        test_x, test_kind = as_samples(test[0], f"{who}/{test_keys[0]}")
+        given, wanted, cleaned = _cleaned(*test, f"{who}/{test_keys[0]}", options)
+        cleaning = cleaning.joined(cleaned)
+        test_x, test_kind = as_samples(given, f"{who}/{test_keys[0]}")
         task: Task = "classes" if labels.class_names else "regression"
         test_labels = labels_from_array(
-            test[1], f"{who}/{test_keys[1]}", task, labels.class_names, limits
+            wanted, f"{who}/{test_keys[1]}", task, labels.class_names, limits
         )
         check_counts(test_x, test_labels, f"{who}/{test_keys[0]}")
         held_out = _dataset(path, test_x, test_labels, test_kind, options, None)
-    return _dataset(path, samples, labels, kind, options, held_out)
+    made = _dataset(path, samples, labels, kind, options, held_out)
+    return replace(made, cleaning=cleaning)
 
 
 def load_npy_pair(
@@ -87,12 +101,45 @@ def load_npy_pair(
     limits: DataLimits = DEFAULT_LIMITS,
 ) -> Dataset:
     """Samples and labels from two ``.npy`` files as a data set; errors as `load_npz`."""
-    labels = labels_from_array(
-        read_npy(y_path, limits), y_path.name, options.task, options.class_names, limits
-    )
-    x, kind = as_samples(read_npy(x_path, limits), x_path.name)
+    given, wanted = read_npy(x_path, limits), read_npy(y_path, limits)
+    given, wanted, cleaning = _cleaned(given, wanted, x_path.name, options)
+    labels = labels_from_array(wanted, y_path.name, options.task, options.class_names, limits)
+    x, kind = as_samples(given, x_path.name)
     check_counts(x, labels, f"{x_path.name}, {y_path.name}")
-    return _dataset(x_path, x, labels, kind, options, None)
+    return replace(_dataset(x_path, x, labels, kind, options, None), cleaning=cleaning)
+
+
+def _cleaned(x: Array, y: Array, who: str, options: ArrayOptions) -> tuple[Array, Array, Cleaning]:
+    """Samples and labels without those with a number that is not finite, where they are skipped."""
+    if options.bad_rows != "skip" or x.ndim < 1 or y.ndim < 1 or len(x) != len(y):
+        return x, y, NOTHING_CLEANED
+    bad = [_not_finite(each) for each in (x, y)]
+    found = np.flatnonzero(bad[0] | bad[1])
+    if not len(found):
+        return x, y, NOTHING_CLEANED
+    if len(found) == len(x):
+        raise DataError(
+            f"no sample is left: all {len(x):,} have a number that is not finite", who=who
+        )
+    places = tuple(
+        CleanedPlace(
+            f"{who} sample {row}", 0, "",
+            f"the {'sample' if bad[0][row] else 'label'} has a number that is not finite",
+            "skipped",
+        )
+        for row in found[:MOST_PLACES].tolist()
+    )  # fmt: skip
+    kept = ~(bad[0] | bad[1])
+    return x[kept], y[kept], Cleaning(skipped=len(found), noun="sample", places=places)
+
+
+def _not_finite(values: Array) -> npt.NDArray[np.bool_]:
+    """Which samples have a number that is not finite within float32."""
+    if values.dtype.kind != "f" or not values.size:
+        return np.zeros(len(values), np.bool_)
+    with np.errstate(over="ignore"):
+        found = np.isfinite(values.astype(np.float32))
+    return np.asarray(~found.reshape(len(values), -1).all(axis=1))
 
 
 def _dataset(
