@@ -144,7 +144,17 @@ class DataCleaning:
     @property
     def text_columns(self) -> tuple[str, ...]:
         """Features whose cells are texts, but which are read as numbers."""
-        features = self._features(reference_of(self._data.data))
+        reference = reference_of(self._data.data)
+        if reference.get("source") == "columns":
+            mapped = _mapped(reference)
+            return tuple(
+                part.key
+                for part in self._data.parts
+                if part.sample_shape is None
+                and part.key in mapped
+                and self.use_of(part.key) == "numbers"
+            )
+        features = self._features(reference)
         return tuple(
             column.name
             for column in self._data.columns
@@ -172,6 +182,16 @@ class DataCleaning:
             if not made.get(key, True):
                 del made[key]
         return {**made, "categories": given} if given else made
+
+
+def _mapped(reference: Mapping[str, Plain]) -> set[str]:
+    """The columns that go to inputs of the network, by name."""
+    table = reference.get("inputs")
+    found: set[str] = set()
+    for each in table.values() if isinstance(table, dict) else ():
+        columns = each.get("columns") if isinstance(each, dict) else each
+        found |= {name for name in _listed(columns) if isinstance(name, str)}
+    return found
 
 
 def _listed(value: Plain) -> list[Plain]:

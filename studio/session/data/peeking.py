@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from studio.engine.train.data.csv.rows import parse_delimiter
 from studio.engine.train.data.images.decode import IMAGE_SUFFIXES
 from studio.engine.train.data.images.folder import class_folders, walk
 from studio.engine.train.data.named_parts import MAX_ARRAYS
+from studio.engine.train.data.references import TABLE_RULES
 from studio.engine.train.data.source_files import resolve_source
 from studio.session.data.columns import peek_table
 from studio.session.data.mapping import SourcePart, is_mask_folder
@@ -44,10 +46,15 @@ def by_name_source(reference: Mapping[str, object]) -> dict[str, Plain] | None:
             given = reference.get(option)
             if isinstance(given, bool | str):
                 made[option] = given
-        return made
+        return made | _rules_of(reference, TABLE_RULES)
     if reference.get("source") == "folders":
-        return {"source": "folders", "path": path}
+        return {"source": "folders", "path": path, **_rules_of(reference, ("bad_images",))}
     return None
+
+
+def _rules_of(reference: Mapping[str, object], names: Sequence[str]) -> dict[str, Plain]:
+    """What a reference says of bad rows and images, and of columns of categories."""
+    return {key: cast(Plain, reference[key]) for key in names if reference.get(key) is not None}
 
 
 def parts_of_source(reference: Mapping[str, object], folder: Path) -> tuple[SourcePart, ...]:

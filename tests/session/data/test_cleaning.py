@@ -11,6 +11,7 @@ import pytest
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.project import Project
 from studio.session.data.cache import DatasetCache
+from studio.session.data.peeking import by_name_source
 from studio.session.data.problems import MOST
 from tests.session.data.files import write_table
 from tests.session.data.test_model import DataDesk
@@ -146,3 +147,33 @@ def test_samples_of_an_archive_that_are_not_finite_can_be_skipped(
     desk.data.cleaning.skip()
     desk.settle(lambda: desk.data.status == "ready")
     assert desk.data.cleaning.summary == "1 sample skipped"
+
+
+def test_a_text_column_that_goes_to_an_input_is_read_as_categories(
+    desk: DataDesk, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("town,rooms,kind\n" + "Bern,1,a\nBasel,2,b\nBern,3,b\n" * 5)
+    desk.data.attach(
+        {
+            "source": "columns", "path": str(path),
+            "inputs": {"place": "town", "size": "rooms"}, "targets": {"kind": "kind"},
+        }
+    )  # fmt: skip
+    desk.settle(lambda: desk.data.status == "failed" and bool(desk.data.parts))
+    assert desk.data.cleaning.text_columns == ("town",)
+    desk.data.cleaning.use_as(["town"], "one-hot")
+    desk.settle(lambda: desk.data.status == "ready")
+    assert desk.data.cleaning.text_columns == ()
+    dataset = desk.data.dataset
+    assert dataset is not None
+    assert dataset.inputs[0].values[:3].tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert dataset.inputs[0].feature_names == ("town=Basel", "town=Bern")
+
+
+def test_rules_of_a_table_stay_when_its_columns_are_mapped() -> None:
+    rules = {"bad_rows": "skip", "fill": {"a": 0}, "categories": {"town": "index"}}
+    found = by_name_source({"source": "csv", "path": "t.csv", "label": "k", **rules})
+    assert found == {"source": "columns", "path": "t.csv", **rules}
+    found = by_name_source({"source": "folders", "path": "cells", "bad_images": "skip"})
+    assert found == {"source": "folders", "path": "cells", "bad_images": "skip"}

@@ -46,6 +46,14 @@ class TableRules:
     categories: Mapping[str, CategoryOption] = field(default_factory=dict)
     split: SplitRule = DEFAULT_SPLIT
 
+    def only_for(self, is_wanted: Mapping[str, bool]) -> TableRules:
+        """The rules without those of columns that are not wanted."""
+        return replace(
+            self,
+            fill={name: rule for name, rule in self.fill.items() if is_wanted[name]},
+            categories={name: each for name, each in self.categories.items() if is_wanted[name]},
+        )
+
 
 REFUSE = TableRules()
 """Nothing is skipped or filled, and there are no categories."""

@@ -97,7 +97,9 @@ def load_named_columns(
         apart = _apart(targets, ends, features, names, who)
         labels = [i for each in apart for i in ends[each.name]]
         cells = {each.name: _label_columns(each, limits) for each in apart}
-        reader = FeatureReader(names, features, rules, who, limits)
+        own = rules.only_for({name: find_column(name, names, who) in features
+                              for name in (*rules.fill, *rules.categories)})  # fmt: skip
+        reader = FeatureReader(names, features, own, who, limits)
         every = [column for each in apart for column in cells[each.name]]
         columns = Columns(
             table, reader.wanted(labels), names, reader.blocks, (*every, *reader.texts.values()),

@@ -208,6 +208,17 @@ def test_columns_for_several_inputs_have_categories(towns: Path, tmp_path: Path)
         },
         tmp_path,
     )  # fmt: skip
+    # Rules of columns that go to no input wait for them; other names are refused.
+    reference = {
+        "source": "columns",
+        "path": towns.name,
+        "inputs": {"rooms": "rooms"},
+        "targets": {"kind": "kind"},
+    }
+    waiting = open_dataset({**reference, "categories": {"town": "index"}}, tmp_path)
+    assert waiting.x.tolist() == [[3], [2], [4], [1], [5], [6], [7]]
+    with pytest.raises(DataError, match="no column 'city'"):
+        open_dataset({**reference, "categories": {"city": "index"}}, tmp_path)
     place, rooms = data.inputs
     assert place.values.dtype == np.int32
     assert place.values[:, 0].tolist() == [1, 0, 1, 3, 2, 4, 1]
