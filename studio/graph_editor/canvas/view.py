@@ -153,6 +153,11 @@ class CanvasView(GraphView):
         self.studio.document.lay_out_for(self.navigation.room)
         self.show_beginning()
 
+    @property
+    def is_growing(self) -> bool:
+        """Whether the canvas just got another size, and a network may be laid out for it."""
+        return self._growing.isActive()
+
     def _grown(self) -> None:
         """Lay out again what was laid out for another size, as long as no one worked on it."""
         if self.navigation.keeps and not self._is_touched:

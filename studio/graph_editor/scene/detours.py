@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise, product
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from PySide6.QtCore import QPointF, QRectF
 
@@ -17,14 +17,27 @@ _LANE = 8.0
 """Distance of wires that run side by side."""
 
 _LANES = 4
-_HIT, _SHARED, _NEAR = 1e6, 2e3, 1e4
-"""What a layer in the way, a stretch together with another wire, and a turn too near to a port
-cost beside a pixel of length."""
+_SPANS, _COLUMNS = 6, 12
+"""How many of the gaps between rows, and between columns, are tried: those nearest to the wire."""
+
+_HIT, _SHARED = 1e7, 1e5
+"""What a layer in the way, and a stretch together with another wire, cost beside a pixel of
+length."""
 
 _UNUSUAL = 4.0
 """What a pixel costs by which a turn is nearer to a port, or further away, than usual."""
 
 Span = tuple[float, float]
+Corners: TypeAlias = tuple[QPointF, ...]
+
+
+class Block(NamedTuple):
+    """The edges of a layer that may be in the way."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
 
 
 class Stretch(NamedTuple):
@@ -44,31 +57,18 @@ class Stretch(NamedTuple):
             and other.first < self.last
         )
 
-    def touches(self, area: QRectF) -> bool:
-        """Whether it comes nearer to an area than wires may."""
-        across = (area.left(), area.right()) if self.upright else (area.top(), area.bottom())
-        along = (area.top(), area.bottom()) if self.upright else (area.left(), area.right())
-        return (
-            across[0] - CLEAR + 1 < self.at < across[1] + CLEAR - 1
-            and along[0] - 1 < self.last
-            and self.first < along[1] + 1
-        )
-
-
-class Detour(NamedTuple):
-    """A way in right angles.
-
-    Attributes:
-        corners: from port to port.
-        cost: what is wrong with it.
-    """
-
-    corners: tuple[QPointF, ...]
-    cost: float
+    def touches(self, block: Block) -> bool:
+        """Whether it comes nearer to a layer than wires may."""
+        left, top, right, bottom = block
+        if self.upright:
+            inside = left - CLEAR < self.at - 1 and self.at + 1 < right + CLEAR
+            return inside and top - 1 < self.last and self.first < bottom + 1
+        inside = top - CLEAR < self.at - 1 and self.at + 1 < bottom + CLEAR
+        return inside and left - 1 < self.last and self.first < right + 1
 
 
 def stretches(corners: Sequence[QPointF]) -> list[Stretch]:
-    """The parts of a way between its ends, which every wire of a port has in common."""
+    """The straight parts of a way from corner to corner."""
     found = []
     for one, other in pairwise(corners):
         upright = one.x() == other.x()
@@ -81,9 +81,9 @@ def stretches(corners: Sequence[QPointF]) -> list[Stretch]:
 def find_detour(
     ends: tuple[QPointF, QPointF],
     hosts: tuple[QRectF, QRectF],
-    obstacles: Sequence[QRectF],
-    taken: Sequence[Stretch],
-) -> tuple[QPointF, ...]:
+    obstacles: Iterable[QRectF],
+    taken: Sequence[Stretch] = (),
+) -> Corners:
     """The best way from an output to an input that leaves to the right and comes from the left.
 
     Args:
@@ -92,104 +92,116 @@ def find_detour(
         obstacles: areas of layers that may be in the way, those of the two as well.
         taken: where other wires run.
     """
-    start, end = ends
-    outs = [start.x() + STUB + lane * _LANE for lane in (0, 1, -1)]
-    backs = [end.x() - STUB - lane * _LANE for lane in (0, 1, -1)]
-    spans = _gaps(hosts, obstacles, (min(backs[0], outs[0]), max(backs[0], outs[0])))
-    levels = [(lane, at) for span in spans for lane, at in enumerate(_lanes(span))]
-    best = Detour((start, end), float("inf"))
-    for (lane, level), out, back in product(levels, outs, backs):
-        corners: tuple[QPointF, ...] = (
-            start, QPointF(out, start.y()), QPointF(out, level), QPointF(back, level),
-            QPointF(back, end.y()), end,
-        )  # fmt: skip
-        best = min(best, _judged(corners, obstacles, taken, lane), key=_cost)
-    if best.cost >= _HIT:
-        for corners in _through_columns(ends, hosts, obstacles, outs[0], backs[0]):
-            best = min(best, _judged(corners, obstacles, taken, 0), key=_cost)
-    return best.corners
+    search = _Search(ends, hosts, obstacles, taken)
+    search.try_turns(search.outs[:1], search.backs[:1], 1)
+    if search.cost >= _HIT:
+        search.try_turns(search.outs, search.backs, 1)
+    if search.cost >= _HIT:
+        search.try_columns()
+    elif search.cost >= _SHARED:
+        search.try_turns(search.outs, search.backs, _LANES)
+    return search.best
 
 
-def _cost(detour: Detour) -> float:
-    return detour.cost
+class _Search:
+    """Tries ways of one wire and keeps the best."""
+
+    def __init__(
+        self,
+        ends: tuple[QPointF, QPointF],
+        hosts: tuple[QRectF, QRectF],
+        obstacles: Iterable[QRectF],
+        taken: Sequence[Stretch],
+    ) -> None:
+        self.start, self.end = ends
+        self.outs = [self.start.x() + STUB + lane * _LANE for lane in (0, 1, -1)]
+        self.backs = [self.end.x() - STUB - lane * _LANE for lane in (0, 1, -1)]
+        self.best: Corners = ends
+        self.cost = float("inf")
+        self._hosts = [Block(a.left(), a.top(), a.right(), a.bottom()) for a in hosts]
+        self._blocks = [Block(a.left(), a.top(), a.right(), a.bottom()) for a in obstacles]
+        self._taken = taken
+
+    def try_turns(self, outs: Sequence[float], backs: Sequence[float], lanes: int) -> None:
+        """Ways along one gap between rows."""
+        start, end = self.start, self.end
+        for out, back in product(outs, backs):
+            spans = self._nearest(self._gaps((out, back)), end.y())
+            for span in spans if lanes == 1 else spans[:2]:
+                for lane, level in enumerate(_levels(span, lanes)):
+                    self._judge(
+                        (start, QPointF(out, start.y()), QPointF(out, level),
+                         QPointF(back, level), QPointF(back, end.y()), end), lane,
+                    )  # fmt: skip
+
+    def try_columns(self) -> None:
+        """Ways with one more turn: past a whole row, through a gap in it or at its side."""
+        start, end, out, back = self.start, self.end, self.outs[0], self.backs[0]
+        left = min((block.left for block in self._blocks), default=back) - STUB
+        right = max((block.right for block in self._blocks), default=out) + STUB
+        columns = {left, right, out, back, *(block.right + STUB for block in self._blocks)}
+        nearest = sorted(columns, key=lambda x: (abs(x - out) + abs(x - back), x))
+        for column in dict.fromkeys((*nearest[:_COLUMNS], left, right)):
+            leaving = self._nearest(self._gaps((out, column)), start.y())[:2]
+            coming = self._nearest(self._gaps((column, back)), end.y())[:2]
+            for first, second in product(leaving, coming):
+                one, other = sum(first) / 2, sum(second) / 2
+                self._judge(
+                    (start, QPointF(out, start.y()), QPointF(out, one), QPointF(column, one),
+                     QPointF(column, other), QPointF(back, other), QPointF(back, end.y()), end), 0,
+                )  # fmt: skip
+
+    def _judge(self, corners: Corners, lane: int) -> None:
+        parts = stretches(corners)
+        cost = sum(part.last - part.first for part in parts) + lane
+        turns = (corners[1].x() - corners[0].x(), corners[-1].x() - corners[-2].x())
+        cost += sum(_UNUSUAL * abs(turn - STUB) for turn in turns)
+        cost += _SHARED * sum(p.shares(other) for p in parts[1:-1] for other in self._taken)
+        for number, part in enumerate(parts):
+            # The first and the last part leave the wire's own layers.
+            inner = 0 < number < len(parts) - 1
+            if cost >= self.cost:
+                return
+            met = [block for block in self._blocks if part.touches(block)]
+            cost += _HIT * sum(inner or not _owns(part, block) for block in met)
+        if cost < self.cost:
+            self.best, self.cost = corners, cost
+
+    def _gaps(self, across: Span) -> list[Span]:
+        """Heights free of layers over a width: between the two layers, and above and below all."""
+        low, high = min(across), max(across)
+        upper, lower = sorted(self._hosts, key=lambda block: block.top)
+        blocked = sorted(
+            (block.top - CLEAR, block.bottom + CLEAR)
+            for block in self._blocks
+            if block.left - CLEAR < high and low < block.right + CLEAR
+        )
+        found: list[Span] = []
+        at = upper.top
+        for top, bottom in blocked:
+            if top > at:
+                found.append((at, top))
+            at = max(at, bottom)
+        at = max(at, lower.bottom + CLEAR, upper.bottom + CLEAR)
+        top = min((span[0] for span in blocked), default=upper.top)
+        return [*found, (at, at + 2 * STUB), (top - 2 * STUB, top)]
+
+    def _nearest(self, spans: list[Span], height: float) -> list[Span]:
+        """The gaps nearest to a height."""
+        return sorted(spans, key=lambda span: abs(sum(span) / 2 - height))[:_SPANS]
 
 
-def _judged(
-    corners: tuple[QPointF, ...],
-    obstacles: Sequence[QRectF],
-    taken: Sequence[Stretch],
-    lane: int,
-) -> Detour:
-    parts = stretches(corners)
-    cost = sum(part.last - part.first for part in parts) + lane
-    for number, part in enumerate(parts):
-        # The first and the last part leave the wire's own layers.
-        inner = 0 < number < len(parts) - 1
-        met = [area for area in obstacles if part.touches(area)]
-        cost += _HIT * sum(inner or not _owns(part, area) for area in met)
-        cost += _SHARED * sum(part.shares(other) for other in taken) if inner else 0.0
-    turns = (corners[1].x() - corners[0].x(), corners[-1].x() - corners[-2].x())
-    cost += _NEAR * sum(turn < STUB - _LANE for turn in turns)
-    cost += _UNUSUAL * sum(abs(turn - STUB) for turn in turns)
-    return Detour(corners, cost)
+def _owns(part: Stretch, block: Block) -> bool:
+    """Whether a level part begins or ends at an edge of a layer."""
+    return part.first >= block.right - 1 or part.last <= block.left + 1
 
 
-def _owns(part: Stretch, area: QRectF) -> bool:
-    """Whether a level part begins or ends at an edge of an area."""
-    return part.first >= area.right() - 1 or part.last <= area.left() + 1
-
-
-def _gaps(hosts: tuple[QRectF, QRectF], obstacles: Iterable[QRectF], across: Span) -> list[Span]:
-    """Heights free of layers over a width: between the two layers, then above and below all."""
-    upper, lower = sorted(hosts, key=lambda area: area.top())
-    blocked = sorted(
-        (area.top() - CLEAR, area.bottom() + CLEAR)
-        for area in obstacles
-        if area.left() - CLEAR < across[1] and across[0] < area.right() + CLEAR
-    )
-    found: list[Span] = []
-    at = upper.top()
-    for top, bottom in blocked:
-        if top > at:
-            found.append((at, top))
-        at = max(at, bottom)
-    bottom = max(lower.bottom(), upper.bottom()) + CLEAR
-    found.append((max(at, bottom), max(at, bottom) + 2 * STUB))
-    top = min((span[0] for span in blocked), default=upper.top())
-    found.append((top - 2 * STUB, top))
-    return found
-
-
-def _lanes(span: Span) -> Iterator[float]:
+def _levels(span: Span, count: int) -> Iterator[float]:
     """Heights within a gap, from its middle outward."""
     middle = (span[0] + span[1]) / 2
     yield middle
-    for lane in range(1, _LANES):
+    for lane in range(1, count):
         for way in (-1, 1):
             at = middle + way * lane * _LANE
             if span[0] <= at <= span[1]:
                 yield at
-
-
-def _through_columns(
-    ends: tuple[QPointF, QPointF],
-    hosts: tuple[QRectF, QRectF],
-    obstacles: Sequence[QRectF],
-    out: float,
-    back: float,
-) -> Iterator[tuple[QPointF, ...]]:
-    """Ways with one more turn: past a whole row of layers, where there is a gap or at its side."""
-    start, end = ends
-    left = min((area.left() for area in obstacles), default=back) - STUB
-    right = max((area.right() for area in obstacles), default=out) + STUB
-    columns = {left, right, out, back, *(area.right() + STUB for area in obstacles)}
-    leaving = _gaps(hosts, obstacles, (start.x(), out))
-    for column in sorted(columns, key=lambda x: abs(x - out) + abs(x - back)):
-        coming = _gaps(hosts, obstacles, tuple(sorted((column, back))))  # type: ignore[arg-type]
-        leaving = _gaps(hosts, obstacles, tuple(sorted((out, column))))  # type: ignore[arg-type]
-        for first, second in product(leaving, coming):
-            one, other = sum(first) / 2, sum(second) / 2
-            yield (
-                start, QPointF(out, start.y()), QPointF(out, one), QPointF(column, one),
-                QPointF(column, other), QPointF(back, other), QPointF(back, end.y()), end,
-            )  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QPointF, QRectF, Qt
+from PySide6.QtGui import QPainterPath
 from PySide6.QtWidgets import QGraphicsScene
 
 from studio.engine.core.signal import Signal
@@ -106,6 +107,7 @@ class GraphScene(QGraphicsScene):
             if self._is_here(wire):
                 self._add_wire(wire)
         self._ways.settle()
+        self._keep_apart()
         if entered:
             self.level_changed.emit()
         self._told()
@@ -384,11 +386,19 @@ class GraphScene(QGraphicsScene):
         wires = {w for node_id in node_ids for w in self._by_node.get(node_id, ())}
         for wire in wires | self._ways.passing(node_ids):
             self._route(self.wires[wire])
+        self._keep_apart()
+
+    def _keep_apart(self) -> None:
+        """Lead wires beside each other that would lie on each other."""
+        for wire, path in self._ways.side_by_side().items():
+            self._lead(self.wires[wire], path)
 
     def _route(self, item: WireItem) -> None:
-        start, end = self._ends(item.wire)
+        self._lead(item, self._ways.path(item.wire, *self._ends(item.wire)))
+
+    def _lead(self, item: WireItem, path: QPainterPath) -> None:
         beside = self.nodes[item.wire.source].room_beside_outputs()
-        item.route(self._ways.path(item.wire, start, end), start, end, beside)
+        item.route(path, *self._ends(item.wire), beside)
 
     def _ends(self, wire: Wire) -> tuple[QPointF, QPointF]:
         source, target = self.nodes[wire.source], self.nodes[wire.target]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QPainterPath
 
+from studio.engine.layers.graph import Port
 from studio.graph_editor.items.block_item import host_of
 from studio.graph_editor.items.items import CanvasItem
 from studio.graph_editor.items.node_item import NodeItem
@@ -20,7 +21,7 @@ from studio.graph_editor.items.wire_paths import (
     samples,
     wire_path,
 )
-from studio.graph_editor.scene.detours import Stretch, find_detour, stretches
+from studio.graph_editor.scene.detours import Corners, Stretch, find_detour, stretches
 from studio.session.document.cards.geometry import NODE_WIDTH
 from studio.session.document.state import Wire
 
@@ -41,6 +42,15 @@ _MANY = 64
 """Of more changed areas, the one around all of them counts: asking for each would take longer."""
 
 
+class _Sought(NamedTuple):
+    """What the detour of a wire was looked for in, and the one that was found."""
+
+    ends: tuple[QPointF, QPointF]
+    hosts: tuple[QRectF, QRectF]
+    obstacles: Sequence[QRectF]
+    corners: Corners
+
+
 class WireWays:
     """Finds the ways of wires, and knows whose way is affected by what.
 
@@ -57,7 +67,10 @@ class WireWays:
         self._changed: set[str] = set()
         self._stood: dict[str, QRectF] = {}
         self._searched: dict[Wire, QRectF] = {}
-        self._detours: dict[Wire, list[Stretch]] = {}
+        self._detours: dict[Wire, _Sought] = {}
+        self._led: dict[Wire, Corners] = {}
+        self._beside: dict[Wire, tuple[_Sought, list[Stretch], Corners]] = {}
+        self._are_apart = True
 
     def note(self, node_id: str) -> None:
         """Something was added, removed, moved or changed in size."""
@@ -71,7 +84,10 @@ class WireWays:
     def forget(self, wire: Wire) -> None:
         """A wire is gone."""
         self._searched.pop(wire, None)
-        self._detours.pop(wire, None)
+        if self._detours.pop(wire, None) is not None:
+            self._are_apart = False
+        self._led.pop(wire, None)
+        self._beside.pop(wire, None)
 
     def passing(self, changed: Iterable[str]) -> set[Wire]:
         """The wires that may have another way since things changed; none while ways are held."""
@@ -122,16 +138,48 @@ class WireWays:
     def _detour(
         self, wire: Wire, ends: tuple[QPointF, QPointF], hosts: tuple[QRectF, QRectF]
     ) -> QPainterPath:
-        """A way through the gaps between layers, apart from the wires of other outputs."""
+        """A way through the gaps between layers; `side_by_side` keeps several apart."""
         area = _around(hosts).adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND)
         items = self._graph.nodes_near(area)
         obstacles = [item.scene_area for item in items if isinstance(item, NodeItem)]
-        others = (parts for other, parts in self._detours.items() if other.port != wire.port)
-        taken = [part for parts in others for part in parts]
-        corners = find_detour(ends, hosts, obstacles, taken)
+        corners = find_detour(ends, hosts, obstacles)
         self._searched[wire] = area
-        self._detours[wire] = stretches(corners)[1:-1]
+        self._detours[wire] = _Sought(ends, hosts, obstacles, corners)
+        self._led[wire] = corners
+        self._are_apart = False
         return detour_path(corners)
+
+    def side_by_side(self) -> dict[Wire, QPainterPath]:
+        """Other ways for wires that would lie on those of other outputs.
+
+        Each gives way to those before it in one order, so that ways do not depend on what happened
+        before.
+        """
+        found: dict[Wire, QPainterPath] = {}
+        if self._are_apart or self.are_held:
+            return found
+        self._are_apart = True
+        taken: list[tuple[Port, Stretch]] = []
+        for wire in sorted(self._detours):
+            sought = self._detours[wire]
+            others = [part for port, part in taken if port != wire.port]
+            corners, parts = sought.corners, stretches(sought.corners)[1:-1]
+            if any(part.shares(other) for part in parts for other in others):
+                corners = self._way_beside(wire, sought, others)
+                parts = stretches(corners)[1:-1]
+            taken += [(wire.port, part) for part in parts]
+            if corners != self._led[wire]:
+                self._led[wire] = corners
+                found[wire] = detour_path(corners)
+        return found
+
+    def _way_beside(self, wire: Wire, sought: _Sought, others: list[Stretch]) -> Corners:
+        """A detour apart from others; it is looked for again only when these are elsewhere."""
+        kept = self._beside.get(wire)
+        if kept is None or kept[0] is not sought or kept[1] != others:
+            corners = find_detour(sought.ends, sought.hosts, sought.obstacles, others)
+            kept = self._beside[wire] = sought, others, corners
+        return kept[2]
 
     def _changed_areas(self) -> list[QRectF]:
         """Where what changed stood and stands, as far as wires keep clear of it."""
