@@ -174,7 +174,7 @@ def test_places_of_a_file_stay_whatever_the_canvas_is(hands: Hands, tmp_path: Pa
     document = Document.open(tmp_path / "own.glassbox")
     before = places(document.state)
     hands.studio.replace(document)
-    for size in (SIZES["tall"], SIZES["wide"]):
+    for size in (SIZES["usual"], SIZES["wide"]):
         resize(hands, size)
         assert places(hands.state) == before
         assert is_whole(hands)

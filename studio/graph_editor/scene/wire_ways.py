@@ -140,8 +140,8 @@ class WireWays:
     ) -> QPainterPath:
         """A way through the gaps between layers; `side_by_side` keeps several apart."""
         area = _around(hosts).adjusted(-_AROUND, -_AROUND, _AROUND, _AROUND)
-        items = self._graph.nodes_near(area)
-        obstacles = [item.scene_area for item in items if isinstance(item, NodeItem)]
+        near = [i.scene_area for i in self._graph.nodes_near(area) if isinstance(i, NodeItem)]
+        obstacles = [each for each in near if each.intersects(area)]
         corners = find_detour(ends, hosts, obstacles)
         self._searched[wire] = area
         self._detours[wire] = _Sought(ends, hosts, obstacles, corners)
