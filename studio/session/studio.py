@@ -28,6 +28,7 @@ from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
 from studio.session.core.action_table import ActionRegistry, ActionTable, AnyAction
 from studio.session.core.folders import LastFolders
+from studio.session.core.key_choices import KeyChoices
 from studio.session.core.preferences import Preferences
 from studio.session.core.recent import RecentFiles
 from studio.session.core.scheduling import Scheduler
@@ -159,7 +160,8 @@ class Studio:
         self.theme = Theme()
         self.tasks = TaskList(scheduler, self.fail)
         self.welcome_state = WelcomeState(self._document)
-        self.actions = ActionRegistry(self.fail, self.welcome_state.why_not)
+        keys = KeyChoices(dirs.config / "keys.json")
+        self.actions = ActionRegistry(self.fail, self.welcome_state.why_not, keys)
         self.bus = SelectionBus()
         self.document = Document.new()
         self.folders = LastFolders(dirs.state / "folders.json")

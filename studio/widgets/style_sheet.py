@@ -172,6 +172,7 @@ QDockWidget { color: @text; }
 #card:focus { border-color: @accent; }
 #key_cap { background: @field; color: @text2; border: 1px solid @hairline; border-radius: 4px;
   padding: 1px 6px; }
+#key_field:focus { border: 2px solid @accent; }
 QFrame[panel="true"] { background: @dock; border: 0; border-radius: 6px; }
 QLabel[role="faint"] { color: @text3; }
 QLabel[role="soft"] { color: @text2; }

@@ -16,12 +16,14 @@ from studio.graph_editor.editing.fix_offers import FixOffers
 from studio.graph_editor.items.wire_paths import wire_path
 from studio.graph_editor.scene.minimap import Minimap
 from studio.widgets import binding, theme
+from studio.widgets.keys import shown_keys, with_keys
 
 _MARGIN = 12
 _BOX = QSizeF(112, 56)
 _GAP = 56.0
 _TEXTS = ("input", "?", "output")
 _SIDE = 16.0
+_ADD = "canvas.quick_add"
 _BUTTON_BELOW = 122.0
 _HINT = "or drag one from the palette, or drop a data file or project here"
 
@@ -43,7 +45,7 @@ class Chrome:
         self.minimap = Minimap(graph, navigation)
         self.find_bar = FindBar(context)
         self.breadcrumbs = Breadcrumbs(context)
-        self.empty = EmptyCanvas(lambda: actions.trigger("canvas.quick_add"), view)
+        self.empty = EmptyCanvas(lambda: actions.trigger(_ADD), lambda: actions[_ADD].keys, view)
         self._deliveries = [
             binding.connect(view, signal, self._changed)
             for signal in (graph.redrawn, graph.ghosts_changed, navigation.moved, fixes.changed)
@@ -112,15 +114,18 @@ class EmptyCanvas:
 
     Args:
         add: opens the search for a layer.
+        keys: those that do so, too.
         parent: the canvas.
     """
 
-    def __init__(self, add: Callable[[], object], parent: QWidget) -> None:
+    def __init__(
+        self, add: Callable[[], object], keys: Callable[[], tuple[str, ...]], parent: QWidget
+    ) -> None:
         self.is_shown = False
+        self._keys = keys
         self.button = QPushButton("Add a layer", parent)
         self.button.setObjectName("empty_add")
         self.button.setAccessibleName("Add a layer: the canvas is empty")
-        self.button.setToolTip("Search for the first layer (Tab)")
         self.button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.button.clicked.connect(add)
         self.button.hide()
@@ -130,6 +135,7 @@ class EmptyCanvas:
         changed, self.is_shown = shown != self.is_shown, shown
         self.button.setVisible(shown)
         if shown:
+            self.button.setToolTip(with_keys("Search for the first layer", self._keys()[:1]))
             self.button.adjustSize()
             left = room.center().x() - self.button.width() / 2
             self.button.move(round(left), round(_top(room) + _BUTTON_BELOW))
@@ -154,7 +160,9 @@ class EmptyCanvas:
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
         painter.setPen(theme.colour("text2"))
         line = QRectF(room.left(), boxes[0].top() + 76, room.width(), 24)
-        painter.drawText(line, Qt.AlignmentFlag.AlignCenter, "Tab to add a layer")
+        keys = self._keys()
+        how = shown_keys(keys[0]) if keys else "Double-click"
+        painter.drawText(line, Qt.AlignmentFlag.AlignCenter, f"{how} to add a layer")
         painter.setPen(theme.colour("text3"))
         painter.setFont(theme.font("small"))
         below = line.translated(0, 28).adjusted(_SIDE, 0, -_SIDE, 12)

@@ -6,12 +6,13 @@ The tables themselves are in `studio.session.actions`, and beside the panes that
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
+from studio.session.core.key_choices import KeyChoices, Keys
 
 _LOG = logging.getLogger(__name__)
 
@@ -133,24 +134,29 @@ class ActionRegistry:
     """The actions of the studio and their current targets.
 
     A table can be declared before there is anything its actions could be done to: they are shown
-    greyed until it is attached to a target.
+    greyed until it is attached to a target. An action found here has the keys that are in force.
 
     Args:
         failed: called with a StudioError that an action raised, to show it.
         barred: why an action cannot be done whatever its target; asked first.
+        keys: the keys the user chose.
     """
 
     def __init__(
         self,
         failed: Callable[[StudioError], object] | None = None,
         barred: Callable[[AnyAction], str] = _possible,
+        keys: KeyChoices | None = None,
     ) -> None:
+        self.keys = KeyChoices() if keys is None else keys
+        self.keys.changed.connect(self._rebound)
         self.changed: Signal[[str]] = Signal()
         self.about_to: Signal[[AnyAction]] = Signal()
         self.triggered: Signal[[str]] = Signal()
         self._tables: list[ActionTable[Any]] = []
         self._attached: dict[str, _Attached[Any]] = {}
         self._actions: dict[str, AnyAction] = {}
+        self._declared: dict[str, AnyAction] = {}
         self._barred = barred
         self.current = ""
         """The action being carried out; empty while none is."""
@@ -169,7 +175,8 @@ class ActionRegistry:
                 raise ValueError(f"action {action.id!r} is declared twice")
             ids.add(action.id)
         self._tables += added
-        self._actions = _in_order(self._tables)
+        self._declared = _in_order(self._tables)
+        self._actions = _with_keys(self._declared, self.keys)
 
     def attach(self, table: ActionTable[T], target: T) -> None:
         """Let a table's actions be done to a target, in place of one attached before.
@@ -232,6 +239,24 @@ class ActionRegistry:
         self.changed.emit(action_id)
         return True
 
+    def keys_at_first(self, action_id: str) -> Keys:
+        """The keys an action came with."""
+        return self._declared[action_id].keys
+
+    def holders(self, keys: str, action_id: str) -> tuple[AnyAction, ...]:
+        """The other actions that have a key sequence where an action would have it too."""
+        wanted = self._actions[action_id]
+        return tuple(
+            each for each in self
+            if each.id != action_id and keys in each.keys and _meet(each, wanted)
+        )  # fmt: skip
+
+    def _rebound(self) -> None:
+        before, self._actions = self._actions, _with_keys(self._declared, self.keys)
+        for action_id, action in self._actions.items():
+            if action is not before[action_id] and action.keys != before[action_id].keys:
+                self.changed.emit(action_id)
+
     def conflicts(self) -> list[tuple[str, str, str]]:
         """Key sequences two actions claim in contexts that meet: (keys, action, action)."""
         found: list[tuple[str, str, str]] = []
@@ -264,6 +289,26 @@ def _in_order(tables: Iterable[ActionTable[Any]]) -> dict[str, AnyAction]:
     # What is left names each other in a circle.
     for action in every:
         place(action)
+    return found
+
+
+def _with_keys(declared: Mapping[str, AnyAction], choices: KeyChoices) -> dict[str, AnyAction]:
+    """The actions with the keys in force; a key that was chosen for one is no other's by itself."""
+    chosen = [
+        (keys, action) for action in declared.values() for keys in choices.of(action.id) or ()
+    ]
+
+    def in_force(action: AnyAction) -> Keys:
+        own = choices.of(action.id)
+        if own is not None:
+            return own
+        taken = {keys for keys, other in chosen if _meet(action, other)}
+        return tuple(keys for keys in action.keys if keys not in taken)
+
+    found = {}
+    for action_id, action in declared.items():
+        keys = in_force(action) if len(choices) else action.keys
+        found[action_id] = action if keys == action.keys else replace(action, keys=keys)
     return found
 
 

@@ -49,6 +49,10 @@ def _show_preferences(window: MainWindow) -> None:
     preferences_dialog.show(window, window.studio, lambda: window.restart())
 
 
+def _show_keys(window: MainWindow) -> None:
+    preferences_dialog.show(window, window.studio, lambda: window.restart()).show_keys()
+
+
 def _go_to(window: MainWindow) -> None:
     specs = (dock.spec for dock in window.docks.all.values())
     go_to.show(window, window.studio, window.history, specs, window.show_pane)
@@ -318,6 +322,11 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
         "help.keys", "Keyboard shortcuts", "Show the keyboard shortcuts of the focused view.",
         ("?",), "Help", aliases=("all keys", "shortcuts", "cheat sheet"), group="keys",
         icon="keyboard", run=lambda window: key_sheet.show(window, window.studio.actions),
+    ),
+    Action(
+        "help.change_keys", "Change keys…", "Choose your own keyboard shortcuts.",
+        (), "Help", aliases=("shortcuts", "key bindings", "keymap", "preferences"), group="keys",
+        run=_show_keys,
     ),
     *(_page(*page) for page in PAGES),
     Action(

@@ -198,7 +198,7 @@ def bring_to_sight(window: QWidget) -> bool:
     focused = window.focusWidget()
     if focused is None or not focused.isVisible():
         return False
-    inside = focused
+    inside: QWidget | None = focused
     while inside is not None and inside is not window:
         if isinstance(inside, QScrollArea) and inside is not focused:
             inside.ensureWidgetVisible(focused)

@@ -101,7 +101,9 @@ class PlotControls(QWidget):
         self._slider.blockSignals(False)
         self._value.setText(f"{display.weight:.3f}".rstrip("0").rstrip(".") or "0")
         for (action_id, button), on in zip(self._switches.items(), checked, strict=True):
+            spec = self._actions[action_id]
             button.setChecked(on)
+            button.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))
             if action_id == "plots.follow":
                 button.setText("Following" if follows else "Follow")
 
@@ -110,7 +112,6 @@ class PlotControls(QWidget):
         button = QToolButton(self)
         button.setObjectName(f"plot_switch.{action_id}")
         button.setAccessibleName(spec.text)
-        button.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))
         button.setCheckable(True)
         button.setText(word)
         button.setMinimumHeight(theme.HIT)

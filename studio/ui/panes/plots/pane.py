@@ -32,7 +32,7 @@ from studio.widgets import binding, contexts, menus, theme
 from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame
-from studio.widgets.keys import shown_keys
+from studio.widgets.keys import with_keys
 
 RATE = 10.0
 """Refreshes a second at most."""
@@ -164,8 +164,7 @@ class PlotsPane(PaneFrame):
         if busy:
             self._nothing.say("No data yet", "Plots appear with the first steps of training.")
             return
-        keys = shown_keys(self._actions["train.start"].keys[0])
-        train = (f"Train ({keys})", self._train)
+        train = (with_keys("Train", self._actions["train.start"].keys[:1]), self._train)
         if shown:
             told = "The run ended before its first step."
             if is_imported:

@@ -36,7 +36,7 @@ from studio.ui.panes.runs.run_table import RunTable
 from studio.widgets import binding, icons, numbers
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame, separator
-from studio.widgets.keys import shown_keys
+from studio.widgets.keys import with_keys
 from studio.widgets.labels.tool_button import tool_button
 from studio.widgets.menus import own_keys
 
@@ -365,12 +365,12 @@ class RunsPane(PaneFrame):
                 f"{doing[:1].upper()}{doing[1:]}.",
             )
             return
-        keys = shown_keys(self._actions["train.start"].keys[0])
+        train = with_keys("Train", self._actions["train.start"].keys[:1])
         self._nothing.say(
             "No runs yet",
             "Every training is kept here with its settings, curves and weights, to "
             "compare and continue.",
-            (f"Train ({keys})", self._train),
+            (train, self._train),
         )
 
     # -- layout ---------------------------------------------------------------------------------

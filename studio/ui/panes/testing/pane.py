@@ -21,7 +21,7 @@ from studio.ui.panes.testing.stale_band import StaleBand
 from studio.widgets import binding
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame, separator
-from studio.widgets.keys import shown_keys
+from studio.widgets.keys import with_keys
 
 _ROOM = (520, 860)
 """Widths from which two things stand side by side, and all three."""
@@ -116,11 +116,11 @@ class TestingPane(PaneFrame):
                 ("Test it", lambda: evaluation.test_run(name)),
             )
         else:
-            keys = shown_keys(self._actions["train.start"].keys[0])
+            train = with_keys("Train", self._actions["train.start"].keys[:1])
             say(
                 "Nothing to test yet",
                 "After training, correct and wrong predictions are shown here.",
-                (f"Train ({keys})", self._train),
+                (train, self._train),
             )
 
     def _show_chosen(self) -> None:

@@ -60,6 +60,10 @@ class TopBar(QToolBar):
             tip = with_keys(spec.text.rstrip("…"), spec.keys)
             button.setEnabled(not reason)
             button.setToolTip(f"{tip}\n{reason[:1].upper()}{reason[1:]}." if reason else tip)
+        spec = self._registry["view.go_to"]
+        keys = f"   {shown_keys(spec.keys[0])}" if spec.keys else ""
+        self._search.setText(f" Go to anything{keys}")
+        self._search.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))
 
     def _button(self, action_id: str) -> QToolButton:
         button = QToolButton(self)
@@ -85,9 +89,7 @@ class TopBar(QToolBar):
         button = QToolButton(self)
         button.setObjectName("search_button")
         button.setAccessibleName(spec.text)
-        button.setText(f" Go to anything   {shown_keys(spec.keys[0])}")
         button.setFixedHeight(theme.ROW)
-        button.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         icons.keep(button, "search")
         button.clicked.connect(lambda: self._registry.trigger("view.go_to"))
@@ -119,7 +121,6 @@ class Switch(QWidget):
             button.setObjectName(f"tool.{action_id}")
             button.setText(spec.text)
             button.setAccessibleName(spec.text)
-            button.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))
             button.setCheckable(True)
             button.setMinimumSize(64, theme.ROW)
             button.clicked.connect(lambda _on=False, wanted=action_id: self._chosen(wanted))
@@ -134,4 +135,6 @@ class Switch(QWidget):
 
     def _show(self) -> None:
         for action_id, button in self._buttons.items():
+            spec = self._registry[action_id]
             button.setChecked(self._registry.is_checked(action_id))
+            button.setToolTip(with_keys(spec.tip.rstrip("."), spec.keys))

@@ -13,7 +13,7 @@ from studio.engine.core.errors import StudioError
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.session.core.action_table import ActionRegistry, AnyAction
+from studio.session.core.action_table import ActionRegistry, AnyAction, Context
 from studio.ui.shell.commands import fuzzy
 from studio.ui.shell.commands.finder import Finder, Found
 from studio.widgets.keys import shown_keys
@@ -23,8 +23,11 @@ _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=3, json_values=1000)
 _MOST = 40
 _RECENT_BONUS = 12.0
 _ALIAS_COST = 3.0
-_NAMES = {"canvas": "on the canvas", "listing": "in the listing", "table": "in tables",
-          "plot": "in plots", "tensor": "in the tensor view", "window": ""}  # fmt: skip
+PLACES: dict[Context, str] = {
+    "canvas": "on the canvas", "listing": "in the listing", "table": "in tables",
+    "plot": "in plots", "tensor": "in the tensor view", "window": "",
+}  # fmt: skip
+"""Where the keys of a context work; empty for everywhere."""
 
 
 class CommandHistory:
@@ -93,7 +96,7 @@ def _line(
         history.note(spec.id)
         registry.trigger(spec.id)
 
-    place = spec.menu.replace("/", " \u203a ") or _NAMES[spec.context]
+    place = spec.menu.replace("/", " \u203a ") or PLACES[spec.context]
     icon = spec.icon
     if spec.checkable and registry.is_checked(spec.id):
         icon = "check"

@@ -52,6 +52,7 @@ class WindowActions:
         self._refused = refused
         self._actions: dict[str, QAction] = {}
         self._contexts: dict[str, Context] = {}
+        self._keys: dict[str, tuple[str, ...]] = {}
         own_keys(window.menuBar())
         for spec in registry:
             self._make(spec)
@@ -156,7 +157,7 @@ class WindowActions:
         if spec.checkable:
             action.setCheckable(True)
             action.setChecked(self._registry.is_checked(spec.id))
-        action.setShortcuts([QKeySequence(keys) for keys in spec.keys])
+        self._give_keys(action, spec)
         if spec.context == "window":
             everywhere = spec.id in _EVERYWHERE
             action.setShortcutContext(
@@ -196,9 +197,17 @@ class WindowActions:
         action = self._actions.get(action_id)
         if action is None:
             self._make(spec)
-        elif spec.checkable:
+            return
+        if self._keys[action_id] != spec.keys:
+            self._give_keys(action, spec)
+            action.setToolTip(self._tip(spec, ""))
+        if spec.checkable:
             # Qt has toggled it by itself; what it shows is what the registry says.
             action.setChecked(self._registry.is_checked(action_id))
+
+    def _give_keys(self, action: QAction, spec: AnyAction) -> None:
+        action.setShortcuts([QKeySequence(keys) for keys in spec.keys])
+        self._keys[spec.id] = spec.keys
 
     @staticmethod
     def _tip(spec: AnyAction, reason: str) -> str:

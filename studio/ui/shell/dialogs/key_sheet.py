@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from studio.session.core.action_table import ActionRegistry, AnyAction, Context
 from studio.ui.shell.commands import fuzzy
 from studio.widgets import contexts, theme
-from studio.widgets.keys import shown_keys
+from studio.widgets.keys import is_alone, pressed_keys, shown_keys
 
 TITLES: dict[Context, str] = {
     "canvas": "Canvas", "listing": "Listing", "table": "Tables and trees", "plot": "Plots",
@@ -79,7 +79,7 @@ class KeySheet(QDialog):
         column.setContentsMargins(0, 0, 8, 0)
         column.setSpacing(16)
         for title, specs in self._groups:
-            fitting = [spec for spec in specs if _fits(typed, spec)]
+            fitting = [spec for spec in specs if fits(typed, spec)]
             if fitting:
                 heading = QLabel(title, body)
                 heading.setFont(theme.font("title"))
@@ -93,30 +93,24 @@ class KeySheet(QDialog):
         # that work in the whole application too.
         if not isinstance(event, QKeyEvent):
             return False
-        if event.type() is QEvent.Type.ShortcutOverride and _is_chord(event):
+        if event.type() is QEvent.Type.ShortcutOverride and is_chord(event):
             event.accept()
             return True
-        if event.type() is QEvent.Type.KeyPress:
-            typed = ""
-            if _is_chord(event):
-                pressed = QKeySequence(event.keyCombination())
-                typed = pressed.toString(QKeySequence.SequenceFormat.NativeText)
-            if typed:
-                self._field.setText(typed)
-                return True
+        if event.type() is QEvent.Type.KeyPress and is_chord(event):
+            self._field.setText(shown_keys(pressed_keys(event)))
+            return True
         return False
 
 
-def _is_chord(event: QKeyEvent) -> bool:
+def is_chord(event: QKeyEvent) -> bool:
+    """Whether keys were pressed that type nothing, so that they are looked up themselves."""
     strong = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
-    alone = (Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_Shift, Qt.Key.Key_Meta)
-    if event.key() in alone:
-        return False
     function = Qt.Key.Key_F1 <= event.key() <= Qt.Key.Key_F12
-    return bool(event.modifiers() & strong) or function
+    return not is_alone(event) and (bool(event.modifiers() & strong) or function)
 
 
-def _fits(typed: str, spec: AnyAction) -> bool:
+def fits(typed: str, spec: AnyAction) -> bool:
+    """Whether an action is meant by what was typed: its keys, name or another word for it."""
     if not typed.strip():
         return True
     shown = [shown_keys(keys) for keys in spec.keys]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -15,6 +16,8 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QScrollArea,
+    QStackedWidget,
+    QTabBar,
     QVBoxLayout,
     QWidget,
 )
@@ -22,15 +25,20 @@ from PySide6.QtWidgets import (
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import AnyOption, OptionKind
 from studio.engine.plugins.loading import plugins_config
+from studio.session.core.action_table import ActionRegistry
 from studio.session.core.preferences import Preferences
 from studio.session.studio import Studio
 from studio.ui.shell.commands import fuzzy
+from studio.ui.shell.dialogs.key_editor import KeyEditor
+from studio.ui.shell.dialogs.key_sheet import is_chord
 from studio.ui.shell.dialogs.plugin_list import PluginList
 from studio.widgets import binding, theme
 from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.forms.number_editors import stepping_of
+from studio.widgets.keys import pressed_keys, shown_keys
 from studio.widgets.labels.tool_button import tool_button
 
+KEYS = "Keys"
 _RESTART = ("scale",)
 
 
@@ -130,6 +138,7 @@ class PreferencesDialog(QDialog):
         failed: hears of a value that could not be kept.
         restart: starts the studio again, for what needs that.
         plugins: makes the list of plugins.
+        actions: the actions whose keys can be changed.
         window: the main window.
     """
 
@@ -139,6 +148,7 @@ class PreferencesDialog(QDialog):
         failed: Callable[[StudioError], object],
         restart: Callable[[], object],
         plugins: Callable[[Callable[[], object], QWidget], PluginList],
+        actions: ActionRegistry,
         window: QWidget,
     ) -> None:
         super().__init__(window)
@@ -148,8 +158,6 @@ class PreferencesDialog(QDialog):
         self._preferences = preferences
         self._at_start = {name: preferences[name] for name in _RESTART}
         self.field = QLineEdit(self)
-        self.field.setPlaceholderText("Search preferences")
-        self.field.setAccessibleName("Search preferences")
         self.field.setClearButtonEnabled(True)
         self.only_changed = QCheckBox("Only changed", self)
         self._area = QScrollArea(self)
@@ -160,6 +168,15 @@ class PreferencesDialog(QDialog):
         self.plugins = plugins(self.look, self._body)
         self._fill(failed)
         self._area.setWidget(self._body)
+        self.keys = KeyEditor(actions, failed, self)
+        self.tabs = QTabBar(self)
+        self.tabs.setObjectName("preference_tabs")
+        self.tabs.setAccessibleName("Kinds of preferences")
+        self.tabs.setDrawBase(False)
+        self._pages = QStackedWidget(self)
+        for title, page in (("General", self._area), (KEYS, self.keys)):
+            self.tabs.addTab(title)
+            self._pages.addWidget(page)
         self._restart = QPushButton("Restart now", self)
         self._restart.setObjectName("restart")
         self._restart.clicked.connect(restart)
@@ -170,24 +187,60 @@ class PreferencesDialog(QDialog):
         top.addWidget(self.only_changed)
         bottom = QHBoxLayout()
         bottom.addWidget(self._restart)
+        bottom.addWidget(self.keys.reset_all)
         bottom.addStretch(1)
         bottom.addWidget(close)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 16, 16, 16)
         column.setSpacing(12)
+        column.addWidget(self.tabs)
         column.addLayout(top)
-        column.addWidget(self._area, 1)
+        column.addWidget(self._pages, 1)
         column.addLayout(bottom)
         self.field.textChanged.connect(self.look)
+        self.field.installEventFilter(self)
         self.only_changed.toggled.connect(self.look)
+        self.tabs.currentChanged.connect(self._turn)
         binding.connect(self, preferences.changed, self._changed)
         self.resize(680, 640)
-        self.look()
+        self._turn(0)
         self.field.setFocus()
+
+    def show_keys(self) -> None:
+        """Turn to the keys."""
+        self.tabs.setCurrentIndex(self._pages.indexOf(self.keys))
+        self.field.setFocus()
+
+    def eventFilter(self, _watched: object, event: QEvent) -> bool:
+        # Keys that type nothing are looked up themselves where keys are listed.
+        if not isinstance(event, QKeyEvent) or not self._shows_keys or not is_chord(event):
+            return False
+        if event.type() is QEvent.Type.ShortcutOverride:
+            event.accept()
+        elif event.type() is QEvent.Type.KeyPress:
+            self.field.setText(shown_keys(pressed_keys(event)))
+        return True
+
+    @property
+    def _shows_keys(self) -> bool:
+        return self._pages.currentWidget() is self.keys
+
+    def _turn(self, page: int) -> None:
+        """Show another page; what is searched for is that page's."""
+        self._pages.setCurrentIndex(page)
+        words = "Search for a command, or press keys" if self._shows_keys else "Search preferences"
+        self.field.setPlaceholderText(words)
+        self.field.setAccessibleName(words)
+        self.field.clear()
+        self.keys.reset_all.setVisible(self._shows_keys)
+        self.look()
 
     def look(self) -> None:
         """Show what fits the search."""
         typed = self.field.text()
+        if self._shows_keys:
+            self.keys.look(typed, only_changed=self.only_changed.isChecked())
+            return
         shown: set[str] = set()
         for row in self._rows:
             each = row.preference
@@ -256,7 +309,8 @@ def show(window: QWidget, studio: Studio, restart: Callable[[], object]) -> Pref
         config = plugins_config() or studio.dirs.config
         found = PreferencesDialog(
             studio.preferences, studio.fail, restart,
-            lambda changed, parent: PluginList(config, changed, studio.fail, parent), window,
+            lambda changed, parent: PluginList(config, changed, studio.fail, parent),
+            studio.actions, window,
         )  # fmt: skip
     found.show()
     found.raise_()

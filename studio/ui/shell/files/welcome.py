@@ -277,7 +277,10 @@ class WelcomePage(QScrollArea):
         for where, keys in _KEYS:
             row.addWidget(_soft(f"{where}:", line))
             for action_id, text in keys:
-                cap = QLabel(shown_keys(self._studio.actions[action_id].keys[0]), line)
+                found = self._studio.actions[action_id].keys
+                if not found:
+                    continue
+                cap = QLabel(shown_keys(found[0]), line)
                 cap.setObjectName("key_cap")
                 row.addWidget(cap)
                 row.addWidget(_soft(text, line))

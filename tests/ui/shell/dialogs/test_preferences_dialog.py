@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QLabel, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
+from studio.session.core.action_table import ActionRegistry
 from studio.session.core.preferences import PREFERENCES, Preferences
 from studio.session.core.theme import Theme
 from studio.ui.shell.dialogs.plugin_list import PluginList
@@ -35,7 +36,8 @@ def box(qtbot: QtBot, dark: Theme, preferences: Preferences, restarts: list[int]
     window.show()
     made = PreferencesDialog(
         preferences, lambda error: None, lambda: restarts.append(1),
-        lambda changed, parent: PluginList(tmp_path, changed, lambda error: None, parent), window,
+        lambda changed, parent: PluginList(tmp_path, changed, lambda error: None, parent),
+        ActionRegistry(), window,
     )  # fmt: skip
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     made.show()
