@@ -45,6 +45,11 @@ FIRST = 1
 PLACES = {column.key: place for place, column in enumerate(COLUMNS, FIRST)}
 INSTRUCTION, MILLISECONDS, ORDER = PLACES["instruction"], PLACES["ms"], PLACES["order"]
 WIDEST_LINE = 64
+ROOMY: tuple[ColumnKey, ...] = ("section", "flops", "bytes", "ms")
+"""Columns that are left out, in this order, where lines would not have enough room beside them."""
+
+ENOUGH = 34
+"""Characters of a line that are worth more than those columns."""
 ROW = theme.COMPACT_ROW
 _THICK = 2.0
 _WIDTH = 4.0
@@ -87,6 +92,7 @@ class LineTable(RecordTable):
         self._labels: Labels | None = None
         self._shown: tuple[Line, ...] = ()
         self._is_stale = False
+        self._had_times = False
         self._matches: frozenset[int] = frozenset()
         self._level = listing.level
         entries = RecordModel(columns_of(listing))
@@ -212,8 +218,8 @@ class LineTable(RecordTable):
 
     def fit_times(self) -> None:
         """Show the column of times once there are some."""
-        hidden = self.header().isSectionHidden(MILLISECONDS)
-        if "ms" not in self._choices and hidden == self._listing.has_times:
+        if "ms" not in self._choices and self._listing.has_times != self._had_times:
+            self._had_times = self._listing.has_times
             self.fit()
 
     def restyle(self) -> None:
@@ -301,8 +307,6 @@ class LineTable(RecordTable):
     def fit_columns(self) -> None:
         """Columns as wide as what they hold, where the user has not chosen; lines take the rest."""
         char, header = self._painter.inks.char, self.header()
-        if "ms" not in self._choices:
-            header.setSectionHidden(MILLISECONDS, not self._listing.has_times)
         if "order" not in self._choices:
             header.setSectionHidden(ORDER, self._listing.level != "kernels")
         header.resizeSection(GUTTER, GUTTER_WIDTH)
@@ -312,13 +316,28 @@ class LineTable(RecordTable):
                 if column.key == "row" and self._listing.rows is not None:
                     chars = max(chars, len(str(len(self._listing.rows))))
                 header.resizeSection(place, round(chars * char) + 2 * PADDING)
+        enough = round(ENOUGH * char) + 2 * PADDING
+        self._leave_out(enough)
         if "instruction" not in self._drawn:
             others = header.length() - header.sectionSize(INSTRUCTION)
             chars = chars_of(COLUMNS[INSTRUCTION - FIRST], self._listing.level)
-            least = round(chars * char) + 2 * PADDING
+            least = min(round(chars * char) + 2 * PADDING, enough)
             widest = round(self._widest_line() * char) + 2 * PADDING
             room = self.viewport().width() - others
             header.resizeSection(INSTRUCTION, min(max(room, least), max(widest, least)))
+
+    def _leave_out(self, enough: int) -> None:
+        """Show the columns that the user has not chosen where there is room for them."""
+        header = self.header()
+        usual = [key for key in ROOMY if key not in self._choices]
+        for key in usual:
+            column = COLUMNS[PLACES[key] - FIRST]
+            is_used = self._listing.has_times if key == "ms" else column.is_shown
+            header.setSectionHidden(PLACES[key], not is_used)
+        for key in usual:
+            others = header.length() - header.sectionSize(INSTRUCTION)
+            if self.viewport().width() - others < enough:
+                header.setSectionHidden(PLACES[key], True)
 
     def _widest_line(self) -> int:
         labels, setter = self._listing.labels, self._setter

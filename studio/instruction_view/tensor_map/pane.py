@@ -35,7 +35,13 @@ if TYPE_CHECKING:
     from studio.session.studio import Studio
 
 _WIDE = 1.3
-"""Picture and table stand side by side in a pane this much wider than high."""
+"""Picture and table may stand side by side in a pane this much wider than high."""
+
+_PICTURE_WIDTH, _PICTURE_HEIGHT = 600, 180
+"""The picture is not made smaller than that for the table, where the pane has the room."""
+
+_TABLE_WIDTH, _TABLE_HEIGHT = 150, 72
+"""What is left of the table then: names, and a few rows."""
 
 _PICTURE_SHARE = 56
 """Per cent of the pane, until the user chooses."""
@@ -102,15 +108,21 @@ class TensorMapPane(PaneFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Stand side by side where the pane is wide."""
         super().resizeEvent(event)
-        is_wide = self.width() > _WIDE * self.height()
+        width, height = self.width(), self.height() - self.legend.height()
+        is_wide = width > _WIDE * height and (
+            width >= _PICTURE_WIDTH + _TABLE_WIDTH or height < _PICTURE_HEIGHT + _TABLE_HEIGHT
+        )
         wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         if self._split.orientation() is not wanted:
             self._split.setOrientation(wanted)
             self._has_chosen_sizes = False
         if not self._has_chosen_sizes:
             # Of the room there is: from less than they need at least, parts come out otherwise.
-            room = self.width() if is_wide else self.height()
+            room = (width if is_wide else height) - self._split.handleWidth()
             picture = room * _PICTURE_SHARE // 100
+            enough = _PICTURE_WIDTH if is_wide else _PICTURE_HEIGHT
+            rest = _TABLE_WIDTH if is_wide else _TABLE_HEIGHT
+            picture = max(picture, min(enough, room - rest))
             self._split.setSizes([picture, room - picture])
 
     def _sizes_chosen(self) -> None:

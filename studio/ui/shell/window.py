@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent, QResizeEvent
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QPaintEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import (
     QDialog,
     QMainWindow,
@@ -251,6 +258,10 @@ class MainWindow(QMainWindow):
         self.statusBar().setVisible(not on)
 
     # -- beginning and ending ---------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.docks.adapt()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -23,7 +23,7 @@ from studio.widgets.forms.number_editors import (
 )
 from studio.widgets.labels.elided_label import ElidedLabel
 
-LABEL_WIDTH = 98
+LABEL_WIDTH = 104
 """Width of the labels, the same in all forms of a pane, so that editors stand in one line."""
 
 INDENT = 10

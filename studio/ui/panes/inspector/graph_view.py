@@ -7,12 +7,9 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 from studio.engine.core.errors import StudioError
 from studio.session.inspector.facts import GraphFacts
 from studio.session.inspector.inspector import InspectorModel
-from studio.session.inspector.sections import training_sections
-from studio.ui.panes.inspector.sections_view import SectionsView
+from studio.ui.panes.inspector.training_form import TrainingForm
 from studio.widgets import numbers, theme
 from studio.widgets.forms.facts import Fact, Facts
-from studio.widgets.forms.form import Form
-from studio.widgets.forms.kind_editors import WeightsEditor
 from studio.widgets.forms.reverting_line import RevertingLine
 from studio.widgets.forms.section import Section
 
@@ -44,11 +41,7 @@ class GraphView(QWidget):
         self._refusal.hide()
         self.facts = Facts(self)
         self._totals = Section("Network", self.facts, parent=self)
-        self.settings = SectionsView(
-            inspector.set_training, inspector.reset_training, self,
-            take_of_group=inspector.set_output_training,
-            reset_of_group=inspector.reset_output_training,
-        )  # fmt: skip
+        self.settings = TrainingForm(inspector, self)
         self.notes = QPlainTextEdit(self)
         self.notes.setObjectName("notes")
         self.notes.setAccessibleName("Notes of the project")
@@ -75,15 +68,7 @@ class GraphView(QWidget):
         chosen = "No layer" if self._inspector.has_selection else "Nothing"
         self._remark.setText(f"{chosen} selected: project settings and totals.")
         self._show_totals(self._inspector.graph_facts())
-        inspector = self._inspector
-        sections = training_sections(inspector.training_rows(), inspector.output_groups())
-        self.settings.show_sections(sections)
-        by_output = self.settings.groups("Loss and metrics")
-        for output, form in by_output.items():
-            _show_classes(form, inspector.class_names(output))
-        for form in self.settings.forms:
-            if form not in by_output.values():
-                _show_classes(form, class_names)
+        self.settings.refresh(class_names)
         if state.notes != self.notes.toPlainText():
             blocked = self.notes.blockSignals(True)
             self.notes.setPlainText(state.notes)
@@ -135,11 +120,3 @@ class GraphView(QWidget):
         except StudioError as error:
             self._refusal.setText(error.message)
             self._refusal.show()
-
-
-def _show_classes(form: Form, names: tuple[str, ...]) -> None:
-    """Let the form's editors of weights know the classes."""
-    for row in form.rows:
-        if isinstance(row.editor, WeightsEditor) and row.editor.classes != names:
-            row.editor.classes = names
-            row.editor.show_value(row.row.value)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from studio.session.document.document import Document
 from studio.session.inspector.inspector import InspectorModel
@@ -13,6 +12,7 @@ from studio.ui.panes.inspector.actions import ACTIONS
 from studio.ui.panes.inspector.block_view import BlockView
 from studio.ui.panes.inspector.graph_view import GraphView
 from studio.ui.panes.inspector.node_view import NodeView
+from studio.ui.panes.inspector.sections_view import scrolled
 from studio.widgets import binding
 from studio.widgets.frames.frame import PaneFrame
 
@@ -35,9 +35,9 @@ class InspectorPane(PaneFrame):
         self.graph_view = GraphView(self.inspector)
         self.block_view = BlockView(self.inspector, self._act_on_blocks)
         self._areas = QStackedWidget(self)
-        self._areas.addWidget(_scrolled(self.graph_view))
-        self._areas.addWidget(_scrolled(self.node_view))
-        self._areas.addWidget(_scrolled(self.block_view))
+        self._areas.addWidget(scrolled(self.graph_view))
+        self._areas.addWidget(scrolled(self.node_view))
+        self._areas.addWidget(scrolled(self.block_view))
         self.set_body(self._areas)
         self.pin_changed.connect(self.inspector.set_pinned)
         self._refresh_later = binding.refresh(
@@ -106,19 +106,3 @@ def _selected(layers: int, blocks: int) -> str:
         return ""
     parts = ((layers, "layer"), (blocks, "block"))
     return ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in parts if n)
-
-
-def _scrolled(body: QWidget) -> QScrollArea:
-    """What may be higher than the pane, never wider."""
-    holder = QWidget()
-    holder.setBackgroundRole(QPalette.ColorRole.Base)
-    column = QVBoxLayout(holder)
-    column.setContentsMargins(8, 8, 8, 8)
-    column.addWidget(body)
-    column.addStretch(1)
-    area = QScrollArea()
-    area.setWidget(holder)
-    area.setWidgetResizable(True)
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    return area

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from studio.engine.core.options import Plain
 from studio.session.inspector.sections import OptionGroup, OptionSection
@@ -155,3 +157,19 @@ class _Body(QWidget):
         column.addWidget(heading)
         column.addWidget(form)
         return part, form
+
+
+def scrolled(body: QWidget) -> QScrollArea:
+    """What may be higher than the pane, never wider."""
+    holder = QWidget()
+    holder.setBackgroundRole(QPalette.ColorRole.Base)
+    column = QVBoxLayout(holder)
+    column.setContentsMargins(8, 8, 8, 8)
+    column.addWidget(body)
+    column.addStretch(1)
+    area = QScrollArea()
+    area.setWidget(holder)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return area

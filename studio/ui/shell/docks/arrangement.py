@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMainWindow, QTabBar, QTabWidget
 
 from studio.ui.shell.docks.dock import Dock
 from studio.ui.shell.docks.panes import Side
+from studio.ui.shell.docks.plan import Plan
 
 NARROW = 1280
 """Below this width the right docks share one column of tabs."""
@@ -17,31 +18,19 @@ NARROW = 1280
 LOW = 800
 """Below this height they do as well: two, one above the other, would show a few lines each."""
 
-SHORT = 860
-"""Below this height the left docks do as well."""
-
 _SIDES: Mapping[Side, Qt.DockWidgetArea] = {
     "left": Qt.DockWidgetArea.LeftDockWidgetArea,
     "right": Qt.DockWidgetArea.RightDockWidgetArea,
     "bottom": Qt.DockWidgetArea.BottomDockWidgetArea,
 }
 
-# Parts of a side each of its columns gets.
-_PARTS: Mapping[str, Mapping[str, tuple[int, int]]] = {
-    "build": {"left": (3, 2), "right": (4, 5), "bottom": (3, 2)},
-    "train": {"left": (1, 1), "right": (3, 2), "bottom": (3, 2)},
-    "profile": {"left": (1, 1), "right": (3, 2), "bottom": (2, 3)},
+_CORNERS: Mapping[Side, Qt.Corner] = {
+    "left": Qt.Corner.BottomLeftCorner,
+    "right": Qt.Corner.BottomRightCorner,
 }
 
-# Share of the window's width or height each side begins with.
-_SHARES: Mapping[str, Mapping[str, float]] = {
-    "build": {"left": 0.15, "right": 0.24, "bottom": 0.24},
-    "train": {"left": 0.17, "right": 0.42, "bottom": 0.26},
-    "profile": {"left": 0.13, "right": 0.40, "bottom": 0.32},
-}
-_LEAST: Mapping[Side, int] = {"left": 240, "right": 300, "bottom": 160}
-_MOST_HEIGHT = 0.36
-"""Share of the window's height that a pane's own wish may take at the lower edge."""
+_LEAST_WIDTH = 300
+"""A dock opened at the lower edge is not left narrower than that."""
 
 _VISIBLE_WIDTH, _VISIBLE_HEIGHT = 64, 24
 _NEAR = 8
@@ -75,50 +64,39 @@ def needs_one_column(window: QMainWindow) -> bool:
     return window.width() < NARROW or window.height() < LOW
 
 
-def arrange(window: QMainWindow, docks: Mapping[str, Dock], workspace: str) -> None:
-    """Put every dock where the workspace has it from the start."""
+def build(
+    window: QMainWindow, docks: Mapping[str, Dock], plan: Plan, opened: Collection[str]
+) -> None:
+    """Put every dock where a plan has it, open or closed."""
+    for side in ("left", "right"):
+        area = _SIDES[side] if side in plan.whole else _SIDES["bottom"]
+        window.setCorner(_CORNERS[side], area)
     for dock in docks.values():
         dock.setFloating(False)
-    short = window.height() < SHORT
-    first: dict[Side, list[Dock]] = {}
-    for side in _SIDES:
-        columns = _columns(docks, workspace, side)
-        if side == "left" and short:
-            columns = [[dock for column in columns for dock in column]]
-        first[side] = _fill(window, workspace, side, columns)
-    _share_out(window, workspace, first)
+    for side, columns in plan.sides.items():
+        along = Qt.Orientation.Horizontal if side == "bottom" else Qt.Orientation.Vertical
+        for column in columns:
+            first, *others = (docks[name] for name in column.panes)
+            window.addDockWidget(_SIDES[side], first, along)
+            for dock in others:
+                window.tabifyDockWidget(first, dock)
+            for name in column.panes:
+                docks[name].setVisible(name in opened)
+            if column.front:
+                docks[column.front].raise_()
 
 
-def _columns(docks: Mapping[str, Dock], workspace: str, side: Side) -> list[list[Dock]]:
-    """The columns of one side, each with its docks in the order of their tabs."""
-    found: dict[int, list[Dock]] = {}
-    for dock in docks.values():
-        place = dock.spec.place(workspace)
-        if place.side == side:
-            found.setdefault(place.column, []).append(dock)
-    for column in found.values():
-        column.sort(key=lambda dock: dock.spec.place(workspace).tab)
-    return [found[number] for number in sorted(found)]
-
-
-def _fill(
-    window: QMainWindow, workspace: str, side: Side, columns: Sequence[Sequence[Dock]]
-) -> list[Dock]:
-    """Fill one side; returns the dock in front of each column."""
-    along = Qt.Orientation.Horizontal if side == "bottom" else Qt.Orientation.Vertical
-    fronts: list[Dock] = []
-    for column in columns:
-        shown = [dock for dock in column if dock.spec.place(workspace).shown]
-        for number, dock in enumerate(column):
-            if number == 0:
-                window.addDockWidget(_SIDES[side], dock, along)
-            else:
-                window.tabifyDockWidget(column[0], dock)
-            dock.setVisible(dock in shown)
-        if shown:
-            shown[0].raise_()
-            fronts.append(shown[0])
-    return fronts
+def share_out(window: QMainWindow, docks: Mapping[str, Dock], plan: Plan) -> None:
+    """Give sides and columns the sizes of a plan."""
+    wide, high = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+    for side, columns in plan.sides.items():
+        across, along = (high, wide) if side == "bottom" else (wide, high)
+        fronts = [docks[column.front] for column in columns if column.front]
+        if not fronts:
+            continue
+        window.resizeDocks(fronts[:1], [plan.sizes[side]], across)
+        if len(fronts) > 1:
+            window.resizeDocks(fronts, [c.size for c in columns if c.front], along)
 
 
 def place(window: QMainWindow, docks: Mapping[str, Dock], dock: Dock, workspace: str) -> None:
@@ -151,51 +129,21 @@ def place_others(
             place(window, docks, dock, workspace)
 
 
-def _share_out(window: QMainWindow, workspace: str, first: Mapping[Side, list[Dock]]) -> None:
-    for side, docks in first.items():
-        if not docks:
-            continue
-        share = _SHARES[workspace][side]
-        whole = window.height() if side == "bottom" else window.width()
-        size = max(_LEAST[side], round(whole * share))
-        if side == "bottom":
-            wished = max(dock.spec.height for dock in docks)
-            size = max(size, min(wished, round(whole * _MOST_HEIGHT)))
-        across = Qt.Orientation.Vertical if side == "bottom" else Qt.Orientation.Horizontal
-        window.resizeDocks([docks[0]], [size], across)
-        if len(docks) > 1:
-            along = Qt.Orientation.Horizontal if side == "bottom" else Qt.Orientation.Vertical
-            whole = window.width() if side == "bottom" else window.height()
-            parts = _parts(workspace, side, len(docks))
-            window.resizeDocks(docks, [whole * part // sum(parts) for part in parts], along)
-
-
-def _parts(workspace: str, side: Side, count: int) -> tuple[int, ...]:
-    """What part of a side each of so many columns gets."""
-    parts = _PARTS[workspace][side]
-    return (*parts[:count], *[min(parts)] * (count - len(parts)))
-
-
-def widen(window: QMainWindow, docks: Mapping[str, Dock], dock: Dock, workspace: str) -> None:
-    """Give a dock opened at the lower edge about its column's part where Qt leaves it a sliver.
+def widen(window: QMainWindow, dock: Dock) -> None:
+    """Give a dock opened at the lower edge a third of it where Qt leaves it a sliver.
 
     Each time that a column of one dock is closed and opened, Qt gives it less than it had.
     """
-    columns = _columns(docks, workspace, "bottom")
-    column = next((i for i, column in enumerate(columns) if dock in column), None)
     layout = window.layout()
-    is_below = window.dockWidgetArea(dock) is _SIDES["bottom"] and not dock.isFloating()
-    if column is None or layout is None or not is_below:
+    if layout is None or window.dockWidgetArea(dock) is not _SIDES["bottom"] or dock.isFloating():
         return
     layout.activate()
-    if dock.width() < _LEAST["right"]:
-        parts = _parts(workspace, "bottom", max(len(columns), 2))
-        width = window.width() * parts[column] // sum(parts)
-        window.resizeDocks([dock], [width], Qt.Orientation.Horizontal)
+    if dock.width() < _LEAST_WIDTH:
+        window.resizeDocks([dock], [window.width() // 3], Qt.Orientation.Horizontal)
 
 
 def prepare(window: QMainWindow) -> None:
-    """Let docks be dragged anywhere; wide ones lie along the whole lower edge."""
+    """Let docks be dragged anywhere."""
     window.setDockOptions(
         QMainWindow.DockOption.AllowNestedDocks
         | QMainWindow.DockOption.AllowTabbedDocks
@@ -203,8 +151,6 @@ def prepare(window: QMainWindow) -> None:
     )
     for area in _SIDES.values():
         window.setTabPosition(area, QTabWidget.TabPosition.North)
-    window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
-    window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
 
 
 def join_right(window: QMainWindow, docks: Mapping[str, Dock]) -> list[tuple[Dock, Dock]]:
@@ -243,6 +189,11 @@ def split_right(window: QMainWindow, joined: Sequence[tuple[Dock, Dock]]) -> Non
             window.tabifyDockWidget(under, below)
     if under is not None:
         under.raise_()
+
+
+def is_in_front(dock: Dock) -> bool:
+    """Whether the pane can be seen, not only its tab."""
+    return dock.isVisible() and not dock.visibleRegion().isEmpty()
 
 
 def hide_stray_tabs(window: QMainWindow, docks: Mapping[str, Dock]) -> None:

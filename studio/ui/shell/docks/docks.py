@@ -14,6 +14,7 @@ from studio.engine.core.signal import Signal
 from studio.session.core.tasks import TaskHandle
 from studio.session.studio import Studio
 from studio.ui.shell.docks import arrangement
+from studio.ui.shell.docks.default_layout import DefaultLayout
 from studio.ui.shell.docks.dock import Dock, first_focusable
 from studio.ui.shell.docks.layout_store import Layout, LayoutStore
 from studio.ui.shell.docks.panes import PaneSpec
@@ -62,6 +63,7 @@ class Docks(QObject):
         self._tidy.timeout.connect(self._settled)
         arrangement.prepare(window)
         self.all: dict[str, Dock] = {}
+        self._default = DefaultLayout(studio, window, self.all, lambda: self._is_hidden_for_a_while)
         for spec in specs:
             self._make(spec)
 
@@ -79,13 +81,17 @@ class Docks(QObject):
         # Without this, a dock known only from a restored state would appear in two places.
         self._window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
         dock.hide()
+        self._default.follow(dock)
         return dock
 
     def add(self, spec: PaneSpec) -> None:
         """Take in another pane, where its row says."""
         with self._together():
             was_away = self.leave_modes()
+            is_kept = self._default.is_kept
             arrangement.place(self._window, self.all, self._make(spec), self.workspace)
+            if is_kept:
+                self._arrange(self._opened())
             self.set_away(was_away)
 
     @property
@@ -222,10 +228,18 @@ class Docks(QObject):
         self._store.keep_layout(self._layout)
 
     def adapt(self) -> None:
-        """While the window is small the right side is one column of tabs."""
+        """Fit the docks to the window: those of a user's own arrangement stay where they are.
+
+        Only that while the window is small its right side is one column of tabs.
+        """
         narrow = arrangement.needs_one_column(self._window)
         # Docks hidden by a mode come back as they were, and are adapted then.
-        if narrow == self._is_narrow or self._is_hidden_for_a_while:
+        if self._is_hidden_for_a_while:
+            return
+        if self._default.is_kept:
+            self._default.fit()
+            return
+        if narrow == self._is_narrow:
             return
         self._is_narrow = narrow
         if narrow:
@@ -248,6 +262,8 @@ class Docks(QObject):
             self._part()
             self._layout.states[self.workspace] = self._state()
             self._layout.panes[self.workspace] = tuple(self.all)
+            keep = self._layout.kept.add if self._default.is_kept else self._layout.kept.discard
+            keep(self.workspace)
 
     def _show(self, workspace: str) -> None:
         self._layout.workspace = workspace
@@ -256,10 +272,13 @@ class Docks(QObject):
         with self._together():
             self._window.setUpdatesEnabled(False)
             try:
+                self._default.let_go()
                 if recorded is None or not self._take(recorded):
-                    arrangement.arrange(self._window, self.all, workspace)
+                    self._arrange(None)
                 else:
                     self._place_new()
+                    if workspace in self._layout.kept:
+                        self._arrange(self._opened())
                 arrangement.rescue(self.all)
             finally:
                 self._window.setUpdatesEnabled(True)
@@ -272,8 +291,22 @@ class Docks(QObject):
         known = self._layout.panes.get(self.workspace, ())
         arrangement.place_others(self._window, self.all, self.workspace, known)
 
+    def _arrange(self, opened: frozenset[str] | None) -> None:
+        """Put every dock where the workspace has it from the start."""
+        # What Qt was given for when the window is shown is over.
+        self._unseen = None
+        self._default.arrange(self.workspace, opened)
+
+    def _opened(self) -> frozenset[str]:
+        return frozenset(name for name, dock in self.all.items() if not dock.isHidden())
+
     def _state(self) -> bytes:
         return bytes(self._window.saveState(_STATE_VERSION).data())
+
+    def _take_back(self, state: bytes) -> None:
+        """Put docks back that were hidden for a while; the window may have another size now."""
+        self._take(state)
+        self._default.fit()
 
     def _take(self, state: bytes) -> bool:
         self._unseen = None if self._window.isVisible() else state
@@ -293,7 +326,10 @@ class Docks(QObject):
         was_closed = dock.isHidden()
         dock.give_focus()
         if was_closed:
-            arrangement.widen(self._window, self.all, dock, self.workspace)
+            if self._default.is_kept:
+                self._default.fit()
+            else:
+                arrangement.widen(self._window, dock)
         return dock
 
     def toggle(self, pane_id: str) -> None:
@@ -306,7 +342,7 @@ class Docks(QObject):
 
     def is_in_front(self, dock: Dock) -> bool:
         """Whether the pane can be seen, not only its tab."""
-        return dock.isVisible() and not dock.visibleRegion().isEmpty()
+        return arrangement.is_in_front(dock)
 
     def hide_floating(self) -> None:
         """Hide the docks that are windows of their own; the main window closes."""
@@ -380,7 +416,7 @@ class Docks(QObject):
                 self._before_focus = self._hide_all()
             elif (before := self._before_focus) is not None:
                 self._before_focus = None
-                self._take(before)
+                self._take_back(before)
 
     def set_away(self, on: bool) -> None:
         """Take all docks away while there is nothing they could show, or bring them back."""
@@ -392,7 +428,7 @@ class Docks(QObject):
                 self._before_away = self._hide_all()
             elif (before := self._before_away) is not None:
                 self._before_away = None
-                self._take(before)
+                self._take_back(before)
 
     def _hide_all(self) -> bytes:
         """Hide every dock; how they stood."""
@@ -419,6 +455,6 @@ class Docks(QObject):
             middle = self._window.centralWidget()
             if middle is not None:
                 middle.show()
-            self._take(before)
+            self._take_back(before)
             if kept is not None and kept.isVisible():
                 kept.setFocus()

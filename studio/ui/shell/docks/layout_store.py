@@ -31,11 +31,13 @@ class Layout:
         workspace: the one in use.
         states: Qt's record of each workspace that was used.
         panes: the panes there were when it was recorded.
+        kept: the workspaces whose panes stand as they do from the start: they fit the window.
     """
 
     workspace: str = ""
     states: dict[str, bytes] = field(default_factory=dict)
     panes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
 
 
 class LayoutStore:
@@ -65,6 +67,7 @@ class LayoutStore:
             {str(name): _names(each) for name, each in panes.items()}
             if isinstance(panes, Mapping)
             else {},
+            set(_names(given.get("kept"))),
         )
 
     def geometry(self) -> bytes:
@@ -76,7 +79,12 @@ class LayoutStore:
         states = {name: base64.b64encode(each).decode() for name, each in layout.states.items()}
         _write(
             self._layout,
-            {"workspace": layout.workspace, "panes": layout.panes, "states": states},
+            {
+                "workspace": layout.workspace,
+                "panes": layout.panes,
+                "states": states,
+                "kept": sorted(layout.kept),
+            },
         )
 
     def keep_geometry(self, geometry: bytes) -> None:

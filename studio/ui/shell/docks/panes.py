@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
@@ -13,6 +13,7 @@ from studio.widgets.icon_files import is_icon
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+    from studio.engine.core.signal import Signal
     from studio.session.core.action_table import ActionTable
     from studio.session.studio import Studio
 
@@ -27,12 +28,47 @@ class Place(NamedTuple):
         column: which column of tabs, the outermost or topmost being 0.
         tab: its place among the tabs of the column; the first that is shown is in front.
         shown: whether it is open from the start.
+        urgent: whether it comes in front of all others of its column when it has something to show.
     """
 
     side: Side
     column: int = 0
     tab: int = 100
     shown: bool = True
+    urgent: bool = False
+
+
+class Room(NamedTuple):
+    """Pixels a pane needs to be read, with its header; given where the window has that much.
+
+    Attributes:
+        width: at a side, and beside another pane at the lower edge.
+        height: at a side.
+        below: height at the lower edge.
+        least_width: in small windows, where about half of it is shown.
+        least_height: in small windows, at a side.
+        least_below: in small windows, at the lower edge.
+    """
+
+    width: int = 240
+    height: int = 240
+    below: int = 200
+    least_width: int = 200
+    least_height: int = 124
+    least_below: int = 160
+
+
+@dataclass(frozen=True)
+class Content:
+    """How to know whether a pane has something to show, before it is made.
+
+    Attributes:
+        is_missing: whether there is nothing.
+        signals: what is emitted when that may have changed.
+    """
+
+    is_missing: Callable[[Studio], bool]
+    signals: Callable[[Studio], tuple[Signal[Any], ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +111,9 @@ class PaneSpec(Part):
         page: what F1 opens: the name of a page of the documentation, or a text in Markdown, which
             begins with its heading.
         keys: show and hide it.
-        height: pixels it needs at the lower edge, given it where the window has that much.
+        room: what it needs to be read.
+        content: whether it has something to show: while it has not, another pane of its column
+            stands in front. None for a pane that always has.
     """
 
     id: str
@@ -84,7 +122,8 @@ class PaneSpec(Part):
     places: Mapping[Workspace, Place]
     page: str = "guide"
     keys: tuple[str, ...] = ()
-    height: int = 0
+    room: Room = Room()
+    content: Content | None = None
 
     def __post_init__(self) -> None:
         """ValueError for an icon, workspace or side that there is not."""
@@ -105,33 +144,50 @@ class PaneSpec(Part):
         return Place(side, 1, shown=False)
 
 
+_PROGRAM = Content(
+    lambda studio: studio.compilation.shown is None, lambda studio: (studio.compilation.changed,)
+)
+
 PANES: tuple[PaneSpec, ...] = (
     PaneSpec(
         id="palette", title="Palette", icon="palette",
         path="studio.graph_editor.panes.palette:PalettePane",
+        room=Room(240, 240),
         places={
             "build": Place("left", 0, 0),
-            "train": Place("left", 1, 1, shown=False),
-            "profile": Place("left", 0, 1, shown=False),
+            "train": Place("left", 0, 2, shown=False),
+            "profile": Place("left", 0, 2, shown=False),
         },
     ),
     PaneSpec(
         id="outline", title="Outline", icon="outline",
         path="studio.graph_editor.panes.outline:OutlinePane",
+        room=Room(240, 240),
         places={
-            "build": Place("left", 1, 0),
-            "train": Place("left", 1, 2, shown=False),
-            "profile": Place("left", 0, 0),
+            "build": Place("left", 0, 1),
+            "train": Place("left", 0, 3, shown=False),
+            "profile": Place("left", 0, 1),
         },
     ),
     PaneSpec(
         id="inspector", title="Inspector", icon="inspector",
         path="studio.ui.panes.inspector.pane:InspectorPane",
         actions="studio.ui.panes.inspector.actions",
+        room=Room(240, 300, least_height=200),
         places={
-            "build": Place("right", 0, 0),
-            "train": Place("right", 1, 1, shown=False),
-            "profile": Place("right", 1, 0),
+            "build": Place("left", 1, 0),
+            "train": Place("left", 0, 1),
+            "profile": Place("left", 0, 0),
+        },
+    ),
+    PaneSpec(
+        id="training", title="Training settings", icon="settings",
+        path="studio.ui.panes.inspector.training_pane:TrainingPane",
+        room=Room(240, 270, least_height=220),
+        places={
+            "build": Place("left", 1, 1, shown=False),
+            "train": Place("left", 0, 0),
+            "profile": Place("left", 0, 4, shown=False),
         },
     ),
     PaneSpec(
@@ -139,20 +195,24 @@ PANES: tuple[PaneSpec, ...] = (
         path="studio.instruction_view.listing.pane:ListingPane",
         actions="studio.instruction_view.listing.actions",
         page="instructions",
+        room=Room(584, 420, 430, 520, 280, 280),
+        content=_PROGRAM,
         places={
-            "build": Place("right", 1, 0),
-            "train": Place("bottom", 0, 1, shown=False),
-            "profile": Place("bottom", 0, 0),
+            "build": Place("right", 0, 0),
+            "train": Place("bottom", 0, 2, shown=False),
+            "profile": Place("right", 1, 0),
         },
     ),
     PaneSpec(
         id="tensor_map", title="Tensor map", icon="tensor-map",
         path="studio.instruction_view.tensor_map.pane:TensorMapPane",
         page="tensors",
+        room=Room(610, 330, 250, 400, 260, 190),
+        content=_PROGRAM,
         places={
-            "build": Place("bottom", 0, 0),
-            "train": Place("bottom", 0, 2, shown=False),
-            "profile": Place("bottom", 1, 0),
+            "build": Place("right", 1, 0),
+            "train": Place("bottom", 0, 1),
+            "profile": Place("bottom", 0, 0),
         },
     ),
     PaneSpec(
@@ -160,19 +220,27 @@ PANES: tuple[PaneSpec, ...] = (
         path="studio.ui.panes.tensor_view.pane:TensorViewPane",
         actions="studio.ui.panes.tensor_view.actions",
         page="tensors",
+        room=Room(400, 300, 240, 320, 200, 180),
+        content=Content(
+            lambda studio: studio.bus.path.tensor is None,
+            lambda studio: (studio.bus.path_changed,),
+        ),
         places={
             "build": Place("right", 1, 2, shown=False),
-            "train": Place("bottom", 0, 0),
-            "profile": Place("bottom", 1, 1, shown=False),
+            "train": Place("right", 0, 1),
+            "profile": Place("bottom", 0, 2, shown=False),
         },
     ),
     PaneSpec(
         id="problems", title="Problems", icon="problems",
         path="studio.ui.panes.problems.pane:ProblemsPane",
+        content=Content(
+            lambda studio: not studio.problems.items, lambda studio: (studio.problems.changed,)
+        ),
         places={
-            "build": Place("bottom", 0, 1),
-            "train": Place("bottom", 1, 1, shown=False),
-            "profile": Place("bottom", 0, 1, shown=False),
+            "build": Place("right", 0, 1, urgent=True),
+            "train": Place("bottom", 0, 4, shown=False),
+            "profile": Place("bottom", 0, 4, shown=False),
         },
     ),
     PaneSpec(
@@ -181,57 +249,76 @@ PANES: tuple[PaneSpec, ...] = (
         actions="studio.ui.panes.log.actions",
         page="commands", keys=("Ctrl+`",),
         places={
-            "build": Place("bottom", 0, 2, shown=False),
-            "train": Place("bottom", 1, 0, shown=False),
-            "profile": Place("bottom", 0, 2, shown=False),
+            "build": Place("bottom", 0, 0, shown=False),
+            "train": Place("bottom", 0, 3, shown=False),
+            "profile": Place("bottom", 0, 3, shown=False),
         },
     ),
     PaneSpec(
         id="history", title="History", icon="history",
         path="studio.graph_editor.panes.history:HistoryPane",
         places={
-            "build": Place("bottom", 0, 3, shown=False),
-            "train": Place("bottom", 1, 2, shown=False),
-            "profile": Place("bottom", 0, 3, shown=False),
+            "build": Place("bottom", 0, 1, shown=False),
+            "train": Place("bottom", 0, 5, shown=False),
+            "profile": Place("bottom", 0, 5, shown=False),
         },
     ),
     PaneSpec(
         id="plots", title="Plots", icon="plots",
         path="studio.ui.panes.plots.pane:PlotsPane",
         actions="studio.ui.panes.plots.actions",
-        height=240,
+        room=Room(760, 300, 264, 300, 200, 180),
+        content=Content(
+            lambda studio: studio.plots.is_empty,
+            lambda studio: (studio.plots.changed, studio.runs.changed,
+                            studio.training.state_changed),
+        ),
         places={
-            "build": Place("bottom", 1, 0),
-            "train": Place("right", 0, 0),
-            "profile": Place("right", 1, 1),
+            "build": Place("bottom", 0, 2, shown=False),
+            "train": Place("bottom", 0, 0),
+            "profile": Place("bottom", 0, 1),
         },
     ),
     PaneSpec(
         id="runs", title="Runs", icon="runs",
         path="studio.ui.panes.runs.pane:RunsPane",
+        room=Room(280, 296, least_height=200),
+        content=Content(
+            lambda studio: not studio.runs.runs, lambda studio: (studio.runs.changed,)
+        ),
         places={
-            "build": Place("left", 1, 1, shown=False),
-            "train": Place("left", 0, 0),
-            "profile": Place("left", 0, 2, shown=False),
+            "build": Place("left", 1, 2, shown=False),
+            "train": Place("left", 1, 0),
+            "profile": Place("left", 0, 3, shown=False),
         },
     ),
     PaneSpec(
         id="data", title="Data", icon="data",
         path="studio.ui.panes.data.pane:DataPane",
         page="data",
+        room=Room(300, 300),
+        content=Content(lambda studio: studio.data.form is None,
+                        lambda studio: (studio.data.changed,)),
         places={
-            "build": Place("left", 1, 2),
-            "train": Place("left", 1, 0),
-            "profile": Place("left", 0, 3, shown=False),
+            "build": Place("left", 0, 2),
+            "train": Place("right", 0, 2),
+            "profile": Place("left", 0, 5, shown=False),
         },
     ),
     PaneSpec(
         id="testing", title="Test", icon="testing",
         path="studio.ui.panes.testing.pane:TestingPane",
+        room=Room(400, 340, 340, 360, 280, 280),
+        content=Content(
+            lambda studio: (
+                studio.evaluation.results is None and studio.evaluation.status != "measuring"
+            ),
+            lambda studio: (studio.evaluation.changed,),
+        ),
         places={
-            "build": Place("bottom", 1, 1, shown=False),
-            "train": Place("right", 1, 0),
-            "profile": Place("right", 1, 2, shown=False),
+            "build": Place("bottom", 0, 3, shown=False),
+            "train": Place("right", 0, 0),
+            "profile": Place("right", 1, 1, shown=False),
         },
     ),
     PaneSpec(
@@ -239,9 +326,14 @@ PANES: tuple[PaneSpec, ...] = (
         path="studio.ui.panes.profiler.pane:ProfilerPane",
         actions="studio.ui.panes.profiler.actions",
         page="benchmarks",
+        room=Room(430, 480, 480, 400, 350, 350),
+        content=Content(
+            lambda studio: studio.profiling.measurement is None,
+            lambda studio: (studio.profiling.changed, studio.profiling.state_changed),
+        ),
         places={
             "build": Place("right", 1, 1, shown=False),
-            "train": Place("right", 1, 2, shown=False),
+            "train": Place("right", 0, 3, shown=False),
             "profile": Place("right", 0, 0),
         },
     ),

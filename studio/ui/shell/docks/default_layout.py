@@ -1,0 +1,171 @@
+"""Keeps a workspace as it is arranged from the start fitting its window, until the user moves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QMainWindow, QToolBar
+
+from studio.session.studio import Studio
+from studio.ui.shell.docks import arrangement
+from studio.ui.shell.docks.dock import Dock
+from studio.ui.shell.docks.plan import Plan, Planner
+from studio.widgets import binding
+
+_RATE = 5.0
+"""How often a second, at most, panes come forward that have something to show now."""
+
+
+class DefaultLayout(QObject):
+    """Where docks stand while nobody has moved them.
+
+    A user who drags a splitter or moves a pane has an arrangement of their own, which is left
+    alone from then on. Opening, closing and choosing panes is no move.
+
+    Args:
+        studio: what panes show.
+        window: the window.
+        docks: all docks, by the ids of their panes.
+        is_away: whether docks are hidden for a while, and come back as they were.
+    """
+
+    def __init__(
+        self,
+        studio: Studio,
+        window: QMainWindow,
+        docks: Mapping[str, Dock],
+        is_away: Callable[[], bool],
+    ) -> None:
+        super().__init__(window)
+        self._studio = studio
+        self._window = window
+        self._docks = docks
+        self._is_away = is_away
+        self._workspace = ""
+        self._arranged: object = None
+        self._stands: object = None
+        self._fronts: dict[tuple[str, ...], str] = {}
+        self._pressed: object = None
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self.fit)
+        window.installEventFilter(self)
+
+    def follow(self, dock: Dock) -> None:
+        """Hear when its pane gets something to show, or loses it."""
+        if dock.spec.content is not None:
+            signals = dock.spec.content.signals(self._studio)
+            binding.refresh(self, self.fit, *signals, rate=_RATE)
+        dock.visibilityChanged.connect(lambda _: self._soon.start())
+
+    # -- whose arrangement it is ------------------------------------------------------------------
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the panes stand as they do from the start."""
+        return self._stands is not None and self._stands == self._standing()
+
+    def let_go(self) -> None:
+        """The arrangement is the user's own."""
+        self._stands = None
+
+    def arrange(self, workspace: str, opened: frozenset[str] | None = None) -> None:
+        """Put every dock where the workspace has it from the start.
+
+        Args:
+            workspace: which workspace.
+            opened: the panes to be open; None for those that are from the start.
+        """
+        self._workspace = workspace
+        planner = self._planner()
+        self._build(
+            planner.plan(planner.begins_open() if opened is None else opened, self._empty())
+        )
+        self.fit()
+
+    # -- fitting ----------------------------------------------------------------------------------
+
+    def fit(self) -> None:
+        """Give the docks the room they need in the window as it is, if they are still in place."""
+        if self._is_away() or self._pressed is not None or not self.is_kept:
+            return
+        opened = frozenset(name for name, dock in self._docks.items() if not dock.isHidden())
+        plan = self._planner().plan(opened, self._empty())
+        if plan.structure != self._arranged:
+            self._build(plan, opened)
+        arrangement.share_out(self._window, self._docks, plan)
+        self._bring_forward(plan)
+
+    def _planner(self) -> Planner:
+        window = self._window
+        size = (window.width(), window.height())
+        specs = [dock.spec for dock in self._docks.values()]
+        return Planner(specs, self._workspace, size, size[1] - _bars(window))
+
+    def _empty(self) -> frozenset[str]:
+        return frozenset(
+            name
+            for name, dock in self._docks.items()
+            if dock.spec.content is not None and dock.spec.content.is_missing(self._studio)
+        )
+
+    def _build(self, plan: Plan, opened: frozenset[str] | None = None) -> None:
+        if opened is None:
+            opened = self._planner().begins_open()
+        self._fronts = {}
+        arrangement.build(self._window, self._docks, plan, opened)
+        self._arranged, self._stands = plan.structure, self._standing()
+
+    def _bring_forward(self, plan: Plan) -> None:
+        """Raise what is to be in front, except over what the user has put there."""
+        for columns in plan.sides.values():
+            for column in columns:
+                before = self._fronts.get(column.panes)
+                shown = [n for n in column.panes if arrangement.is_in_front(self._docks[n])]
+                is_open = before is not None and not self._docks[before].isHidden()
+                is_users = bool(shown) and is_open and before not in shown
+                if column.front and not is_users:
+                    self._fronts[column.panes] = column.front
+                    if column.front not in shown:
+                        self._docks[column.front].raise_()
+
+    def _standing(self) -> object:
+        """Where each dock stands, open or closed."""
+        window, found = self._window, []
+        for name, dock in self._docks.items():
+            beside = frozenset(each.objectName() for each in window.tabifiedDockWidgets(dock))
+            found.append((name, dock.isFloating(), window.dockWidgetArea(dock), beside))
+        return tuple(found)
+
+    # -- splitters --------------------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._window and isinstance(event, QMouseEvent):
+            kind, left = event.type(), Qt.MouseButton.LeftButton
+            if kind is QEvent.Type.MouseButtonPress and event.button() is left:
+                # Nothing but splitters lies bare between the docks.
+                if self._window.childAt(event.position().toPoint()) is None:
+                    self._pressed = self._sizes()
+            elif kind is QEvent.Type.MouseButtonRelease and self._pressed is not None:
+                before, self._pressed = self._pressed, None
+                if before != self._sizes() and self.is_kept:
+                    self.let_go()
+        return False
+
+    def _sizes(self) -> object:
+        return [(name, dock.geometry()) for name, dock in self._docks.items() if dock.isVisible()]
+
+
+def _bars(window: QMainWindow) -> int:
+    """Pixels of the window's height for menus, tool bars and status bar."""
+    rows = {
+        bar.geometry().top(): bar.sizeHint().height()
+        for bar in window.findChildren(QToolBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        if not bar.isHidden() and not bar.isFloating()
+    }
+    status = window.statusBar()
+    menu = window.menuBar()
+    below = 0 if status.isHidden() else status.sizeHint().height()
+    above = 0 if menu.isNativeMenuBar() else menu.sizeHint().height()
+    return sum(rows.values()) + above + below
