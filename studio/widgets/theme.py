@@ -45,10 +45,15 @@ class _InForce:
         app = QApplication.instance()
         if isinstance(app, QApplication):
             _tell_platform(app, self.theme)
-            app.setPalette(palette(self.theme))
             sheet = style_sheet.of(self.theme)
-            if sheet != self.applied:
+            is_new = sheet != self.applied
+            if is_new:
+                # In place of another sheet Qt styles each widget as often as there are widgets
+                # around it, ten times in a pane; in place of none it does so once.
+                app.setStyleSheet("")
                 self.applied = sheet
+            app.setPalette(palette(self.theme))
+            if is_new:
                 app.setStyleSheet(sheet)
         changed.emit()
 

@@ -1,4 +1,4 @@
-"""The training settings as a form: for the inspector of the project, and for a pane of their own."""
+"""The training settings as a form: in the inspector of the project, and in a pane of their own."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from PySide6.QtCore import QByteArray, QMargins, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication
@@ -153,8 +153,12 @@ def prepare(window: QMainWindow) -> None:
         window.setTabPosition(area, QTabWidget.TabPosition.North)
 
 
-def join_right(window: QMainWindow, docks: Mapping[str, Dock]) -> list[tuple[Dock, Dock]]:
-    """Make one column of tabs of the right side; returns which dock stood under which."""
+Joined = list[tuple[Dock, list[Dock]]]
+"""The dock that others were joined with, and the docks of each column that was, its front first."""
+
+
+def join_right(window: QMainWindow, docks: Mapping[str, Dock]) -> Joined:
+    """Make one column of tabs of the right side; returns what stood below."""
     right = [
         dock
         for dock in docks.values()
@@ -164,31 +168,33 @@ def join_right(window: QMainWindow, docks: Mapping[str, Dock]) -> list[tuple[Doc
     ]
     # The uppermost stays in front; those behind others are wherever they were last in sight.
     right.sort(key=lambda dock: (dock.visibleRegion().isEmpty(), dock.y()))
-    joined: list[tuple[Dock, Dock]] = []
-    for dock in right[1:]:
-        if dock not in window.tabifiedDockWidgets(right[0]):
-            joined.append((right[0], dock))
-            window.tabifyDockWidget(right[0], dock)
+    columns: list[list[Dock]] = []
+    for dock in right:
+        others = window.tabifiedDockWidgets(dock)
+        column = next((column for column in columns if column[0] in others), None)
+        if column is None:
+            columns.append([dock])
+        else:
+            column.append(dock)
+    for dock in (dock for column in columns[1:] for dock in column):
+        window.tabifyDockWidget(right[0], dock)
     if right:
         right[0].raise_()
-    return joined
+    return [(right[0], column) for column in columns[1:]]
 
 
-def split_right(window: QMainWindow, joined: Sequence[tuple[Dock, Dock]]) -> None:
-    """Put docks back under the one they were joined with, unless they have been moved since."""
-    under: Dock | None = None
-    for above, below in joined:
-        if below not in window.tabifiedDockWidgets(above):
-            continue
-        if under is None:
+def split_right(window: QMainWindow, joined: Joined) -> None:
+    """Put columns back under the one they were joined with, but for docks moved since."""
+    for above, column in joined:
+        here = [dock for dock in column if dock in window.tabifiedDockWidgets(above)]
+        for dock in here[:1]:
             # Splitting would make another tab of it, since what it is split from has tabs.
             side = Qt.DockWidgetArea.RightDockWidgetArea
-            window.addDockWidget(side, below, Qt.Orientation.Vertical)
-            under = below
-        else:
-            window.tabifyDockWidget(under, below)
-    if under is not None:
-        under.raise_()
+            window.addDockWidget(side, dock, Qt.Orientation.Vertical)
+        for dock in here[1:]:
+            window.tabifyDockWidget(here[0], dock)
+        if here:
+            here[0].raise_()
 
 
 def is_in_front(dock: Dock) -> bool:

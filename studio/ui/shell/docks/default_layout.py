@@ -1,4 +1,4 @@
-"""Keeps a workspace as it is arranged from the start fitting its window, until the user moves it."""
+"""Fits the arrangement a workspace has from the start to its window, until the user moves it."""
 
 from __future__ import annotations
 
@@ -125,10 +125,13 @@ class DefaultLayout(QObject):
                 shown = [n for n in column.panes if arrangement.is_in_front(self._docks[n])]
                 is_open = before is not None and not self._docks[before].isHidden()
                 is_users = bool(shown) and is_open and before not in shown
-                if column.front and not is_users:
-                    self._fronts[column.panes] = column.front
-                    if column.front not in shown:
-                        self._docks[column.front].raise_()
+                if not column.front or is_users:
+                    continue
+                # What somebody types into is not covered.
+                held = next((n for n in column.panes if self._docks[n].has_focus()), "")
+                front = self._fronts[column.panes] = held or column.front
+                if front not in shown:
+                    self._docks[front].raise_()
 
     def _standing(self) -> object:
         """Where each dock stands, open or closed."""

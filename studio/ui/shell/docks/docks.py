@@ -50,7 +50,7 @@ class Docks(QObject):
         self._before_away: bytes | None = None
         self._unseen: bytes | None = None
         self._is_narrow = False
-        self._joined: list[tuple[Dock, Dock]] = []
+        self._joined: arrangement.Joined = []
         self._studio = studio
         self._loading = False
         self._loaded: set[str] = set()

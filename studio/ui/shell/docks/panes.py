@@ -58,6 +58,9 @@ class Room(NamedTuple):
     least_below: int = 160
 
 
+_USUAL = Room()
+
+
 @dataclass(frozen=True)
 class Content:
     """How to know whether a pane has something to show, before it is made.
@@ -122,7 +125,7 @@ class PaneSpec(Part):
     places: Mapping[Workspace, Place]
     page: str = "guide"
     keys: tuple[str, ...] = ()
-    room: Room = Room()
+    room: Room = _USUAL
     content: Content | None = None
 
     def __post_init__(self) -> None:

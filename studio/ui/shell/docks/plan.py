@@ -49,6 +49,9 @@ class _Form(NamedTuple):
     bottom: _Share
     whole: tuple[Side, ...]
 
+    def of(self, side: Side) -> _Share:
+        return {"left": self.left, "right": self.right, "bottom": self.bottom}[side]
+
 
 _FORMS: Mapping[str, _Form] = {
     "build": _Form(_Share(0.17, 248, 340), _Share(0.39, 200), _Share(0.28, 160), ("left", "right")),
@@ -219,7 +222,7 @@ class Planner:
         opened = [name for column in columns for name in column if name in self._open]
         if not opened:
             return 0
-        wished = getattr(self._form, side)
+        wished = self._form.of(side)
         rooms = [self._specs[name].room for name in self._main(columns)]
         if side == "bottom":
             needed = max((r.below if self._is_full else r.least_below for r in rooms), default=0)

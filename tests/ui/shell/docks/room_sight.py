@@ -253,7 +253,8 @@ def main(arguments: list[str]) -> int:
         size, ratio = alone.window.size().toTuple(), alone.window.devicePixelRatioF()
         alone.close()
     application.quit()
-    print(json.dumps({"before": before, "after": after, "size": size, "ratio": ratio}))
+    told = json.dumps({"before": before, "after": after, "size": size, "ratio": ratio})
+    sys.stdout.write(f"{told}\n")
     return 0
 
 

@@ -348,12 +348,14 @@ def test_a_pane_says_its_name_again_when_the_tabs_beside_it_are_gone(
                  if label.isVisible()]  # fmt: skip
         return opened.docks[pane].windowTitle() in shown
 
+    opened.docks.switch("train")
+    qtbot.waitUntil(lambda: opened.is_ready)
     assert not named("tensor_map")
-    opened.docks["problems"].setFloating(True)
-    qtbot.waitUntil(lambda: named("tensor_map") and named("problems"))
-    opened.docks["problems"].setFloating(False)
+    opened.docks["plots"].setFloating(True)
+    qtbot.waitUntil(lambda: named("tensor_map") and named("plots"))
+    opened.docks["plots"].setFloating(False)
     qtbot.waitUntil(lambda: not named("tensor_map"))
-    opened.docks["problems"].close()
+    opened.docks["plots"].close()
     qtbot.waitUntil(lambda: named("tensor_map"))
 
 
