@@ -62,6 +62,8 @@ class DataSpec:
             all targets (``data/w``), or one for each (``data/w/0`` …), None where a target has
             none; empty for no sample weights.
         meta: text facts that travel with the program, such as class names.
+        streams: the order on the device counts samples that are on their way; the number of each in
+            the data set, by which augmentation draws, stands beside it (``train/numbers``).
         variant: tells the data of samples of one length from that of others on the same device; it
             stands in the names of data and order (``data-12/x``). Empty where there is only one.
     """
@@ -74,6 +76,7 @@ class DataSpec:
     sample_weights: tuple[Shape | None, ...] = ()
     meta: Mapping[str, str] = field(default_factory=dict)
     variant: str = ""
+    streams: bool = False
 
 
 def data_group(group: str, spec: DataSpec) -> str:
@@ -112,6 +115,13 @@ class DataSection:
     def order(self) -> Ref:
         """The order of the samples of this mode."""
         name = f"{data_group(self._control, self._spec)}/order"
+        return self._once(name, (ROWS,), DType.int32, Role.DATA)
+
+    def numbers(self) -> Ref:
+        """The number in the data set of each sample of the order."""
+        if not self._spec.streams:
+            return self.order()
+        name = f"{data_group(self._control, self._spec)}/numbers"
         return self._once(name, (ROWS,), DType.int32, Role.DATA)
 
     def is_fed_directly(self, index: int, wanted: DType) -> bool:
@@ -266,7 +276,7 @@ class DataSection:
     def _drawn(self, name: str, change: Augmentation, index: int) -> dict[str, Any]:
         """Fields of the instruction that changes input ``index``."""
         fields = change.attributes() | {
-            "order": self.order() if self.gathers else self._blank_order(),
+            "order": self.numbers() if self.gathers else self._blank_order(),
             "step": self.step() if self._mode != "infer" else self._blank_step(),
         }
         if change.random:

@@ -10,7 +10,13 @@ from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.byte_source import Array, ByteSource, FileOrBytes, open_source
 from studio.engine.formats.limits import DEFAULT_LIMITS, Limits
 from studio.engine.formats.npy import NpyHeader, npy_bytes, read_header, read_npy
-from studio.engine.formats.safe_zip import Member, MemberReader, list_members, safe_name
+from studio.engine.formats.safe_zip import (
+    Member,
+    MemberReader,
+    list_members,
+    safe_name,
+    stored_place,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +67,17 @@ class ArrayArchive:
     def header(self, key: str) -> NpyHeader:
         """Shape and type of the array called ``key``, without its elements; errors as `read`."""
         return read_header(self._reader(key), self._limits)
+
+    def stored_at(self, key: str) -> int | None:
+        """Byte of the archive at which the elements of ``key`` begin; None where they are packed.
+
+        Reads them all once, so that they are known to be whole; errors as `read`.
+        """
+        header = self.header(key)
+        member = self._members[key]
+        if not member.is_stored:
+            return None
+        return stored_place(member, self._opened) + member.size - header.data_bytes
 
     def _reader(self, key: str) -> MemberReader:
         if key not in self._members:

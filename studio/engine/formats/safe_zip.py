@@ -209,6 +209,19 @@ def _data_start(member: Member, opened: ByteSource) -> int:
     return member.start + _LOCAL_BYTES + names + extra
 
 
+def stored_place(member: Member, opened: ByteSource) -> int:
+    """Where the bytes of a stored member begin, checked to be what the directory states.
+
+    Reads all of them once. Raises FormatError if they are damaged.
+    """
+    reader = MemberReader(opened, member)
+    room = memoryview(bytearray(min(_CHUNK, max(1, member.size))))
+    while reader.remaining:
+        reader.readinto(room[: min(len(room), reader.remaining)])
+    reader.finish()
+    return _data_start(member, opened)
+
+
 class MemberReader(Reader):
     """Reads one member as a stream of exactly its stated size, whatever the packed bytes say."""
 

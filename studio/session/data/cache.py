@@ -104,8 +104,8 @@ def _again(error: StudioError) -> StudioError:
 
 def _key(settings: DataSettings, folder: Path) -> str:
     stamps = [_stamp(path) for path in paths_of(settings.reference, folder)]
-    return json.dumps([settings.key, str(folder) if stamps else "", stamps], sort_keys=True,
-                      default=str)  # fmt: skip
+    place = str(folder) if stamps else ""
+    return json.dumps([settings.key, place, stamps], sort_keys=True, default=str)
 
 
 def _stamp(path: Path) -> list[object]:

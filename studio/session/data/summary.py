@@ -13,6 +13,7 @@ from studio.engine.train.data.normalization import (
     Statistics,
     feature_statistics,
 )
+from studio.engine.train.data.stored_rows import chosen_rows
 from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.settings import TrainingSettings
 from studio.session.data.parts import Indices, Part, parts_of
@@ -105,7 +106,7 @@ def summarise(dataset: Dataset, data: DataSettings, training: TrainingSettings) 
     parts = parts_of(dataset, data, training)
     kept = parts[0]
     whole = len(kept) == len(dataset)
-    x = dataset.x if whole else dataset.x[kept.indices]
+    x = dataset.x if whole else chosen_rows(dataset.x, kept.indices)
     if dataset.inputs:
         norm, features = _of_inputs(dataset, None if whole else kept.indices, data)
     else:
@@ -122,7 +123,7 @@ def _of_inputs(
     rows: list[FeatureRow] = []
     norms: list[Normalization] = []
     for each in dataset.inputs:
-        values = each.values if indices is None else each.values[indices]
+        values = each.values if indices is None else chosen_rows(each.values, indices)
         norm = each.normalization_for(data.normalization, values)
         norms.append(norm)
         found = feature_statistics(values)

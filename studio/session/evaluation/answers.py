@@ -9,6 +9,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.train.data.stored_rows import evenly_spaced
 from studio.engine.train.network.measures import (
     Array,
     Classification,
@@ -22,6 +23,7 @@ from studio.engine.train.network.measures import (
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.weights_origin import WeightsOrigin
+from studio.session.evaluation.form import MOST_ROWS
 
 CELLS = 96
 _MARGIN = 0.08
@@ -163,7 +165,7 @@ def ask_planes(
     """Ask a network about a grid over all samples of its data; see `is_plane`."""
     task = trained.task
     samples = task.training_samples().inputs[0]
-    low, high = _bounds(samples)
+    low, high = _bounds(evenly_spaced(samples, MOST_ROWS))
     columns = np.linspace(low[0], high[0], CELLS)
     rows = np.linspace(low[1], high[1], CELLS)
     points = np.stack(np.meshgrid(columns, rows), axis=-1).reshape(-1, 2)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.dtypes import DType
+from studio.engine.train.data.stored_rows import SampleArray
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Ink: TypeAlias = npt.NDArray[np.float32]
@@ -63,7 +64,9 @@ class Sheet:
         return self.frame is not None
 
 
-def sheet_of(images: Array, value_range: tuple[float, float] | None, dtype: DType) -> Sheet | None:
+def sheet_of(
+    images: SampleArray, value_range: tuple[float, float] | None, dtype: DType
+) -> Sheet | None:
     """The sheet for pictures like some given ones; None where they are none.
 
     Args:
@@ -88,7 +91,9 @@ def sheet_of(images: Array, value_range: tuple[float, float] | None, dtype: DTyp
     ground, ink = (high, low) if light else (low, high)
     # Pictures of things have all kinds of borders; those of signs have the ground there.
     plain = float((np.abs(border - ground) < _IS_INK * (high - low)).mean()) > 0.6
-    return Sheet(shape, dtype, ground, ink, _frame(some, ground, ink) if plain else None)
+    return Sheet(
+        (height, width, channels), dtype, ground, ink, _frame(some, ground, ink) if plain else None
+    )
 
 
 def _borders(images: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -9,10 +9,13 @@ import numpy as np
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError
 from studio.engine.core.options import AnyOption, integer, number
+from studio.engine.train.data.stored_rows import evenly_spaced
 from studio.engine.train.network.measures import Array
 from studio.engine.train.project.task import Task
 
 MOST_FIELDS = 64
+MOST_ROWS = 20_000
+"""Rows looked at where the samples stay in their files."""
 _BOUNDS = {DType.bool: (0, 1), DType.uint8: (0, 255), DType.int32: (-(1 << 31), (1 << 31) - 1)}
 
 
@@ -28,7 +31,7 @@ def form_of(task: Task, place: int = 0) -> tuple[AnyOption, ...]:
     if samples.ndim != 2 or not 0 < samples.shape[1] <= MOST_FIELDS:
         return ()
     names = facts.feature_names or default_names(samples.shape[1])
-    wide = samples.astype(np.float64)
+    wide = evenly_spaced(samples, MOST_ROWS).astype(np.float64)
     low, high, start = wide.min(axis=0), wide.max(axis=0), np.median(wide, axis=0)
     limits = _BOUNDS.get(DType.of(samples.dtype))
     return tuple(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
 from studio.engine.train.data.samples import Samples
+from studio.engine.train.data.stored_rows import SampleArray
 from studio.engine.train.network.measures import (
     Array,
     Classification,
@@ -59,7 +60,7 @@ class Results:
     metrics: Mapping[str, float]
     outcomes: tuple[Outcome | None, ...]
     outputs: tuple[str, ...]
-    inputs: tuple[Array, ...]
+    inputs: tuple[SampleArray, ...]
     facts: tuple[InputFacts, ...]
     steps: int
     note: str = ""
@@ -130,8 +131,8 @@ def measure(
     samples = part_of(task, part)
     if samples is None:
         raise DataError(f"there is no {part} part to measure", who=task.name)
-    predicted = trained.predict_all(list(samples.inputs), progress)
-    masks = trained.predict_masks(list(samples.inputs))
+    predicted = trained.predict_all(samples.inputs, progress)
+    masks = trained.predict_masks(samples.inputs)
     weights = samples.weights
     if len(weights) != len(predicted):
         weights = (weights or (None,)) * len(predicted)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from studio.engine.gl.device.device import LARGEST_BUFFER_BYTES, host_memory
+from studio.engine.core.machine_memory import host_memory
+from studio.engine.gl.device.device import LARGEST_BUFFER_BYTES
 from studio.engine.gl.device.engine_thread import EngineThread
 from studio.engine.gl.device.preflight import software_renderer
 

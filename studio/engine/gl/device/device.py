@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from studio.engine.core.machine_memory import host_memory
 from studio.engine.gl.device import constants as const
 from studio.engine.gl.device.preflight import software_notice, software_renderer
 
@@ -167,24 +166,3 @@ def _budget(device_memory: int | None) -> int:
     if device_memory is not None:
         return int(device_memory * _BUDGET_SHARE)
     return int(host_memory() * _SHARED_MEMORY_SHARE)
-
-
-def host_memory() -> int:
-    """The machine's physical memory in bytes; 4 GiB where the system does not tell."""
-    if sys.platform == "win32":
-        return _windows_memory()
-    try:
-        pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return 2**32
-    return pages * page if pages > 0 and page > 0 else 2**32
-
-
-def _windows_memory() -> int:
-    import ctypes
-
-    kibibytes = ctypes.c_ulonglong()
-    kernel = ctypes.CDLL("kernel32")
-    if kernel.GetPhysicallyInstalledSystemMemory(ctypes.byref(kibibytes)):
-        return int(kibibytes.value) * 1024
-    return 2**32

@@ -14,12 +14,12 @@ from studio.engine.core.errors import DataError
 from studio.engine.train.data.cleaning import NOTHING_CLEANED, Cleaning
 from studio.engine.train.data.input_columns import InputColumn
 from studio.engine.train.data.normalization import (
-    Array,
     Normalization,
     NormalizationKind,
     make_normalization,
 )
 from studio.engine.train.data.splitting import divided_indices, tail_split_indices
+from studio.engine.train.data.stored_rows import SampleArray, StoredRows, chosen_rows
 
 DatasetKind: TypeAlias = Literal["images", "table", "points"]
 
@@ -46,7 +46,7 @@ class InputArray:
     """
 
     name: str
-    values: Array
+    values: SampleArray
     kind: DatasetKind
     value_range: tuple[float, float] | None = None
     normalization: NormalizationKind | None = None
@@ -55,7 +55,7 @@ class InputArray:
     resize: str = ""
     columns: tuple[InputColumn, ...] = ()
 
-    def normalization_for(self, default: NormalizationKind, training: Array) -> Normalization:
+    def normalization_for(self, default: NormalizationKind, training: SampleArray) -> Normalization:
         """How it is normalised; columns of categories stay as they are.
 
         Args:
@@ -106,6 +106,8 @@ class WeightArray:
 class Dataset:
     """Samples with class indices or regression targets; arrays are read-only views.
 
+    Samples may stay in their files; everything else is in memory.
+
     Args:
         x: samples [n, …, c] as uint8, int32 or float32; images are [n, height, width, channels].
         y: int32[n, …] class indices, or float32[n, k, …] targets.
@@ -130,7 +132,7 @@ class Dataset:
         DataError: the parts do not fit together, named by the data set.
     """
 
-    x: Array
+    x: SampleArray
     y: npt.NDArray[np.int32] | npt.NDArray[np.float32]
     name: str
     kind: DatasetKind
@@ -150,7 +152,10 @@ class Dataset:
 
     def __post_init__(self) -> None:
         for name in ("x", "y"):
-            view = getattr(self, name).view()
+            array = getattr(self, name)
+            if isinstance(array, StoredRows):
+                continue
+            view = array.view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
         self._check_samples()
@@ -248,7 +253,7 @@ class Dataset:
         """The targets; y without a name where it is the only one."""
         return self.targets or (TargetArray("", self.y, self.class_names),)
 
-    def _arrays(self) -> tuple[Array, ...]:
+    def _arrays(self) -> tuple[SampleArray, ...]:
         inputs, targets = self.all_inputs(), self.all_targets()
         values = [each.values for each in inputs], [each.values for each in self.weights]
         return (*values[0], *(each.y for each in targets), *values[1])
@@ -311,12 +316,17 @@ class Dataset:
         return "\n".join(lines)
 
     def subset(self, indices: npt.NDArray[np.int32], name: str = "") -> Dataset:
-        """The samples at ``indices``, copied in that order; the own test part is left off."""
-        inputs = tuple(replace(each, values=each.values[indices]) for each in self.inputs)
+        """The samples at ``indices``, in that order; the own test part is left off.
+
+        Samples in memory are copied, those in their files are not read.
+        """
+        inputs = tuple(
+            replace(each, values=chosen_rows(each.values, indices)) for each in self.inputs
+        )
         targets = tuple(replace(each, y=each.y[indices]) for each in self.targets)
         return replace(
             self,
-            x=inputs[0].values if inputs else self.x[indices],
+            x=inputs[0].values if inputs else chosen_rows(self.x, indices),
             y=targets[0].y if targets else self.y[indices],
             name=name or self.name,
             held_out=None,

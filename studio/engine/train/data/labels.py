@@ -1,6 +1,6 @@
 """From raw labels (text, whole numbers, one-hot rows, real numbers) to class indices or targets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -265,7 +265,7 @@ def _check_finite(values: Array, who: str) -> None:
             raise DataError(f"the label of sample {row} is not a finite number", who=who)
 
 
-def check_counts(samples: Array, labels: Labels, who: str) -> None:
+def check_counts(samples: Sized, labels: Labels, who: str) -> None:
     """DataError where there are not as many labels as samples."""
     if len(samples) != len(labels.y):
         raise DataError(

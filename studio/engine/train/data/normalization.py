@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import DataError, ParameterError, quoted
+from studio.engine.train.data.stored_rows import SampleArray, StoredRows
 
 Array: TypeAlias = npt.NDArray[np.generic]
 """A NumPy array of any element type."""
@@ -37,14 +39,27 @@ class Statistics:
     maximum: npt.NDArray[np.float64]
 
 
-def _chunks(rows: Array) -> Iterator[npt.NDArray[np.float64]]:
-    """Blocks of ``rows`` [m, c] in float64, small enough to stay beside a data set of any size."""
-    step = max(1, _CHUNK_ELEMENTS // rows.shape[1])
-    for begin in range(0, len(rows), step):
-        yield rows[begin : begin + step].astype(np.float64)
+def _chunks(x: SampleArray) -> Iterator[npt.NDArray[np.float64]]:
+    """Blocks of ``x`` as rows [m, c] in float64, small enough to stay beside a set of any size.
+
+    They are the same for samples in memory and in their files, so sums over them are, too.
+    """
+    width = x.shape[-1]
+    step = max(1, _CHUNK_ELEMENTS // width)
+    if not isinstance(x, StoredRows):
+        rows = x.reshape(-1, width)
+        for begin in range(0, len(rows), step):
+            yield rows[begin : begin + step].astype(np.float64)
+        return
+    each = prod(x.shape[1:-1])
+    for begin in range(0, len(x) * each, step):
+        end = min(begin + step, len(x) * each)
+        first = begin // each
+        rows = x[first : -(-end // each)].reshape(-1, width)
+        yield rows[begin - first * each : end - first * each].astype(np.float64)
 
 
-def feature_statistics(x: Array) -> Statistics:
+def feature_statistics(x: SampleArray) -> Statistics:
     """Statistics over all axes of ``x`` but the last, in float64 and two passes.
 
     Give it the training part only: what is held out must not reach the normalisation.
@@ -57,18 +72,18 @@ def feature_statistics(x: Array) -> Statistics:
             f"statistics need samples: expected [n, …, features], got shape {list(x.shape)}",
             who="statistics",
         )
-    rows = x.reshape(-1, x.shape[-1])
-    total = np.zeros(rows.shape[1])
-    low, high = np.full(rows.shape[1], np.inf), np.full(rows.shape[1], -np.inf)
-    for chunk in _chunks(rows):
+    width = x.shape[-1]
+    count = x.size // width
+    total, squares = np.zeros(width), np.zeros(width)
+    low, high = np.full(width, np.inf), np.full(width, -np.inf)
+    for chunk in _chunks(x):
         total += chunk.sum(axis=0)
         low = np.minimum(low, chunk.min(axis=0))
         high = np.maximum(high, chunk.max(axis=0))
-    mean = total / len(rows)
-    squares = np.zeros(rows.shape[1])
-    for chunk in _chunks(rows):
+    mean = total / count
+    for chunk in _chunks(x):
         squares += np.square(chunk - mean).sum(axis=0)
-    return Statistics(mean, np.sqrt(squares / len(rows)), low, high)
+    return Statistics(mean, np.sqrt(squares / count), low, high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +148,7 @@ def parse_kind(value: object) -> NormalizationKind:
 
 def make_normalization(
     kind: NormalizationKind,
-    training: Array,
+    training: SampleArray,
     value_range: tuple[float, float] | None = None,
 ) -> Normalization:
     """The normalisation of a kind for data like ``training``.

@@ -31,7 +31,7 @@ from studio.engine.train.data.images.named_folders import load_named_folders, na
 from studio.engine.train.data.input_columns import parse_categories
 from studio.engine.train.data.labels import Task, parse_task
 from studio.engine.train.data.named_parts import MAX_ARRAYS, named_array
-from studio.engine.train.data.source_files import resolve_source
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, resolve_source
 
 Reference: TypeAlias = Mapping[str, object]
 """A data reference as the project file holds it: JSON values under ``source`` and option names."""
@@ -69,13 +69,17 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 """The option names of every source."""
 
 
-def open_dataset(spec: Reference, base: Path, split: SplitRule = DEFAULT_SPLIT) -> Dataset:
+def open_dataset(
+    spec: Reference, base: Path, split: SplitRule = DEFAULT_SPLIT,
+    limits: DataLimits = DEFAULT_LIMITS,
+) -> Dataset:  # fmt: skip
     """The data set a project means.
 
     Args:
         spec: ``{"source": …, option: value, …}``, see `OPTIONS`.
         base: the project's folder, which relative paths are inside of.
         split: how it will be divided; what is filled in is learned from the training part.
+        limits: caps; ``resident_bytes`` is what samples may take in memory.
 
     Raises:
         DataError: an unknown source, option or value, named; or what the loader refuses.
@@ -96,16 +100,18 @@ def open_dataset(spec: Reference, base: Path, split: SplitRule = DEFAULT_SPLIT) 
             who="data",
             hint=did_you_mean(unknown[0], OPTIONS[source]),
         )
-    return _OPENERS[source](ReferenceOptions(spec, source, base, split))
+    return _OPENERS[source](ReferenceOptions(spec, source, base, split, limits))
 
 
 class ReferenceOptions:
     """Typed look-ups in a reference; each raises DataError naming the option."""
 
     def __init__(
-        self, spec: Reference, source: str, base: Path, split: SplitRule = DEFAULT_SPLIT
-    ) -> None:
+        self, spec: Reference, source: str, base: Path, split: SplitRule = DEFAULT_SPLIT,
+        limits: DataLimits = DEFAULT_LIMITS,
+    ) -> None:  # fmt: skip
         self.split = split
+        self.limits = limits
         self._spec = spec
         self._source = source
         self._base = base
@@ -302,8 +308,8 @@ def _open_npz(options: ReferenceOptions) -> Dataset:
     if options.has("path"):
         if options.has("x") or options.has("y"):
             raise options.refuse("path", "an .npz file, or left out where x and y are .npy files")
-        return load_npz(options.path("path"), array_options)
-    return load_npy_pair(options.path("x"), options.path("y"), array_options)
+        return load_npz(options.path("path"), array_options, options.limits)
+    return load_npy_pair(options.path("x"), options.path("y"), array_options, options.limits)
 
 
 def _open_arrays(options: ReferenceOptions) -> Dataset:
@@ -312,7 +318,7 @@ def _open_arrays(options: ReferenceOptions) -> Dataset:
     weights = {}
     if options.has("weights"):
         weights = weights_by_output(options.value("weights"), [each.name for each in targets])
-    return load_named_arrays(options.path("path"), inputs, targets, weights)
+    return load_named_arrays(options.path("path"), inputs, targets, weights, options.limits)
 
 
 def _open_columns(options: ReferenceOptions) -> Dataset:
@@ -325,7 +331,7 @@ def _open_columns(options: ReferenceOptions) -> Dataset:
 
 
 def _open_images(options: ReferenceOptions) -> Dataset:
-    return load_image_folder(options.path("path"), _folder_options(options))
+    return load_image_folder(options.path("path"), _folder_options(options), options.limits)
 
 
 def _open_folders(options: ReferenceOptions) -> Dataset:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import DataError
 from studio.engine.core.tensor import Shape
+from studio.engine.train.data.stored_rows import SampleArray, StoredRows, chosen_rows
 
 Array: TypeAlias = npt.NDArray[np.generic]
 Weights: TypeAlias = npt.NDArray[np.float32]
@@ -23,14 +24,15 @@ class Samples:
     """Equally long arrays.
 
     Attributes:
-        inputs: one array [n, …] per input of the network, in storage types.
+        inputs: one array [n, …] per input of the network, in storage types; some may stay in
+            their files.
         targets: one array [n, …] per output, None for one without targets; class indices are
             int32[n].
         weights: float32[n] or float32[n, positions]: one for all outputs, or one for each output,
             None where all samples of an output count the same; empty without any.
     """
 
-    inputs: tuple[Array, ...]
+    inputs: tuple[SampleArray, ...]
     targets: tuple[Array | None, ...] = ()
     weights: tuple[Weights | None, ...] = ()
 
@@ -51,7 +53,7 @@ class Samples:
         """The samples of each length, here all of them."""
         return (self,)
 
-    def arrays(self) -> tuple[Array, ...]:
+    def arrays(self) -> tuple[SampleArray, ...]:
         """All of them: inputs, targets, weights."""
         own = (array for array in (*self.targets, *self.weights) if array is not None)
         return (*self.inputs, *own)
@@ -61,10 +63,16 @@ class Samples:
         """Bytes of one sample with targets and weight."""
         return max(1, sum(array.nbytes // len(array) for array in self.arrays()))
 
+    @property
+    def stored_budget(self) -> int:
+        """Bytes of memory that samples may take which stay in their files; 0 where none do."""
+        found = (each.budget for each in self.inputs if isinstance(each, StoredRows))
+        return min(found, default=0)
+
     def subset(self, indices: npt.NDArray[np.int32]) -> Samples:
-        """The samples at ``indices``, copied in that order."""
+        """The samples at ``indices``, in that order; those in memory are copied."""
         return Samples(
-            tuple(array[indices] for array in self.inputs),
+            tuple(chosen_rows(array, indices) for array in self.inputs),
             tuple(None if array is None else array[indices] for array in self.targets),
             tuple(None if array is None else array[indices] for array in self.weights),
         )

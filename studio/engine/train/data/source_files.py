@@ -1,13 +1,14 @@
 """Opening the user's data files: caps before reading, regular files only, paths kept in bounds."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import BinaryIO, Protocol
 
 import numpy as np
 
 from studio.engine.core.errors import DataError, EmptyDataError, StudioError, quoted
+from studio.engine.core.machine_memory import usable_memory
 from studio.engine.formats import byte_source
 from studio.engine.formats.limits import Limits
 from studio.engine.train.data.normalization import Array
@@ -32,6 +33,9 @@ class DataLimits:
         images: files of an image folder.
         image_bytes: one image file.
         image_pixels: width times height of one image.
+        resident_bytes: samples that would take more memory stay in their files, where these can
+            be read at any place; by default a quarter of the memory there is.
+        stored_bytes: largest file that samples may stay in.
     """
 
     file_bytes: int = (1 << 32) - 1
@@ -45,6 +49,13 @@ class DataLimits:
     images: int = 1_000_000
     image_bytes: int = 1 << 28
     image_pixels: int = 1 << 26
+    resident_bytes: int = field(default_factory=lambda: usable_memory() // 4)
+    stored_bytes: int = 1 << 42
+
+    @property
+    def memory_bytes(self) -> int:
+        """Most bytes of samples in memory; more than that stays in files."""
+        return min(self.resident_bytes, self.array_bytes)
 
     def of_arrays(self) -> Limits:
         """The caps for the loaders of array files; text is taken, for it may be labels."""

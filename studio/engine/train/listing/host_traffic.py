@@ -20,7 +20,7 @@ from studio.engine.optim.counted_metrics import counts_of
 from studio.engine.optim.emit_updates import RATES_NAME
 from studio.engine.runtime.kernel_calls import ONCE, HostAction, HostEntry
 from studio.engine.runtime.requirements import persistent_tensors
-from studio.engine.train.data.shards.plan import plan_shards
+from studio.engine.train.data.shards.plan import shards_of
 
 if TYPE_CHECKING:
     from studio.engine.compiler.plan_memory import MemoryPlan
@@ -65,7 +65,7 @@ def resident_rows(task: Task, mode: str) -> tuple[int, bool]:
         return 0, False
     budget = task.settings.data_budget * _MIB
     try:
-        shards = plan_shards(len(samples), samples.row_bytes, budget, task.batch_rows)
+        shards = shards_of(samples, budget, task.batch_rows)
     except DataError:
         return len(samples), False
     if shards.is_resident:
@@ -133,7 +133,7 @@ class _Traffic:
 
     def _data(self, data: Sequence[Tensor]) -> Iterator[HostEntry]:
         for tensor in data:
-            order = tensor.name.endswith("/order")
+            order = tensor.name.endswith(("/order", "/numbers"))
             if tensor.shape[:1] != (ROWS,):
                 continue
             if self.streams:

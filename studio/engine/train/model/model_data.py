@@ -18,6 +18,7 @@ from studio.engine.layers.lengths import lengths_in
 from studio.engine.optim.losses import Loss
 from studio.engine.train.data.samples import Array, Samples, stored_array
 from studio.engine.train.data.splitting import tail_split_indices
+from studio.engine.train.data.stored_rows import SampleArray
 from studio.engine.train.model.keras_arguments import arrays_by_name
 from studio.engine.train.project.objective import class_table
 
@@ -164,7 +165,7 @@ def tail_split(samples: Samples, fraction: float) -> tuple[Samples, Samples]:
     return samples.subset(kept), samples.subset(held)
 
 
-def sources_of(arrays: Sequence[Array]) -> tuple[Source, ...]:
+def sources_of(arrays: Sequence[SampleArray]) -> tuple[Source, ...]:
     """What a program sees of some arrays."""
     return tuple(map(_source_of, arrays))
 
@@ -174,7 +175,7 @@ def target_sources(arrays: Sequence[Array | None]) -> tuple[Source | None, ...]:
     return tuple(None if array is None else _source_of(array) for array in arrays)
 
 
-def _source_of(array: Array) -> Source:
+def _source_of(array: SampleArray) -> Source:
     return Source(tuple(array.shape[1:]), DType.of(array.dtype))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -17,8 +18,9 @@ from studio.engine.isa.ops.data import STEP_WORDS, StepWord
 from studio.engine.layers.lengths import Lengths
 from studio.engine.train.data.batches import batch_count, epoch_order
 from studio.engine.train.data.samples import Samples, filled_weight
-from studio.engine.train.data.shards.plan import ShardPlan, plan_shards
+from studio.engine.train.data.shards.plan import ShardPlan, shards_of
 from studio.engine.train.data.shards.stream import ShardStream
+from studio.engine.train.data.stored_rows import SampleArray
 from studio.engine.train.network.network import Network
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -89,9 +91,10 @@ class DataFeeder:
         self.lengths = network.task.lengths_of(shapes)
         network.use(self.lengths)
         self._spec = network.programs.task(self.lengths).spec
-        self.plan: ShardPlan = plan_shards(len(samples), samples.row_bytes, budget, self.batch_size)
+        self.plan: ShardPlan = shards_of(samples, budget, self.batch_size)
         self._group = "train" if mode == "train" else "eval"
-        self.order_name = f"{data_group(self._group, self._spec)}/order"
+        self._control = data_group(self._group, self._spec)
+        self.order_name = f"{self._control}/order"
         self._arrays = self._named_arrays("data" if mode == "train" else "eval")
         self._place()
 
@@ -100,7 +103,7 @@ class DataFeeder:
         self._make_room()
         if self.plan.is_resident:
             for name, array in self._arrays.items():
-                self.network.session.write(name, np.ascontiguousarray(array))
+                self.network.session.write(name, np.ascontiguousarray(array[:]))
 
     def require_place(self) -> bool:
         """Bring everything to the device again where other lengths have taken its place.
@@ -137,8 +140,9 @@ class DataFeeder:
         """
         self.require_place()
         if self.plan.is_resident:
-            order = epoch_order(self.seed, epoch, len(self.samples), shuffle)
-            self.network.session.write(self.order_name, self._own_first(order))
+            order = self._own_first(self._epoch_order(epoch, shuffle))
+            self.network.session.write(self.order_name, order)
+            self._write_numbers(order)
             yield from self._cut(0, 0, len(self.samples), first_step)
             return
         yield from self._stream(epoch, shuffle, first_step)
@@ -161,9 +165,9 @@ class DataFeeder:
         block = words.astype(np.uint32).view(np.int32)
         self.network.session.write(f"{self._group}/step", block)
 
-    def _named_arrays(self, prefix: str) -> dict[str, Array]:
+    def _named_arrays(self, prefix: str) -> dict[str, SampleArray]:
         """Arrays by the name of their tensor in the program."""
-        found: dict[str, Array] = {}
+        found: dict[str, SampleArray] = {}
         spec = self._spec
         prefix = data_group(prefix, spec)
         for part, arrays in (("x", self.samples.inputs), ("y", self.samples.targets)):
@@ -188,7 +192,7 @@ class DataFeeder:
         resident = {t.name: t for t in tensors if t.role is Role.DATA}
         for name, tensor in resident.items():
             array = self._arrays.get(name)
-            if array is None and not name.endswith("/order"):
+            if array is None and not name.endswith(("/order", "/numbers")):
                 raise DataError(f"nothing was given for {quoted(name)}", who=self.network.task.name)
             if array is not None and (
                 array.shape[1:] != tensor.shape[1:] or array.dtype != tensor.dtype.np
@@ -206,7 +210,10 @@ class DataFeeder:
     def _stream(self, epoch: int, shuffle: bool, first_step: int) -> Iterator[StepRange]:
         size = self.plan.shard_samples
         steps = -(-size // self.batch_size)
-        session = self.network.session
+        session, order_of = self.network.session, None
+        if self.samples.stored_budget:
+            # The budget of memory alone decides where samples lie, and must not change results.
+            order_of = partial(self._epoch_order, shuffle=shuffle)
         with ShardStream(
             list(self._arrays.values()),
             self.plan,
@@ -214,6 +221,7 @@ class DataFeeder:
             shuffle=shuffle,
             epochs=[epoch],
             first_position=first_step // steps,
+            order_of=order_of,
         ) as stream:
             for shard in stream:
                 base = (shard.visit.position % 2) * size
@@ -221,9 +229,20 @@ class DataFeeder:
                     session.write(name, array, row=base)
                 order = self._own_first(shard.order) + np.int32(base)
                 session.write(self.order_name, order, row=base)
+                self._write_numbers(self._own_first(shard.numbers), base)
                 # Augmentation is keyed by the sample, not by where its shard lies on the device.
-                visit, offset = shard.visit, shard.visit.start - base
+                visit = shard.visit
+                offset = visit.start - base if order_of is None else 0
                 yield from self._cut(base, visit.first_step, visit.count, first_step, offset)
+
+    def _epoch_order(self, epoch: int, shuffle: bool) -> Indices:
+        return epoch_order(self.seed, epoch, len(self.samples), shuffle)
+
+    def _write_numbers(self, numbers: Indices, row: int = 0) -> None:
+        """Say which sample each row of the order is, where the program asks for that."""
+        name = f"{self._control}/numbers"
+        if self.network.session.has(name):
+            self.network.session.write(name, numbers, row=row)
 
     def _cut(
         self, base: int, first: int, rows: int, wanted: int, offset: int = 0

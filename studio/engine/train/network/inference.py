@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +18,7 @@ from studio.engine.runtime.backend import Backend, BackendSession, Executable
 from studio.engine.runtime.free_memory import require_memory
 from studio.engine.runtime.peaks import is_gpu
 from studio.engine.runtime.requirements import persistent_tensors
+from studio.engine.train.data.stored_rows import SampleArray, StoredRows
 from studio.engine.train.listing.debug_output import told_steps
 
 Array: TypeAlias = npt.NDArray[np.generic]
@@ -52,7 +53,7 @@ class Inference(Closing):
 
     def run(
         self,
-        inputs: list[Array],
+        inputs: Sequence[SampleArray],
         progress: Callable[[int, int], None] | None = None,
         most_rows: int | None = None,
     ) -> list[Array]:
@@ -66,7 +67,7 @@ class Inference(Closing):
         most = most_rows or LARGEST_BATCH
         tensors = [self.program.tensors[i] for i in self.program.inputs]
         if self._is_whole:
-            return self._run_whole(tensors, inputs)
+            return self._run_whole(tensors, [each[:] for each in inputs])
         if len(inputs) == len(tensors):
             inputs = [_fitted(t, each) for t, each in zip(tensors, inputs, strict=True)]
         count = self._checked_count(tensors, inputs)
@@ -97,7 +98,7 @@ class Inference(Closing):
         ids = (*self.program.inputs, *self.program.outputs)
         return any(self.program.tensors[i].shape[:1] != (BATCH,) for i in ids)
 
-    def _run_whole(self, tensors: list[Tensor], inputs: list[Array]) -> list[Array]:
+    def _run_whole(self, tensors: list[Tensor], inputs: Sequence[Array]) -> list[Array]:
         """Outputs of one run on whole arrays, none of them filled up or cut."""
         counted = [len(v) for t, v in zip(tensors, inputs, strict=False)
                    if t.shape[:1] == (BATCH,) and v.ndim]  # fmt: skip
@@ -134,7 +135,12 @@ class Inference(Closing):
         require_memory(needed, f"running {quoted(program.name)} on {rows}")
 
     def _run_batch(
-        self, tensors: list[Tensor], inputs: list[Array], start: int, rows: int, batch: int
+        self,
+        tensors: list[Tensor],
+        inputs: Sequence[SampleArray],
+        start: int,
+        rows: int,
+        batch: int,
     ) -> list[Array]:
         executable = self._executable(batch)
         for tensor, values in zip(tensors, inputs, strict=True):
@@ -155,7 +161,7 @@ class Inference(Closing):
         tensor = self.program.tensors[output]
         return _widened(np.empty((0, *tensor.shape[1:]), tensor.dtype.np))
 
-    def _checked_count(self, tensors: list[Tensor], inputs: list[Array]) -> int:
+    def _checked_count(self, tensors: list[Tensor], inputs: Sequence[SampleArray]) -> int:
         if len(inputs) != len(tensors):
             raise DataError(
                 f"expected {len(tensors)} input arrays, got {len(inputs)}", who=self.program.name
@@ -189,8 +195,10 @@ def _widened(values: Array) -> Array:
     return values.astype(np.float32, copy=False) if values.dtype.kind == "f" else values
 
 
-def _fitted(tensor: Tensor, values: Array) -> Array:
+def _fitted(tensor: Tensor, values: SampleArray) -> SampleArray:
     """Rows with the dimensions of length 1 that the input has; unchanged if more differs."""
+    if isinstance(values, StoredRows):
+        return values
     wide = np.dtype(np.float64)
     if values.dtype == wide and tensor.dtype.np == np.dtype(np.float32):
         with np.errstate(over="ignore"):

@@ -22,6 +22,7 @@ from studio.engine.train.data.predict_input import (
     read_named_inputs,
 )
 from studio.engine.train.data.samples import Samples
+from studio.engine.train.data.stored_rows import SampleArray
 from studio.engine.train.network.evaluation import Evaluator
 from studio.engine.train.network.inference import Inference
 from studio.engine.train.network.network import Network
@@ -144,7 +145,7 @@ class Trained(Closing):
 
     def predict_all(
         self,
-        inputs: list[Array],
+        inputs: Sequence[SampleArray],
         progress: Callable[[int, int], None] | None = None,
         most_rows: int | None = None,
     ) -> list[Array]:
@@ -159,7 +160,7 @@ class Trained(Closing):
             self._inferences[lengths] = made
         return self._inferences[lengths].run(inputs, progress, most_rows)
 
-    def predict_masks(self, inputs: list[Array]) -> list[Array | None]:
+    def predict_masks(self, inputs: Sequence[SampleArray]) -> list[Array | None]:
         """For each output which positions count, bool [rows, …]; None where it has no mask.
 
         Inputs are those of `predict_all`.
@@ -227,7 +228,7 @@ class Trained(Closing):
         if self._owned:
             self.network.close()
 
-    def _use_lengths_of(self, inputs: list[Array]) -> Lengths:
+    def _use_lengths_of(self, inputs: Sequence[SampleArray]) -> Lengths:
         """The unknown lengths of arrays, which now count as used."""
         lengths = self.task.lengths_of([tuple(each.shape[1:]) for each in inputs])
         self.network.use(lengths)

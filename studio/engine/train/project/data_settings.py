@@ -15,8 +15,9 @@ from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.input_columns import InputColumn
 from studio.engine.train.data.normalization import NormalizationKind, parse_kind
 from studio.engine.train.data.references import CLEANING, OPTIONS, open_dataset
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
 
-OWN_FIELDS = ("augment", "normalization", "split_seed", "test_fraction")
+OWN_FIELDS = ("augment", "memory", "normalization", "split_seed", "test_fraction")
 MAX_AUGMENTATIONS = 16
 
 BY_NAME: Mapping[str, str] = {"arrays": "array", "columns": "columns", "folders": "folder"}
@@ -33,6 +34,8 @@ class DataSettings:
         test_fraction: share held out for testing, unless the source brings a test part.
         split_seed: seed of that split, apart from the training's, so that seeds compare fairly.
         augment: changes made to training samples on the device.
+        memory: MiB that samples may take in memory; larger arrays and folders of images stay in
+            their files, with the same results. 0 for a quarter of the machine's memory.
     """
 
     reference: Mapping[str, object]
@@ -40,6 +43,7 @@ class DataSettings:
     test_fraction: float = 0.2
     split_seed: int = 0
     augment: tuple[Augmentation, ...] = field(default=())
+    memory: int = 0
 
     @property
     def is_by_name(self) -> bool:
@@ -53,9 +57,9 @@ class DataSettings:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What, besides the files, decides the samples: the split too, where cells are filled."""
+        """What, besides the files, decides the data: the split too, where cells are filled."""
         split = (self.test_fraction, self.split_seed) if self.reference.get("fill") else ()
-        return (dict(self.reference), *split)
+        return (dict(self.reference), self.memory, *split)
 
     def with_categories(self, columns: Iterable[InputColumn]) -> DataSettings:
         """The same data with the lists of categories stated that some columns have."""
@@ -68,7 +72,13 @@ class DataSettings:
 
     def open(self, base: Path) -> Dataset:
         """The data set; ``base`` is the project's folder. Raises what `open_dataset` raises."""
-        return open_dataset(self.reference, base, SplitRule(self.test_fraction, self.split_seed))
+        split = SplitRule(self.test_fraction, self.split_seed)
+        return open_dataset(self.reference, base, split, self.limits)
+
+    @property
+    def limits(self) -> DataLimits:
+        """The caps that data is opened under."""
+        return DataLimits(resident_bytes=self.memory << 20) if self.memory else DEFAULT_LIMITS
 
     def to_json(self) -> dict[str, Plain]:
         """Source, its options and the other fields in one object, defaults left out."""
@@ -80,6 +90,8 @@ class DataSettings:
             made["split_seed"] = self.split_seed
         if self.augment:
             made["augment"] = [step.to_json() for step in self.augment]
+        if self.memory:
+            made["memory"] = self.memory
         return made
 
     @classmethod
@@ -111,6 +123,12 @@ class DataSettings:
         seed = fields.get("split_seed", 0)
         if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 63:
             raise DataError("split_seed: expected a whole number from 0 up", who="data")
+        memory = fields.get("memory", 0)
+        if isinstance(memory, bool) or not isinstance(memory, int) or not 0 <= memory < 1 << 32:
+            raise DataError(
+                f"memory: expected a whole number of MiB from 0 up, got {quoted(memory)}",
+                who="data",
+            )
         steps = fields.get("augment", [])
         if not isinstance(steps, list | tuple) or len(steps) > MAX_AUGMENTATIONS:
             raise ParameterError(
@@ -122,6 +140,7 @@ class DataSettings:
             float(fraction),
             seed,
             tuple(Augmentation.resolve(step) for step in steps),
+            memory,
         )
 
 

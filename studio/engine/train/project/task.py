@@ -132,6 +132,7 @@ class Task:
             class_weights=class_tables(settings, targets, names),
             sample_weights=weight_shapes(training),
             meta=facts,
+            streams=training.stored_budget > 0,
         )
         measured: Samples | None = test
         if validation is not held:

@@ -93,7 +93,7 @@ class PlaneView(QWidget):
         if self._results is None:
             return
         outcome = self._results.outcome
-        rows = self._results.inputs[0].reshape(len(self._results), -1)
+        rows = self._results.inputs[0][:].reshape(len(self._results), -1)
         for n, (x, y) in enumerate(rows.astype(np.float64).tolist()):
             place = _to_area(plane, area, x, y)
             wrong = isinstance(outcome, Classification) and bool(outcome.wrong[n])

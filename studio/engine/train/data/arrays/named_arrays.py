@@ -9,7 +9,7 @@ from studio.engine.core.errors import DataError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.train.data.array_storage import to_float32
 from studio.engine.train.data.arrays.array_files import DataArchive, open_npz
-from studio.engine.train.data.arrays.numpy_files import as_samples
+from studio.engine.train.data.arrays.numpy_files import as_samples, with_sample
 from studio.engine.train.data.dataset import Dataset, InputArray, TargetArray, WeightArray
 from studio.engine.train.data.labels import (
     has_positions,
@@ -104,8 +104,8 @@ def load_named_arrays(
 
 
 def _input(archive: DataArchive, path: Path, wanted: NamedArray) -> InputArray:
-    raw = archive.read(wanted.array)
-    raw = raw[:, np.newaxis] if raw.ndim == 1 else raw
+    raw = archive.open(wanted.array)
+    raw = with_sample(raw, (1,)) if raw.ndim == 1 else raw
     values, kind = as_samples(raw, f"{path.name}/{wanted.array}")
     pixels = (0.0, 255.0) if kind == "images" and values.dtype.name == "uint8" else None
     span = wanted.value_range or pixels

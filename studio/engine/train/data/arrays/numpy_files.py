@@ -10,7 +10,13 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import DataError, EmptyDataError, quoted
 from studio.engine.train.data.array_storage import to_storage
-from studio.engine.train.data.arrays.array_files import DataArchive, open_npz, read_npy
+from studio.engine.train.data.arrays.array_files import (
+    DataArchive,
+    FileRows,
+    open_npy,
+    open_npz,
+    read_npy,
+)
 from studio.engine.train.data.cleaning import (
     MOST_PLACES,
     NOTHING_CLEANED,
@@ -22,6 +28,7 @@ from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.labels import Labels, Task, check_counts, labels_from_array
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
+from studio.engine.train.data.stored_rows import SampleArray
 
 _WHOLE = (("x", "y"), ("X", "y"), ("images", "labels"), ("data", "target"), ("data", "labels"))
 _PARTS = (("x_train", "y_train"), ("X_train", "y_train"), ("train_images", "train_labels"))
@@ -70,11 +77,11 @@ def load_npz(
     with open_npz(path, limits) as archive:
         x_key, y_key = _choose_keys(archive.keys, options, who)
         names = tuple(options.class_names) or _stored_names(archive, who)
-        x, y = archive.read(x_key), archive.read(y_key)
+        x, y = archive.open(x_key), archive.read(y_key)
         test_keys = (_TEST.get(x_key, ""), _TEST_LABELS.get(y_key, ""))
         test = None
         if set(test_keys) <= set(archive.keys):
-            test = (archive.read(test_keys[0]), archive.read(test_keys[1]))
+            test = (archive.open(test_keys[0]), archive.read(test_keys[1]))
     x, y, cleaning = _cleaned(x, y, f"{who}/{x_key}", options)
     labels = labels_from_array(y, f"{who}/{y_key}", options.task, names, limits)
     samples, kind = as_samples(x, f"{who}/{x_key}")
@@ -101,7 +108,7 @@ def load_npy_pair(
     limits: DataLimits = DEFAULT_LIMITS,
 ) -> Dataset:
     """Samples and labels from two ``.npy`` files as a data set; errors as `load_npz`."""
-    given, wanted = read_npy(x_path, limits), read_npy(y_path, limits)
+    given, wanted = open_npy(x_path, limits), read_npy(y_path, limits)
     given, wanted, cleaning = _cleaned(given, wanted, x_path.name, options)
     labels = labels_from_array(wanted, y_path.name, options.task, options.class_names, limits)
     x, kind = as_samples(given, x_path.name)
@@ -109,7 +116,9 @@ def load_npy_pair(
     return replace(_dataset(x_path, x, labels, kind, options, None), cleaning=cleaning)
 
 
-def _cleaned(x: Array, y: Array, who: str, options: ArrayOptions) -> tuple[Array, Array, Cleaning]:
+def _cleaned(
+    x: Array | FileRows, y: Array, who: str, options: ArrayOptions
+) -> tuple[Array | FileRows, Array, Cleaning]:
     """Samples and labels without those with a number that is not finite, where they are skipped."""
     if options.bad_rows != "skip" or x.ndim < 1 or y.ndim < 1 or len(x) != len(y):
         return x, y, NOTHING_CLEANED
@@ -130,11 +139,14 @@ def _cleaned(x: Array, y: Array, who: str, options: ArrayOptions) -> tuple[Array
         for row in found[:MOST_PLACES].tolist()
     )  # fmt: skip
     kept = ~(bad[0] | bad[1])
-    return x[kept], y[kept], Cleaning(skipped=len(found), noun="sample", places=places)
+    left = x.subset(np.flatnonzero(kept).astype(np.int32)) if isinstance(x, FileRows) else x[kept]
+    return left, y[kept], Cleaning(skipped=len(found), noun="sample", places=places)
 
 
-def _not_finite(values: Array) -> npt.NDArray[np.bool_]:
+def _not_finite(values: Array | FileRows) -> npt.NDArray[np.bool_]:
     """Which samples have a number that is not finite within float32."""
+    if isinstance(values, FileRows):
+        return np.concatenate([_not_finite(block) for block in values.raw_blocks()])
     if values.dtype.kind != "f" or not values.size:
         return np.zeros(len(values), np.bool_)
     with np.errstate(over="ignore"):
@@ -144,7 +156,7 @@ def _not_finite(values: Array) -> npt.NDArray[np.bool_]:
 
 def _dataset(
     path: Path,
-    x: Array,
+    x: SampleArray,
     labels: Labels,
     kind: Literal["images", "table"],
     options: ArrayOptions,
@@ -200,7 +212,7 @@ def _stored_names(archive: DataArchive, who: str) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def as_samples(x: Array, who: str) -> tuple[Array, Literal["images", "table"]]:
+def as_samples(x: Array | FileRows, who: str) -> tuple[SampleArray, Literal["images", "table"]]:
     """An array as samples in a storage type, and whether they are images.
 
     uint8 [n, h, w] gets a channel axis; [n, h, w, c] with 1, 3 or 4 channels are images; anything
@@ -215,9 +227,9 @@ def as_samples(x: Array, who: str) -> tuple[Array, Literal["images", "table"]]:
             who=who,
             hint="give one row per sample",
         )
-    stored = to_storage(x, who)
+    stored = x if isinstance(x, FileRows) else to_storage(x, who)
     if stored.ndim == 3 and stored.dtype == np.uint8:
-        return stored[..., np.newaxis], "images"
+        return with_sample(stored, (*stored.shape[1:], 1)), "images"
     if stored.ndim == 4 and stored.shape[3] in (1, 3, 4):
         return stored, "images"
     if stored.ndim == 4 and stored.shape[1] in (1, 3):
@@ -227,3 +239,8 @@ def as_samples(x: Array, who: str) -> tuple[Array, Literal["images", "table"]]:
             hint="x.transpose(0, 2, 3, 1) moves them there",
         )
     return stored, "table"
+
+
+def with_sample(x: Array | FileRows, shape: tuple[int, ...]) -> Array | FileRows:
+    """The same numbers with another shape of one sample."""
+    return x.with_sample(shape) if isinstance(x, FileRows) else x.reshape(len(x), *shape)

@@ -1,15 +1,19 @@
 """A folder of images, one folder per class, as a data set."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from studio.engine.core.errors import DataError, EmptyDataError, quoted
 from studio.engine.core.interruption import go_on
@@ -20,15 +24,19 @@ from studio.engine.train.data.images.decode import (
     IMAGE_SUFFIXES,
     RESIZE,
     Channels,
+    Pixels,
     decode_image,
     peek_image,
 )
-from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, size_text
+from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits
+from studio.engine.train.data.stored_rows import Array, Indices, StoredRows
 
 ColorMode: TypeAlias = Literal["auto", "grayscale", "rgb"]
 
 _ARRANGE = "make one folder per class and put its images there"
 _LOOKED_AT = 20_000
+# Fewer pictures are read one after another; and the most threads that read.
+_FEW, _DECODERS = 8, 4
 
 _TRAIN, _TEST = "train", ("test", "val", "validation", "valid")
 
@@ -116,18 +124,11 @@ def _load_part(root: Path, options: FolderOptions, limits: DataLimits) -> Datase
     if bad.paths:
         found = _without(found, bad)
     size = options.size or min(sizes, key=lambda key: (-sizes[key], key[0] * key[1], key))
-    total = len(found.files) * size[0] * size[1] * channels
-    if total > limits.array_bytes:
-        raise DataError(
-            f"{len(found.files)} images of {size[0]}x{size[1]} need {size_text(total)}: at most "
-            f"{size_text(limits.array_bytes)}",
-            who=root.name,
-            hint="set a smaller 'size'",
-        )
-    x = np.empty((len(found.files), *size, channels), np.uint8)
-    for i, path in enumerate(found.files):
-        go_on()
-        x[i] = decode_image(path, channels, size, found.name_of(path), limits)
+    names = [found.name_of(path) for path in found.files]
+    stamps = [picture_stamp(path, name) for path, name in zip(found.files, names, strict=True)]
+    pictures = PictureRows(found.files, names, stamps, (*size, channels), limits)
+    # Pictures that memory is too small for are read from their files in every epoch.
+    x = pictures if pictures.nbytes > limits.memory_bytes else pictures.in_memory()
     resized = sum(count for other, count in sizes.items() if other != size)
     notes = []
     if found.skipped:
@@ -166,6 +167,83 @@ def _without(found: _Found, bad: BadImages) -> _Found:
                 hint="mend the images, or remove the folder",
             )
     return replace(found, files=[p for p, _ in kept], labels=[k for _, k in kept])
+
+
+class PictureRows(StoredRows):
+    """Pictures of a folder that stay in their files: uint8 [n, height, width, channels].
+
+    Args:
+        files: the pictures.
+        names: what errors call them.
+        stamps: of the files when they were found, see `picture_stamp`.
+        sample: height, width and channels they are brought to.
+        limits: caps; ``resident_bytes`` is what pictures may take in memory.
+        chosen: which of them, where not all.
+    """
+
+    def __init__(
+        self, files: Sequence[Path], names: Sequence[str], stamps: Sequence[tuple[int, int]],
+        sample: tuple[int, int, Channels], limits: DataLimits, chosen: Indices | None = None,
+    ) -> None:  # fmt: skip
+        dtype = np.dtype(np.uint8)
+        super().__init__((len(files), *sample), dtype, limits.resident_bytes, chosen)
+        self._sample = sample
+        self._files = files
+        self._names = names
+        self._stamps = stamps
+        self._limits = limits
+
+    def in_memory(self) -> Pixels:
+        """All of them, read now; asks in between whether to go on."""
+        found = np.empty(self.shape, np.uint8)
+        for index in range(len(self)):
+            go_on()
+            found[index] = self._picture(index)
+        return found
+
+    def _with(self, chosen: Indices) -> Self:
+        made = (self._files, self._names, self._stamps, self._sample, self._limits)
+        return type(self)(*made, chosen)
+
+    def _read(self, places: npt.NDArray[np.int64]) -> Array:
+        found = np.empty((len(places), *self._sample), np.uint8)
+
+        def fill(index: int) -> None:
+            found[index] = self._picture(int(places[index]))
+
+        if len(places) < _FEW:
+            for index in range(len(places)):
+                fill(index)
+            return found
+        # Decoders let other threads run.
+        with ThreadPoolExecutor(min(_DECODERS, os.cpu_count() or 1), "picture reader") as pool:
+            for _ in pool.map(fill, range(len(places))):
+                go_on()
+        return found
+
+    def _picture(self, place: int) -> Pixels:
+        path, name = self._files[place], self._names[place]
+        if picture_stamp(path, name) != self._stamps[place]:
+            raise DataError(
+                "the picture was changed while the data was in use", who=name,
+                hint="open the data again",
+            )  # fmt: skip
+        height, width, channels = self._sample
+        return decode_image(path, channels, (height, width), name, self._limits)
+
+
+def picture_stamp(path: Path, who: str) -> tuple[int, int]:
+    """Size and time of a file, by which a change is noticed; DataError where it is gone."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        gone = isinstance(error, FileNotFoundError)
+        raise DataError(
+            "the picture is no longer there" if gone else f"cannot read it: {error.strerror}",
+            who=who,
+            hint="put it back, or open the data again" if gone else "",
+        ) from None
+    return status.st_size, status.st_mtime_ns
 
 
 def class_folders(root: Path) -> list[str]:

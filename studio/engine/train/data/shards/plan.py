@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from studio.engine.core.errors import DataError, ParameterError
 from studio.engine.core.philox import permutation, stream_of
+from studio.engine.train.data.samples import Samples
 from studio.engine.train.data.source_files import size_text
 
 Indices: TypeAlias = npt.NDArray[np.int32]
@@ -16,6 +17,8 @@ SHARD_STREAM = stream_of("data/shards")
 """The Philox stream of the order of shards within an epoch."""
 
 _BUFFERS = 2
+_STORED_BYTES = 1 << 26
+_STORED_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +136,21 @@ def plan_shards(n: int, sample_bytes: int, budget: int, batch_size: int) -> Shar
             hint="raise the budget or make the batch smaller",
         )
     return ShardPlan(n, batch_size, min(shard_samples, n))
+
+
+def shards_of(samples: Samples, budget: int, batch_size: int) -> ShardPlan:
+    """`plan_shards` for some samples.
+
+    Of those that stay in their files a little is on its way at a time: two shards are on the
+    device and two in memory, and on a CPU these are the same memory.
+
+    Args:
+        samples: what there is.
+        budget: bytes of the device that data may take.
+        batch_size: samples per batch.
+    """
+    if samples.stored_budget:
+        two_batches = _BUFFERS * batch_size * samples.row_bytes
+        share = min(_STORED_BYTES, samples.stored_budget // _STORED_SHARE)
+        budget = min(budget, max(two_batches, share))
+    return plan_shards(len(samples), samples.row_bytes, budget, batch_size)

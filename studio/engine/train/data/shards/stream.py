@@ -2,7 +2,7 @@
 
 import itertools
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from queue import SimpleQueue
 from types import TracebackType
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from studio.engine.core.dtypes import NumpyDType
 from studio.engine.core.errors import DataError, StudioError
 from studio.engine.train.data.normalization import Array
-from studio.engine.train.data.shards.plan import ShardPlan, ShardVisit
+from studio.engine.train.data.shards.plan import Indices, ShardPlan, ShardVisit
 
 Buffers: TypeAlias = tuple[Array, ...]
 
@@ -32,8 +32,8 @@ class SampleSource(Protocol):
         """Element type of the samples."""
         ...
 
-    def __getitem__(self, key: slice, /) -> Array:
-        """The samples of a slice, in order."""
+    def __getitem__(self, key: slice | npt.NDArray[np.integer], /) -> Array:
+        """The samples of a slice or at indices, in that order."""
         ...
 
 
@@ -46,11 +46,13 @@ class Shard:
         order: int32[count], the order of its samples counted from its start; batch b takes
             ``order[b * batch_size : (b + 1) * batch_size]``.
         arrays: one [count, …] array per source.
+        numbers: int32[count], which samples of the sources the arrays hold.
     """
 
     visit: ShardVisit
     order: npt.NDArray[np.int32]
     arrays: Buffers
+    numbers: Indices
 
 
 class ShardStream:
@@ -66,6 +68,10 @@ class ShardStream:
         shuffle: whether shards and samples are permuted.
         epochs: numbers of the epochs to stream.
         first_position: shards of the first epoch to leave out, where a run resumes within it.
+        order_of: gives the order of all samples in an epoch. A shard is then a run of that order,
+            gathered from anywhere in the sources, and an epoch has the batches that it has with
+            all samples at hand. Without it a shard is a run of the sources, and only samples of
+            one shard are mixed.
 
     Raises:
         DataError: the sources differ in length or do not fit the plan.
@@ -80,6 +86,7 @@ class ShardStream:
         shuffle: bool = True,
         epochs: Iterable[int],
         first_position: int = 0,
+        order_of: Callable[[int], Indices] | None = None,
     ) -> None:
         lengths = {source.shape[0] for source in sources}
         if lengths != {plan.n}:
@@ -91,8 +98,14 @@ class ShardStream:
         self._plan = plan
         self._seed = seed
         self._shuffle = shuffle
+        self._order_of = order_of
+        self._order: tuple[int, Indices] | None = None
         self._visits = itertools.islice(
-            (visit for epoch in epochs for visit in plan.visits(seed, epoch, shuffle)),
+            (
+                visit
+                for epoch in epochs
+                for visit in plan.visits(seed, epoch, shuffle and order_of is None)
+            ),
             first_position,
             None,
         )
@@ -181,23 +194,33 @@ class ShardStream:
             self._ready.put(error)
 
     def _fill(self, visit: ShardVisit, buffers: Buffers) -> Shard:
-        part = slice(visit.start, visit.start + visit.count)
+        numbers = self._numbers(visit)
+        run = slice(visit.start, visit.start + visit.count)
+        part = run if self._order_of is None else numbers
         arrays = tuple(buffer[: visit.count] for buffer in buffers)
         for array, source in zip(arrays, self._sources, strict=True):
             samples = source[part]
             if samples.shape != array.shape:
                 raise DataError(
-                    f"samples {part.start} to {part.stop - 1} must have shape "
+                    f"samples {numbers.min()} to {numbers.max()} must have shape "
                     f"{list(array.shape)}: the source gave {list(samples.shape)}",
                     who="shards",
                 )
             np.copyto(array, samples, casting="same_kind")
-            _check_finite(array, visit.start)
-        order = self._plan.order_within(visit, self._seed, self._shuffle)
-        return Shard(visit, order, arrays)
+            _check_finite(array, numbers)
+        inside = self._shuffle and self._order_of is None
+        return Shard(visit, self._plan.order_within(visit, self._seed, inside), arrays, numbers)
+
+    def _numbers(self, visit: ShardVisit) -> Indices:
+        """Which samples a shard has."""
+        if self._order_of is None:
+            return np.arange(visit.start, visit.start + visit.count, dtype=np.int32)
+        if self._order is None or self._order[0] != visit.epoch:
+            self._order = visit.epoch, self._order_of(visit.epoch)
+        return self._order[1][visit.start : visit.start + visit.count]
 
 
-def _check_finite(array: Array, start: int) -> None:
+def _check_finite(array: Array, numbers: Indices) -> None:
     """DataError naming the first sample with a NaN or an infinity, as the loaders refuse them."""
     if array.dtype.kind != "f":
         return
@@ -205,6 +228,6 @@ def _check_finite(array: Array, start: int) -> None:
     finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
     if not finite.all():
         raise DataError(
-            f"sample {start + int(np.argmin(finite))} holds a value that is not finite",
+            f"sample {numbers[int(np.argmin(finite))]} holds a value that is not finite",
             who="shards",
         )

@@ -8,6 +8,8 @@ import pytest
 from studio.engine.core.errors import DataError
 from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.data.references import open_dataset
+from studio.engine.train.data.source_files import DataLimits
+from studio.engine.train.data.stored_rows import StoredRows
 
 
 def load(path: Path, **options: object) -> Dataset:
@@ -53,3 +55,19 @@ def test_nothing_left_and_unequal_lengths_are_refused(tmp_path: Path) -> None:
     np.savez(path, x=np.full((4, 2), np.nan), y=np.array([0, 1, 0]))
     with pytest.raises(DataError):
         load(path, bad_rows="skip")
+
+
+def test_samples_that_stay_in_their_file_are_left_out_too(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    x, y = rng.normal(size=(50, 3, 2)), rng.normal(size=50)
+    x[4, 1, 0], x[9, 2, 1], y[20] = np.nan, np.inf, np.nan
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    reference = {"source": "npz", "x": "x.npy", "y": "y.npy", "bad_rows": "skip"}
+    small = open_dataset(reference, tmp_path, limits=DataLimits(resident_bytes=64))
+    assert isinstance(small.x, StoredRows)
+    whole = open_dataset(reference, tmp_path)
+    assert np.array_equal(small.x[:], whole.x[:])
+    assert np.array_equal(small.y, whole.y)
+    assert small.cleaning == whole.cleaning
