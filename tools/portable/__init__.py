@@ -1,0 +1,1 @@
+"""A portable folder of Glassbox: PyInstaller's recipe and the program it packs."""
