@@ -1,7 +1,7 @@
 """Opening the user's data files: caps before reading, regular files only, paths kept in bounds."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import BinaryIO, Protocol
 
@@ -34,7 +34,7 @@ class DataLimits:
         image_bytes: one image file.
         image_pixels: width times height of one image.
         resident_bytes: samples that would take more memory stay in their files, where these can
-            be read at any place; by default a quarter of the memory there is.
+            be read at any place; None for a quarter of the memory there is.
         stored_bytes: largest file that samples may stay in.
     """
 
@@ -49,13 +49,14 @@ class DataLimits:
     images: int = 1_000_000
     image_bytes: int = 1 << 28
     image_pixels: int = 1 << 26
-    resident_bytes: int = field(default_factory=lambda: usable_memory() // 4)
+    resident_bytes: int | None = None
     stored_bytes: int = 1 << 42
 
     @property
     def memory_bytes(self) -> int:
         """Most bytes of samples in memory; more than that stays in files."""
-        return min(self.resident_bytes, self.array_bytes)
+        own = usable_memory() // 4 if self.resident_bytes is None else self.resident_bytes
+        return min(own, self.array_bytes)
 
     def of_arrays(self) -> Limits:
         """The caps for the loaders of array files; text is taken, for it may be labels."""

@@ -21,15 +21,12 @@ from studio.engine.core.interruption import go_on
 Array: TypeAlias = npt.NDArray[np.generic]
 Indices: TypeAlias = npt.NDArray[np.int32]
 
-BLOCK_BYTES = 1 << 24
-"""About how much is read at a time where all samples are gone through."""
-
 
 class StoredRows(ABC):
     """Samples [n, …] that stay where they are stored, in the storage type they are read as.
 
     A number, a slice or an array of indices reads these samples, as NumPy's arrays copy them.
-    Everything else is done sample by sample or block by block: there may be more than fits memory.
+    Nothing here takes all of them at once: there may be more than fits memory.
 
     Attributes:
         shape: [n, …].
@@ -78,14 +75,6 @@ class StoredRows(ABC):
             return self._read(self._places(key))
         found: Array = self._read(self._places(np.array([range(len(self))[int(key)]])))[0]
         return found
-
-    def __iter__(self) -> Iterator[Array]:
-        return (self[index] for index in range(len(self)))
-
-    def blocks(self, nbytes: int = BLOCK_BYTES) -> Iterator[Array]:
-        """All samples in their order, about so many bytes at a time."""
-        step = max(1, nbytes * len(self) // max(1, self.nbytes))
-        return (self[begin : begin + step] for begin in range(0, len(self), step))
 
     def subset(self, indices: Indices) -> Self:
         """The samples at ``indices``, in that order; nothing is read."""

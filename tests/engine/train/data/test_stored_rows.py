@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from studio.engine.core import machine_memory
 from studio.engine.core.errors import DataError, FormatError
+from studio.engine.core.machine_memory import host_memory
 from studio.engine.train.data.array_storage import to_storage
 from studio.engine.train.data.arrays.array_files import FileRows, open_npy, read_npy
 from studio.engine.train.data.arrays.named_arrays import load_named_arrays
@@ -272,7 +275,32 @@ def test_the_budget_decides_what_stays_in_its_file(
         found = open_npy(path, replace(DEFAULT_LIMITS, resident_bytes=budget))
         assert isinstance(found, StoredRows) is stays
     np.testing.assert_array_equal(open_npy(path), read_npy(path))
-    assert DEFAULT_LIMITS.resident_bytes > 1 << 20
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the limits of a process are those of POSIX")
+def test_the_budget_is_a_quarter_of_what_the_process_may_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import resource
+
+    assert 0 < 4 * DEFAULT_LIMITS.memory_bytes <= host_memory()
+    limit = 200 << 20
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    assert DEFAULT_LIMITS.memory_bytes == limit // 4
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    monkeypatch.setattr(machine_memory, "host_memory", lambda: 1 << 30)
+    assert DEFAULT_LIMITS.memory_bytes <= 1 << 28
+
+
+def test_a_container_may_allow_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cgroup").write_text("0::/box\n", encoding="utf-8")
+    (tmp_path / "box").mkdir()
+    monkeypatch.setattr(machine_memory, "_GROUPS", tmp_path)
+    monkeypatch.setattr(machine_memory, "_OWN_GROUPS", tmp_path / "cgroup")
+    before = machine_memory.usable_memory()
+    for text, expected in (("max", before), ("4096000", 4096000), ("?", before)):
+        (tmp_path / "box" / "memory.max").write_text(text, encoding="ascii")
+        assert machine_memory.usable_memory() == expected
 
 
 def test_evenly_spaced_samples_are_few_only_where_they_are_read(

@@ -23,13 +23,7 @@ from studio.engine.formats.npz import ArrayArchive
 from studio.engine.train.data.array_storage import storage_type, to_storage
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular
-from studio.engine.train.data.stored_rows import (
-    BLOCK_BYTES,
-    Indices,
-    OpenFile,
-    StoredRows,
-    read_scattered,
-)
+from studio.engine.train.data.stored_rows import Indices, OpenFile, StoredRows, read_scattered
 
 
 def read_npy(path: Path, limits: DataLimits = DEFAULT_LIMITS) -> Array:
@@ -68,7 +62,7 @@ def open_npy(path: Path, limits: DataLimits = DEFAULT_LIMITS) -> Array | FileRow
         header = npy.read_header(source, limits.of_arrays())
         if _stays_in_file(header, limits):
             begin = source.size - header.data_bytes
-            return FileRows(OpenFile(path, path.name), header, begin, limits.resident_bytes)
+            return FileRows(OpenFile(path, path.name), header, begin, limits.memory_bytes)
     return read_npy(path, limits)
 
 
@@ -76,6 +70,10 @@ def _stays_in_file(header: NpyHeader, limits: DataLimits) -> bool:
     if header.fortran or not header.shape or header.dtype.kind not in "biuf":
         return False
     return prod(header.shape) * storage_type(header.dtype).itemsize > limits.memory_bytes
+
+
+_BLOCK_BYTES = 1 << 24
+"""About how much is read at a time where all samples are gone through."""
 
 
 class FileRows(StoredRows):
@@ -109,9 +107,9 @@ class FileRows(StoredRows):
         made = (self._file, self._header, self._begin, self.budget)
         return type(self)(*made, self.shape[1:], chosen)
 
-    def raw_blocks(self, nbytes: int = BLOCK_BYTES) -> Iterator[Array]:
+    def raw_blocks(self) -> Iterator[Array]:
         """All samples in their order as the file has them, even where they cannot be stored."""
-        step = max(1, nbytes * len(self) // max(1, self.nbytes))
+        step = max(1, _BLOCK_BYTES * len(self) // max(1, self.nbytes))
         for begin in range(0, len(self), step):
             go_on()
             yield self._raw(self._places(np.arange(begin, min(begin + step, len(self)))))
@@ -157,7 +155,7 @@ class DataArchive:
         if begin is None:
             return self.read(key)
         file = OpenFile(self._path, f"{self._who}/{key}")
-        return FileRows(file, header, begin, self._limits.resident_bytes)
+        return FileRows(file, header, begin, self._limits.memory_bytes)
 
     def header(self, key: str) -> NpyHeader:
         """Shape and type of the array called ``key``, without reading its elements."""

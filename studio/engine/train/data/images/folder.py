@@ -186,7 +186,7 @@ class PictureRows(StoredRows):
         sample: tuple[int, int, Channels], limits: DataLimits, chosen: Indices | None = None,
     ) -> None:  # fmt: skip
         dtype = np.dtype(np.uint8)
-        super().__init__((len(files), *sample), dtype, limits.resident_bytes, chosen)
+        super().__init__((len(files), *sample), dtype, limits.memory_bytes, chosen)
         self._sample = sample
         self._files = files
         self._names = names
