@@ -49,9 +49,10 @@ def make(folder: Path, kind: str, nbytes: int) -> None:
         x = np.lib.format.open_memmap(
             folder / "x.npy", mode="w+", dtype=np.uint8, shape=(count, side, side, 3)
         )
+        some = rng.integers(0, 120, (256, side, side, 3), np.uint8)
         for begin in range(0, count, 1000):
-            own = labels[begin : begin + 1000, None, None, None]
-            x[begin : begin + 1000] = rng.integers(0, 120, (len(own), side, side, 3)) + 40 * own
+            own = (40 * labels[begin : begin + 1000, None, None, None]).astype(np.uint8)
+            x[begin : begin + 1000] = some[rng.integers(0, len(some), len(own))] + own
         x.flush()
         np.save(folder / "y.npy", labels)
         return

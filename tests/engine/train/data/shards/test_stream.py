@@ -77,6 +77,29 @@ def test_each_sample_is_seen_once_per_epoch(n: int, shuffle: bool) -> None:
         assert len({tuple(order) for order in seen.values()}) == 3
 
 
+@pytest.mark.parametrize("n", [8, 40, 43])
+def test_shards_of_an_order_gather_it_from_all_over_the_sources(
+    rng: np.random.Generator, n: int
+) -> None:
+    x, y = samples(n)
+    plan = ShardPlan(n, 4, 8)
+    orders = [rng.permutation(n).astype(np.int32) for _ in range(2)]
+    found: list[list[int]] = [[], []]
+    with ShardStream((x, y), plan, seed=3, epochs=range(2), order_of=orders.__getitem__) as stream:
+        for shard in stream:
+            assert shard.order.tolist() == list(range(shard.visit.count))
+            assert shard.visit.first_step == len(found[shard.visit.epoch]) // 4
+            np.testing.assert_array_equal(shard.arrays[0], x[shard.numbers])
+            np.testing.assert_array_equal(shard.arrays[1], shard.numbers)
+            found[shard.visit.epoch].extend(shard.numbers.tolist())
+    assert found == [order.tolist() for order in orders]
+    left = plan.shard_count - 1
+    with ShardStream(
+        (x, y), plan, seed=3, epochs=[1], order_of=orders.__getitem__, first_position=left
+    ) as stream:
+        assert [shard.numbers.tolist() for shard in stream] == [orders[1][8 * left :].tolist()]
+
+
 def ids_of(shard: Shard) -> np.ndarray:
     """Places of its samples in the data set, in the order they are visited in."""
     return shard.order + shard.visit.start
