@@ -25,6 +25,9 @@ from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DEFAULT_LIMITS, DataLimits, open_regular
 from studio.engine.train.data.stored_rows import Indices, OpenFile, StoredRows, read_scattered
 
+_BLOCK_BYTES = 1 << 24
+"""About how much is read at a time where all samples are gone through."""
+
 
 def read_npy(path: Path, limits: DataLimits = DEFAULT_LIMITS) -> Array:
     """The array of a ``.npy`` file in native byte order and C order.
@@ -70,10 +73,6 @@ def _stays_in_file(header: NpyHeader, limits: DataLimits) -> bool:
     if header.fortran or not header.shape or header.dtype.kind not in "biuf":
         return False
     return prod(header.shape) * storage_type(header.dtype).itemsize > limits.memory_bytes
-
-
-_BLOCK_BYTES = 1 << 24
-"""About how much is read at a time where all samples are gone through."""
 
 
 class FileRows(StoredRows):
