@@ -12,7 +12,7 @@ import typer
 
 from studio.cli import console
 from studio.cli.app import CHECK_FAILED
-from studio.cli.options import JsonOption, ProjectArgument, find_project, load_trusted
+from studio.cli.options import JsonOption, ProjectArgument, check_trust, find_project, load_trusted
 from studio.engine.core.errors import ParameterError, StudioError, quoted
 from studio.engine.cpu.machine.threads import usable_threads
 from studio.engine.scale.sweep.folder import (
@@ -35,87 +35,97 @@ if TYPE_CHECKING:
 _MOST_WORKERS = 4
 _MOST_SHOWN = 40
 
+VaryOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        help="What varies: a setting, an optimiser's option or LAYER.OPTION, and its values: "
+        "8,16,32 or 0.1..0.5 or log:1e-4..1e-1. May be given several times.",
+        metavar="NAME=VALUES",
+    ),
+]
+TrialsOption = Annotated[
+    int | None, typer.Option("--trials", help="How many trials in all.", metavar="N")
+]
+ObjectiveOption = Annotated[
+    str | None,
+    typer.Option(
+        "--objective", help="What trials are compared by; val_loss unless given.", metavar="NAME"
+    ),
+]
+MaximizeOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--maximize/--minimize", help="Which way is better; as the metric has it unless given."
+    ),
+]
+SamplerOption = Annotated[
+    str | None,
+    typer.Option("--sampler", help="How values are chosen.", metavar="tpe|random|grid"),
+]
+PruneOption = Annotated[
+    str | None, typer.Option("--prune", help="End hopeless trials early.", metavar="none|asha")
+]
+SeedsOption = Annotated[
+    int | None, typer.Option("--seeds", help="Train each trial with so many seeds.", metavar="K")
+]
+WorkersOption = Annotated[
+    int | None, typer.Option("--workers", help="Trials at once.", metavar="N")
+]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", help="Train on a Dask cluster of yours, by its address.", metavar="ADDRESS"
+    ),
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option("--threads", help="Threads of each trial.", metavar="N")
+]
+HoursOption = Annotated[
+    float | None,
+    typer.Option("--max-hours", help="Begin no trial after so many hours.", metavar="H"),
+]
+SynchronousOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--synchronous",
+        help="Choose values in rounds of as many trials as there are workers, so that TPE and "
+        "pruning give the same table again.",
+    ),
+]
+ChoiceSeedOption = Annotated[
+    int | None, typer.Option("--seed", help="Seed of the choice of values.", metavar="N")
+]
+DeviceOption = Annotated[
+    str | None, typer.Option("--backend", help="Device: auto, gl or cpu.", metavar="auto|gl|cpu")
+]
+KeepOption = Annotated[
+    str | None,
+    typer.Option("--keep", help="How many of the best trials keep their weights.", metavar="N|all"),
+]
+ResumeOption = Annotated[
+    bool, typer.Option("--resume", help="Continue the last sweep of the project.")
+]
+
 
 def sweep(
     project: ProjectArgument,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            help="What varies: a setting, an optimiser's option or LAYER.OPTION, and its values: "
-            "8,16,32 or 0.1..0.5 or log:1e-4..1e-1. May be given several times.",
-            metavar="NAME=VALUES",
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option("--trials", help="How many trials in all.", metavar="N")
-    ] = None,
-    objective: Annotated[
-        str | None,
-        typer.Option(
-            "--objective",
-            help="What trials are compared by; val_loss unless given.",
-            metavar="NAME",
-        ),
-    ] = None,
-    maximize: Annotated[
-        bool | None,
-        typer.Option(
-            "--maximize/--minimize", help="Which way is better; as the metric has it unless given."
-        ),
-    ] = None,
-    sampler: Annotated[
-        str | None,
-        typer.Option("--sampler", help="How values are chosen.", metavar="tpe|random|grid"),
-    ] = None,
-    prune: Annotated[
-        str | None,
-        typer.Option("--prune", help="End hopeless trials early.", metavar="none|asha"),
-    ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", help="Train each trial with so many seeds.", metavar="K"),
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option("--workers", help="Trials at once.", metavar="N")
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster", help="Train on a Dask cluster of yours, by its address.", metavar="ADDRESS"
-        ),
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option("--threads", help="Threads of each trial.", metavar="N")
-    ] = None,
-    max_hours: Annotated[
-        float | None,
-        typer.Option("--max-hours", help="Begin no trial after so many hours.", metavar="H"),
-    ] = None,
-    synchronous: Annotated[
-        bool | None,
-        typer.Option(
-            "--synchronous",
-            help="Choose values in rounds of as many trials as there are workers, so that TPE and "
-            "pruning give the same table again.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", help="Seed of the choice of values.", metavar="N")
-    ] = None,
-    backend: Annotated[
-        str | None,
-        typer.Option("--backend", help="Device: auto, gl or cpu.", metavar="auto|gl|cpu"),
-    ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option(
-            "--keep", help="How many of the best trials keep their weights.", metavar="N|all"
-        ),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue the last sweep of the project.")
-    ] = False,
+    vary: VaryOption = None,
+    trials: TrialsOption = None,
+    objective: ObjectiveOption = None,
+    maximize: MaximizeOption = None,
+    sampler: SamplerOption = None,
+    prune: PruneOption = None,
+    seeds: SeedsOption = None,
+    workers: WorkersOption = None,
+    cluster: ClusterOption = None,
+    threads: ThreadsOption = None,
+    max_hours: HoursOption = None,
+    synchronous: SynchronousOption = None,
+    seed: ChoiceSeedOption = None,
+    backend: DeviceOption = None,
+    keep: KeepOption = None,
+    resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a project many times with other settings, each a run of its own, and compare them.
@@ -178,7 +188,11 @@ def _seconds(hours: float | None) -> float | None:
 def _plan(project: Project, wishes: Wishes, resume: bool, *, quiet: bool) -> Plan:
     """The plan of a new sweep, or of the last one with what is asked for now."""
     if resume:
-        return require_same(read_plan(latest_sweep(project.path or Path())), wishes)
+        path = project.path or Path()
+        plan = require_same(read_plan(latest_sweep(path)), wishes)
+        # What a sweep began with may name other data than the project does now.
+        check_trust(plan.project(path), str(path))
+        return plan
     default = min(_MOST_WORKERS, max(1, usable_threads() // (wishes.threads or 1)))
     plan, remark = make_plan(project, wishes, default)
     if remark and not quiet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ MAX_TITLE = 200
 MAX_TEXT = 1 << 16
 MAX_TAGS = 32
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB)
+# How the name of a run of a sweep ends.
+_TRIAL = re.compile(r"-(\d{4,9})(?:-(\d{1,3}))?\Z")
 
 
 @dataclass(frozen=True)
@@ -108,11 +111,16 @@ def forget_test(folder: RunFolder) -> None:
 
 
 def title_of(name: str, notes: RunNotes) -> str:
-    """What to call a run: what its user calls it, or when it began."""
+    """What to call a run: what its user calls it, or when it began and which trial it is."""
     started = started_at(name)
     if notes.title or started is None:
         return notes.title or name
-    return started.astimezone().strftime("%d %b %H:%M:%S").lstrip("0")
+    when = started.astimezone().strftime("%d %b %H:%M:%S").lstrip("0")
+    trial = _TRIAL.search(name[19:])
+    if trial is None:
+        return when
+    number, seed = trial.groups()
+    return f"{when}, trial {int(number)}{'' if seed is None else f', seed {seed}'}"
 
 
 def started_at(name: str) -> datetime | None:

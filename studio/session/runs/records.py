@@ -35,7 +35,7 @@ _LOG = logging.getLogger(__name__)
 _MOST_WORD, _MOST_VERDICT = 30, 600
 
 RunState: TypeAlias = Literal[
-    "running", "finished", "early", "stopped", "failed", "imported", "unfinished"
+    "running", "finished", "early", "stopped", "failed", "pruned", "imported", "unfinished"
 ]
 
 RUN_WORDS: Mapping[RunState, str] = {
@@ -44,6 +44,7 @@ RUN_WORDS: Mapping[RunState, str] = {
     "early": "Stopped early",
     "stopped": "Stopped",
     "failed": "Failed",
+    "pruned": "Pruned",
     "imported": "Imported",
     "unfinished": "Interrupted",
 }
@@ -264,7 +265,7 @@ def _state(value: object, active: bool) -> RunState:
         return "running"
     found: dict[object, RunState] = {
         "finished": "finished", "early": "early", "stopped": "stopped", "failed": "failed",
-        "imported": "imported",
+        "pruned": "pruned", "imported": "imported",
     }  # fmt: skip
     return found.get(value, "unfinished") if isinstance(value, str) else "unfinished"
 

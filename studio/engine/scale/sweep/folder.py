@@ -21,7 +21,7 @@ from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
 from studio.engine.formats.safe_json import load_json
-from studio.engine.scale.sweep.search_space import Axis, Raw, parse_axes
+from studio.engine.scale.sweep.search_space import MAX_POINTS, Axis, Raw, parse_axes
 from studio.engine.scale.sweep.trial import Outcome, run_names
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.project_text import project_text
@@ -34,6 +34,7 @@ Pruner: TypeAlias = Literal["none", "asha"]
 SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
 PRUNERS: tuple[Pruner, ...] = get_args(Pruner)
 
+MAX_WORKERS, MAX_SEEDS, MAX_THREADS = 256, 100, 8
 PLAN, JOURNAL, TABLE = "sweep.json", "journal.log", "trials.json"
 _LIMITS = Limits(file_bytes=256 * MIB, json_bytes=256 * MIB)
 _FORMAT, _VERSION = "glassbox-sweep", 1
@@ -100,7 +101,14 @@ class Plan:
             "prune": str, "trials": int, "seeds": int, "workers": int, "threads": int,
             "synchronous": bool, "seed": int, "backend": str, "keep": int, "data_hash": str,
         }  # fmt: skip
+        ranges = {
+            "trials": range(1, MAX_POINTS + 1), "seeds": range(1, MAX_SEEDS + 1),
+            "workers": range(1, MAX_WORKERS + 1), "threads": range(1, MAX_THREADS + 1),
+            "seed": range(1 << 63), "keep": range(MAX_POINTS + 1), "sampler": SAMPLERS,
+            "prune": PRUNERS,
+        }  # fmt: skip
         wrong = next((k for k, kind in kinds.items() if type(fields.get(k)) is not kind), "")
+        wrong = wrong or next((k for k, known in ranges.items() if fields[k] not in known), "")
         if wrong or fields.keys() != kinds.keys():
             raise FormatError(f"the plan of the sweep is damaged at {wrong or 'its end'}", who=who)
         fields["vary"] = tuple(str(word) for word in fields["vary"])

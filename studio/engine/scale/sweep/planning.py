@@ -6,9 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from studio.engine.core.errors import ParameterError, quoted
+from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
-from studio.engine.scale.sweep.folder import PRUNERS, SAMPLERS, Plan, Pruner, Sampler
+from studio.engine.scale.sweep.folder import (
+    MAX_SEEDS,
+    MAX_THREADS,
+    MAX_WORKERS,
+    PRUNERS,
+    SAMPLERS,
+    Plan,
+    Pruner,
+    Sampler,
+)
 from studio.engine.scale.sweep.search_space import MAX_POINTS, grid_size, parse_axes
 from studio.engine.scale.sweep.trial import direction_of
 from studio.engine.train.devices import CHOICES
@@ -18,9 +27,6 @@ from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 
 DEFAULT_TRIALS = 20
-MAX_WORKERS = 256
-MAX_SEEDS = 100
-MAX_THREADS = 8
 
 
 @dataclass(frozen=True)
@@ -68,8 +74,12 @@ def make_plan(project: Project, wishes: Wishes, workers: int) -> tuple[Plan, str
 
     Raises:
         ParameterError: something asked for is wrong, or things asked for do not go together.
+        DataError: there is nothing to train on.
         StudioError: the project itself cannot be trained.
     """
+    if project.data is None:
+        raise DataError("the project has no data to train on", who=project.name,
+                        hint="attach some in the Data pane")  # fmt: skip
     sampler = cast("Sampler", _word(wishes.sampler or "tpe", SAMPLERS, "--sampler"))
     prune = cast("Pruner", _word(wishes.prune or "none", PRUNERS, "--prune"))
     seeds = _count(wishes.seeds, 1, MAX_SEEDS, "--seeds")

@@ -81,6 +81,8 @@ def test_a_plan_comes_back_as_it_was(tmp_path: Path) -> None:
         ({"format": "other"}, "this is no plan of a sweep"),
         ({"version": 2}, "was written by version 2 of the format"),
         ({"trials": "many"}, "damaged at trials"),
+        ({"workers": 100_000}, "damaged at workers"),
+        ({"sampler": "other"}, "damaged at sampler"),
         ({"synchronous": 1}, "damaged at synchronous"),
         ({"more": 1}, "damaged at its end"),
     ],
@@ -149,6 +151,11 @@ def test_what_cannot_be_done_is_one_clear_sentence(
         plan_of(found, **wishes)
     assert said in str(caught.value)
     assert not (tmp_path / "small.sweeps").exists()
+
+
+def test_a_project_without_data_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="the project has no data to train on"):
+        plan_of(replace(saved(tmp_path), data=None))
 
 
 def test_an_objective_on_validation_needs_a_validation_part(tmp_path: Path) -> None:
