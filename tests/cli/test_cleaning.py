@@ -93,4 +93,12 @@ def test_unknown_categories_are_counted_where_they_become_zeros(
     new.write_text("town,area\nBern,30\nZug,40\n", encoding="utf-8")
     answer = glassbox("predict", homes, new, *CPU)
     said = " ".join(answer.err.split())
+    # What another program gets, and gives back, still knows the list.
+    glassbox("export", homes, "--format", "keras", "-o", "homes.keras")
+    glassbox("import", "homes.keras", "-o", "back.glassbox")
+    imported = json.loads((homes.parent / "back.glassbox").read_text(encoding="utf-8"))
+    assert imported["version"] == 4
+    again = glassbox("predict", "back.glassbox", new, *CPU, "--json").json
+    first = glassbox("predict", homes, new, *CPU, "--json").json
+    np.testing.assert_allclose(again["outputs"], first["outputs"], atol=1e-6)
     assert "1 cell with unknown categories became zeros: row 3 (town)" in said

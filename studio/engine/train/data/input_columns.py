@@ -22,6 +22,9 @@ ENCODINGS: tuple[Encoding, ...] = ("one-hot", "index")
 UNKNOWN: tuple[Unknown, ...] = get_args(Unknown)
 """What a category becomes that is not in the list, the default first."""
 
+MAX_TEXT = 1000
+"""Characters of a category."""
+
 MAX_ONE_HOT = 1000
 """Categories of one column that each get an input of their own."""
 
@@ -141,6 +144,8 @@ def _values(given: object, who: str) -> tuple[str, ...]:
     if not all(isinstance(each, str) for each in listed):
         raise DataError(f"values must be a list of texts: got {quoted(given)}", who=who)
     stripped = [str(each).strip() for each in listed]
+    if any(len(text) > MAX_TEXT for text in stripped):
+        raise DataError(f"a category has at most {MAX_TEXT:,} characters", who=who)
     seen: dict[str, int] = {}
     for place, text in enumerate(stripped):
         if text in seen:

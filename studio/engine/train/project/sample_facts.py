@@ -17,7 +17,7 @@ from studio.engine.core.errors import FormatError, StudioError, quoted
 from studio.engine.core.options import Plain
 from studio.engine.formats.safe_json import parse_json
 from studio.engine.layers.graph import LayerGraph, Port
-from studio.engine.train.data.input_columns import InputColumn
+from studio.engine.train.data.input_columns import InputColumn, columns_from_json
 from studio.engine.train.data.normalization import KINDS
 
 T = TypeVar("T")
@@ -27,7 +27,9 @@ MAX_TEXT = 2000
 """Characters of one name."""
 MAX_PORTS = 10_000
 _LARGEST = 3e38
-_INPUT_FIELDS = ("kind", "range", "features", "normalization", "scale", "shift", "resize")
+_INPUT_FIELDS = (
+    "kind", "range", "features", "normalization", "scale", "shift", "resize", "columns",
+)  # fmt: skip
 _DATA_KINDS = ("images", "table", "points")
 _RESIZES = ("bilinear",)
 
@@ -78,6 +80,7 @@ class StatedInput:
         scale: factors along the last axis, or one for all; empty for no normalisation.
         shift: summands, as many.
         resize: how images are resampled; empty where that is not known.
+        columns: columns of a table with their categories, as in `InputFacts`.
     """
 
     kind: str = ""
@@ -87,6 +90,7 @@ class StatedInput:
     scale: tuple[float, ...] = ()
     shift: tuple[float, ...] = ()
     resize: str = ""
+    columns: tuple[InputColumn, ...] = ()
 
     def to_json(self) -> dict[str, Plain]:
         """Plain data without what is not known."""
@@ -98,6 +102,7 @@ class StatedInput:
             "scale": list(self.scale),
             "shift": list(self.shift),
             "resize": self.resize,
+            "columns": [each.to_json() for each in self.columns],
         }
         return {key: value for key, value in made.items() if value}
 
@@ -128,6 +133,11 @@ class SampleFacts:
         if self.attribution:
             made["attribution"] = self.attribution
         return made
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether any input is made of columns of categories."""
+        return any(each.columns for each in self.inputs.values())
 
     def class_names(self, graph: LayerGraph) -> tuple[tuple[str, ...], ...]:
         """Names of the classes of each output; empty where none are known or they do not fit."""
@@ -174,6 +184,14 @@ class SampleFacts:
             made["input_kind"] = facts[0].kind
         if len(facts) == 1 and facts[0].feature_names:
             made["feature_names"] = json.dumps(facts[0].feature_names, ensure_ascii=False)
+        columns = {
+            name: [column.to_json() for column in each.columns]
+            for name, each in zip(names, facts, strict=True)
+            if each.columns
+        }
+        if columns:
+            alone = len(names) == 1
+            made["columns"] = _text(next(iter(columns.values())) if alone else columns)
         if len(facts) == 1 and facts[0].value_range is not None:
             made["value_range"] = json.dumps(facts[0].value_range)
         kinds = {
@@ -237,6 +255,7 @@ def facts_of_file(
     span = taken("value_range", lambda t: _range(_parsed(t)))
     features = taken("feature_names", lambda t: _names(_parsed(t))) or ()
     credit = taken("attribution", _line) or ""
+    columns = taken("columns", lambda t: _columns_table(_parsed(t), names)) or {}
     inputs = {}
     for place, name in enumerate(names):
         scale, shift = numbers.get(name, ((), ()))
@@ -244,6 +263,7 @@ def facts_of_file(
         found = StatedInput(
             kind if place == 0 else "", span if alone else None, features if alone else (),
             kinds.get(name, "") if scale else "", scale, shift, resizes.get(name, ""),
+            columns.get(name, ()),
         )  # fmt: skip
         if found != StatedInput():
             inputs[name] = found
@@ -288,6 +308,23 @@ def _numbers_table(
             raise FormatError(f"expected as many factors as summands for {quoted(name)}")
         made[name] = scale, shift
     return made
+
+
+def _columns_table(value: object, names: Sequence[str]) -> dict[str, tuple[InputColumn, ...]]:
+    """Columns of the only input, or of some of several by name."""
+    if len(names) == 1:
+        return {names[0]: _columns(value)}
+    return {name: _columns(each) for name, each in _mapping(value).items() if name in names}
+
+
+def _columns(value: object) -> tuple[InputColumn, ...]:
+    found = columns_from_json(value)
+    texts = [text for each in found for text in (each.name, *each.categories)]
+    if len(texts) > MAX_CLASSES or any(len(text) > MAX_TEXT for text in texts):
+        raise FormatError(
+            f"expected at most {MAX_CLASSES} columns and categories of {MAX_TEXT} characters"
+        )
+    return found
 
 
 def _class_table(value: object, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -336,6 +373,7 @@ def _input_from_json(value: object) -> StatedInput:
         scale,
         shift,
         _one_of(fields.get("resize", ""), ("", *_RESIZES)),
+        _columns(fields.get("columns", [])),
     )
 
 
@@ -414,7 +452,9 @@ def _input_facts(stated: StatedInput, shape: Sequence[int]) -> InputFacts:
     is_row = stated.kind in ("table", "points") and bool(shape)
     features = stated.feature_names if shape and len(stated.feature_names) == shape[-1] else ()
     kind = stated.kind if is_image or is_row else ""
-    return InputFacts(kind, stated.value_range, features)
+    width = sum(len(each.names) for each in stated.columns)
+    columns = stated.columns if shape and width == shape[-1] else ()
+    return InputFacts(kind, stated.value_range, features, columns=columns)
 
 
 def _input_names(graph: LayerGraph) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from studio.engine.train.data.csv.labels import (
 from studio.engine.train.data.csv.pieces import Codes, Wanted
 from studio.engine.train.data.csv.plain import Marks
 from studio.engine.train.data.csv.rows import find_column
-from studio.engine.train.data.input_columns import InputColumn
+from studio.engine.train.data.input_columns import MAX_TEXT, InputColumn
 from studio.engine.train.data.labels import Task, sorted_names
 from studio.engine.train.data.normalization import Array
 from studio.engine.train.data.source_files import DataLimits, size_text
@@ -220,6 +220,14 @@ class FeatureReader:
                 f"{option.most(self._limits):,} can be {option.encoding}, got more",
                 who=self._who,
                 hint=other if option.encoding == "one-hot" else "leave the column out",
+            )
+        long = max(column.texts, key=len, default="")
+        if len(long) > MAX_TEXT:
+            raise DataError(
+                f"column {quoted(self._names[i])} has a text of {len(long):,} characters: a "
+                f"category has at most {MAX_TEXT:,}",
+                who=self._who,
+                hint="leave the column out",
             )
         name = self._names[i]
         made = InputColumn(name, option.encoding, option.values, option.unknown)

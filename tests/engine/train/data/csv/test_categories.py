@@ -10,7 +10,12 @@ import pytest
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import DataError, StudioError
 from studio.engine.train.data.dataset import Dataset
-from studio.engine.train.data.input_columns import MAX_ONE_HOT, InputColumn, columns_from_json
+from studio.engine.train.data.input_columns import (
+    MAX_ONE_HOT,
+    MAX_TEXT,
+    InputColumn,
+    columns_from_json,
+)
 from studio.engine.train.data.predict_input import InputSpec, RawInputs, read_inputs
 from studio.engine.train.data.references import open_dataset
 from studio.engine.train.data.source_files import DataLimits
@@ -113,6 +118,15 @@ def test_too_many_categories_are_refused_with_the_limit(tmp_path: Path) -> None:
         load(path, categories={"c": "one-hot"})
     with pytest.raises(DataError, match=f"at most {DataLimits().classes:,} can be index"):
         load(path, categories={"c": "index"})
+
+
+def test_a_text_is_no_category_when_it_is_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"c,k\n{'x' * MAX_TEXT},u\ny,v\n")
+    assert load(path, categories={"c": "one-hot"}).x.shape == (2, 2)
+    path.write_text(f"c,k\n{'x' * (MAX_TEXT + 1)},u\ny,v\n")
+    with pytest.raises(DataError, match="text of 1,001 characters: a category has at most 1,000"):
+        load(path, categories={"c": "one-hot"})
 
 
 def test_exactly_the_limit_is_allowed(tmp_path: Path) -> None:
