@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+from PySide6.QtCore import QPointF
+from PySide6.QtWidgets import QLineEdit
+
 from tests.graph_editor.hands import CTRL, Hands
 from tests.graph_editor.text_fields import K
 from tests.session.document.networks import chain
@@ -97,3 +101,37 @@ def test_escape_in_a_note_that_was_not_changed_is_no_step(hands: Hands) -> None:
     hands.key(K.Key_Escape)
     assert not hands.canvas.inline_editor.is_open
     assert hands.steps == steps
+
+
+@pytest.mark.parametrize("zoom", [0.25, 1.0, 2.0])
+def test_a_name_is_seen_whole_while_it_is_written(hands: Hands, zoom: float) -> None:
+    hands.open(chain(), zoom=zoom)
+    item = hands.canvas.graph.nodes["dense"]
+    hands.canvas.navigation.look_at(item.scene_area.center())
+    hands.click(hands.body("dense"))
+    hands.key(K.Key_F2)
+    field = hands.canvas.inline_editor.field
+    assert isinstance(field, QLineEdit)
+    name = "encoder_block_3_attention_output_projection"
+    hands.type(name)
+    assert field.text() == name
+    room = field.width() - field.fontMetrics().horizontalAdvance(name)
+    assert room >= 12
+    assert hands.canvas.viewport().rect().contains(field.geometry())
+    hands.key(K.Key_Return)
+    assert hands.state.nodes["dense"].name == name
+
+
+def test_a_name_at_the_right_edge_is_written_within_the_canvas(hands: Hands) -> None:
+    hands.open(chain(), zoom=1.0)
+    item, view = hands.canvas.graph.nodes["dense"], hands.canvas.navigation.visible
+    right = item.scene_area.topRight()
+    hands.canvas.navigation.look_at(right - QPointF(view.width() / 2, 0))
+    hands.click(hands.body("dense"))
+    hands.key(K.Key_F2)
+    hands.type(80 * "n")
+    field = hands.canvas.inline_editor.field
+    assert isinstance(field, QLineEdit)
+    assert hands.canvas.viewport().rect().contains(field.geometry())
+    assert field.width() > field.fontMetrics().horizontalAdvance(80 * "n")
+    hands.key(K.Key_Escape)

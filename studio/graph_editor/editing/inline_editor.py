@@ -18,7 +18,9 @@ from studio.session.document.edits.blocks import rename_block
 from studio.session.document.edits.comments import set_text
 from studio.session.document.edits.layers import rename
 
-_LEAST_WIDTH, _LEAST_HEIGHT = 120, 26
+_LEAST_WIDTH, _LEAST_HEIGHT = 160, 26
+_CARET = 24
+"""Room in a field besides its text."""
 
 
 class InlineEditor(QObject):
@@ -149,13 +151,23 @@ class InlineEditor(QObject):
         self.field, self._keep = field, keep
         field.setObjectName("inline_text")
         field.setAccessibleName("Text")
-        seen = self._seen(area)
-        field.setGeometry(
-            seen.x(), seen.y(), max(seen.width(), _LEAST_WIDTH), max(seen.height(), _LEAST_HEIGHT)
-        )
+        self._fit(field, self._seen(area))
+        if isinstance(field, QLineEdit):
+            field.textChanged.connect(lambda _text: self._fit(field, field.geometry()))
         field.installEventFilter(self)
         field.show()
         field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _fit(self, field: QLineEdit | QPlainTextEdit, seen: QRect) -> None:
+        """Give a field the place of what it is for, and more where its text needs it."""
+        wide = max(seen.width(), _LEAST_WIDTH)
+        if isinstance(field, QLineEdit):
+            text = field.fontMetrics().horizontalAdvance(field.text())
+            wide = max(wide, text + _CARET)
+        room = self._context.view.viewport().rect()
+        wide = min(wide, max(room.width(), _LEAST_WIDTH))
+        left = max(min(seen.x(), room.width() - wide), 0)
+        field.setGeometry(left, seen.y(), wide, max(seen.height(), _LEAST_HEIGHT))
 
     def _seen(self, area: QRectF) -> QRect:
         corner = self._context.view.view_point(area.topLeft())

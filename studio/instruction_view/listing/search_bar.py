@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtCore import Signal as QtSignal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
 from studio.widgets import theme
+from studio.widgets.labels.elided_label import ElidedLabel
 from studio.widgets.labels.tool_button import tool_button
 
 Purpose: TypeAlias = Literal["find", "goto", "name", "comment"]
@@ -51,18 +52,18 @@ class SearchBar(QWidget):
         self._field = QLineEdit(self)
         self._field.setObjectName("listing.search.field")
         self._field.setFont(theme.font("mono"))
-        self._about = QLabel(self)
+        self._about = ElidedLabel(self)
         self._about.setObjectName("listing.search.about")
+        self._about.setProperty("role", "soft")
         self._field.setClearButtonEnabled(True)
         self._answer = QLabel(self)
         self._answer.setObjectName("listing.search.answer")
         self._answer.setProperty("role", "faint")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 4, 4, 4)
+        self._answer.setTextFormat(Qt.TextFormat.PlainText)
+        row = QHBoxLayout()
+        row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
-        row.addWidget(self._about)
         row.addWidget(self._field, 1)
-        row.addWidget(self._answer)
         self._steps = [
             self._button("chevron-up", "Previous match", -1),
             self._button("chevron-down", "Next match", 1),
@@ -71,6 +72,13 @@ class SearchBar(QWidget):
             row.addWidget(button)
         close = self._button("close", "Close", 0)
         row.addWidget(close)
+        # What it is for, and what is wrong, stand above and below: the field has the whole width.
+        self._row, self._column = row, QVBoxLayout(self)
+        self._column.setContentsMargins(8, 4, 4, 4)
+        self._column.setSpacing(2)
+        self._column.addWidget(self._about)
+        self._column.addLayout(row)
+        self._column.addWidget(self._answer)
         self._field.textChanged.connect(self._changed)
         self._field.returnPressed.connect(self._entered)
         self._field.installEventFilter(self)
@@ -89,7 +97,8 @@ class SearchBar(QWidget):
             about: what a name or comment is for.
         """
         self.purpose = purpose
-        self._about.setText(about)
+        self._about.set_text(about)
+        self._place_answer(beside=purpose == "find")
         self._about.setVisible(bool(about))
         self._field.setPlaceholderText(_HINTS[purpose])
         self._field.setAccessibleName(f"{about} {_HINTS[purpose]}".strip())
@@ -104,9 +113,18 @@ class SearchBar(QWidget):
     def answer(self, text: str, *, is_wrong: bool = False) -> None:
         """Say what the text leads to."""
         self._answer.setText(text)
+        self._answer.setVisible(bool(text))
         self._field.setProperty("wrong", is_wrong)
         self._field.style().unpolish(self._field)
         self._field.style().polish(self._field)
+
+    def _place_answer(self, *, beside: bool) -> None:
+        """Have the answer beside the field, where it is a count, or below it."""
+        self._answer.setWordWrap(not beside)
+        if beside:
+            self._row.insertWidget(1, self._answer)
+        else:
+            self._column.addWidget(self._answer)
 
     def eventFilter(self, watched: QWidget, event: QEvent) -> bool:  # type: ignore[override]
         """Escape closes the field; the arrows and F3 walk the matches."""

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDockWidget,
     QRadioButton,
-    QScrollArea,
     QWidget,
 )
 
@@ -188,19 +187,3 @@ class EnterPresses(QObject):
         if isinstance(new, QAbstractButton) and not isinstance(new, QCheckBox | QRadioButton):
             self._button = new
             new.installEventFilter(self)
-
-
-def bring_to_sight(window: QWidget) -> bool:
-    """Scroll the widget with the focus into sight; whether any of it can be seen then.
-
-    Qt parks the tab bars of docks outside the window, where Tab would still stop.
-    """
-    focused = window.focusWidget()
-    if focused is None or not focused.isVisible():
-        return False
-    inside: QWidget | None = focused
-    while inside is not None and inside is not window:
-        if isinstance(inside, QScrollArea) and inside is not focused:
-            inside.ensureWidgetVisible(focused)
-        inside = inside.parentWidget()
-    return not focused.visibleRegion().isEmpty()

@@ -43,8 +43,9 @@ from studio.ui.shell.files import drops
 from studio.ui.shell.files.documents import Documents
 from studio.ui.shell.files.leaving import Leaving
 from studio.ui.shell.files.welcome import WelcomePage
-from studio.ui.shell.focus import EnterPresses, FocusKeeping, FocusReturn, bring_to_sight
+from studio.ui.shell.focus import EnterPresses, FocusKeeping, FocusReturn
 from studio.widgets import binding, file_dialogs
+from studio.widgets.in_sight import bring_into_sight
 
 LEAST = QSize(1024, 640)
 """A screen of 700 rows has room for this and a title bar."""
@@ -203,8 +204,8 @@ class MainWindow(QMainWindow):
         seen: set[QWidget | None] = set()
         while super().focusNextPrevChild(next):
             stop = self.focusWidget()
-            # Once around, there is none in sight.
-            if bring_to_sight(self) or stop in seen:
+            # Qt parks tab bars of docks outside the window. Once around, there is none in sight.
+            if stop is None or bring_into_sight(stop) or stop in seen:
                 return True
             seen.add(stop)
         return False

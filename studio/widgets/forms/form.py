@@ -21,6 +21,7 @@ from studio.widgets.forms.number_editors import (
     border_editor,
     pair_editor,
 )
+from studio.widgets.in_sight import bring_into_sight_soon
 from studio.widgets.labels.elided_label import ElidedLabel
 
 LABEL_WIDTH = 104
@@ -161,6 +162,7 @@ class FormRow(QObject):
         self._is_told = False
         self.refusal.setText(f"{error.message}\n{error.hint}" if error.hint else error.message)
         self.refusal.show()
+        bring_into_sight_soon(self.refusal)
         if not self.editor.has_focus_inside:
             self._show_truth()
 

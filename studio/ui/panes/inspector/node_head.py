@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -23,6 +24,7 @@ from studio.session.inspector.facts import BlockFacts, NodeFacts, Use
 from studio.session.inspector.inspector import InspectorModel
 from studio.widgets import binding, icons, theme
 from studio.widgets.forms.reverting_line import RevertingLine
+from studio.widgets.in_sight import bring_into_sight
 from studio.widgets.labels.elided_button import ElidedButton
 from studio.widgets.labels.elided_label import ElidedLabel
 
@@ -160,7 +162,13 @@ class NodeHead(QWidget):
 
 
 class Trouble(QFrame):
-    """What is wrong with a layer, and repairs to choose from."""
+    """What is wrong with a layer, and repairs to choose from.
+
+    Attributes:
+        shown: what is wrong was shown or hidden.
+    """
+
+    shown = Signal()
 
     def __init__(self, repair: Callable[[Fix], None], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -202,6 +210,7 @@ class Trouble(QFrame):
         self.setVisible(bool(message))
         if not message:
             self._shown = ()
+            self.shown.emit()
             return
         severity = "warning" if problem is not None and problem.severity == "warning" else (
             facts.condition
@@ -218,6 +227,17 @@ class Trouble(QFrame):
         if shown != self._shown:
             self._shown = shown
             self._show_fixes(fixes)
+        self.shown.emit()
+
+    @property
+    def text(self) -> QLabel:
+        """What is wrong."""
+        return self._text
+
+    @property
+    def sign(self) -> tuple[str, str]:
+        """The icon that stands for it, and its colour."""
+        return self._signs
 
     def _paint_sign(self) -> None:
         name, role = self._signs
@@ -298,3 +318,52 @@ class SharedUses(QFrame):
         button.clicked.connect(lambda: self._inspector.go_to(use.id))
         self._rows.addWidget(button)
         return button
+
+
+class TroubleBand(ElidedButton):
+    """What is wrong, in one line at the edge of the pane while it is scrolled out of sight.
+
+    A click scrolls to it.
+
+    Args:
+        trouble: what is wrong.
+        area: what it stands in.
+    """
+
+    def __init__(self, trouble: Trouble, area: QScrollArea) -> None:
+        super().__init__("", "", area)
+        self.setObjectName("trouble_band")
+        # It would hand the keyboard on when it hides, and the area would scroll after it.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._trouble = trouble
+        self._area = area
+        # Before the next paint, when everything has its place.
+        self._settling = QTimer(self)
+        self._settling.setSingleShot(True)
+        self._settling.timeout.connect(self._settle)
+        self.clicked.connect(lambda: bring_into_sight(trouble.text))
+        trouble.shown.connect(lambda: self._settling.start())
+        area.verticalScrollBar().valueChanged.connect(lambda _value: self._settling.start())
+        area.verticalScrollBar().rangeChanged.connect(lambda _low, _high: self._settling.start())
+        area.viewport().installEventFilter(self)
+        self.hide()
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.Show):
+            self._settling.start()
+        return False
+
+    def _settle(self) -> None:
+        text, room = self._trouble.text, self._area.viewport().rect()
+        place = QRect(text.mapTo(self._area.viewport(), QPoint(0, 0)), text.size())
+        line = text.fontMetrics().lineSpacing()
+        is_above, is_below = place.top() + line < 0, place.top() + line > room.bottom()
+        self.setVisible(not self._trouble.isHidden() and (is_above or is_below))
+        if self.isHidden():
+            return
+        name, role = self._trouble.sign
+        self.setIcon(icons.icon(name, role))
+        self.set_text(text.text().partition("\n")[0])
+        top = 2 if is_above else room.height() - theme.ROW - 2
+        self.setGeometry(4, top, room.width() - 8, theme.ROW)
+        self.raise_()

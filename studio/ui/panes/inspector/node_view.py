@@ -21,6 +21,7 @@ from studio.widgets.forms.editor import choice_box
 from studio.widgets.forms.facts import Fact, Facts
 from studio.widgets.forms.form import LABEL_WIDTH
 from studio.widgets.forms.section import Section
+from studio.widgets.in_sight import bring_into_sight_soon
 
 _TIP = Qt.ItemDataRole.ToolTipRole
 _FREEZE = "Exclude its parameters from training."
@@ -167,6 +168,7 @@ class NodeView(QWidget):
             text = f"{error.message}\n{error.hint}" if error.hint else error.message
             self._refusal.setText(text)
             self._refusal.show()
+            bring_into_sight_soon(self._refusal)
             self.refresh()
 
     def _clear_error(self) -> None:

@@ -11,6 +11,7 @@ from studio.session.studio import Studio
 from studio.ui.panes.inspector.actions import ACTIONS
 from studio.ui.panes.inspector.block_view import BlockView
 from studio.ui.panes.inspector.graph_view import GraphView
+from studio.ui.panes.inspector.node_head import TroubleBand
 from studio.ui.panes.inspector.node_view import NodeView
 from studio.ui.panes.inspector.sections_view import scrolled
 from studio.widgets import binding
@@ -36,7 +37,9 @@ class InspectorPane(PaneFrame):
         self.block_view = BlockView(self.inspector, self._act_on_blocks)
         self._areas = QStackedWidget(self)
         self._areas.addWidget(scrolled(self.graph_view))
-        self._areas.addWidget(scrolled(self.node_view))
+        area = scrolled(self.node_view)
+        TroubleBand(self.node_view.head.trouble, area)
+        self._areas.addWidget(area)
         self._areas.addWidget(scrolled(self.block_view))
         self.set_body(self._areas)
         self.pin_changed.connect(self.inspector.set_pinned)
