@@ -132,6 +132,13 @@ def searching(canvas: CanvasView) -> Iterator[Step]:
         canvas.searches.popup.close_search()
 
 
+def laying_out(canvas: CanvasView) -> Iterator[Step]:
+    """Everything is laid out for the canvas, and taken back."""
+    for _ in range(5):
+        yield lambda: canvas.studio.actions.trigger("graph.layout_all")
+        canvas.studio.document.undo()
+
+
 def send(viewport: QWidget, kind: QEvent.Type, at: QPointF, *, down: bool) -> None:
     """One event of the mouse."""
     none, left = Qt.MouseButton.NoButton, Qt.MouseButton.LeftButton
@@ -189,6 +196,7 @@ def main() -> None:
         report("dragging a layer", frames(dragging(canvas, middle)))
         report("hovering", frames(hovering(canvas)))
         report("search opens and filters", frames(searching(canvas)))
+        report("laying out everything", frames(laying_out(canvas)))
         canvas.close()
         studio.close()
     scheduler.close()

@@ -183,12 +183,14 @@ _GRAPH: tuple[Action[CanvasCommands], ...] = (
         run=lambda c: c.next_preview(), enabled=lambda c: c.needs_any_layer(),
     ),
     Action(
-        "graph.layout", "Lay out the selection", "Arrange the selected layers along their wires.",
+        "graph.layout", "Lay out the selection",
+        "Arrange the selected layers along their wires, as large as the canvas allows.",
         ("L",), "Graph", "canvas", aliases=("arrange", "tidy"), group="arrange",
         run=lambda c: c.layout_selection(), enabled=lambda c: c.needs_things(),
     ),
     Action(
-        "graph.layout_all", "Lay out everything", "Arrange all layers along their wires.",
+        "graph.layout_all", "Lay out everything",
+        "Arrange all layers along their wires, as large as the canvas allows.",
         ("Shift+L",), "Graph", "canvas", aliases=("arrange", "tidy"), group="arrange",
         run=lambda c: c.layout_all(), enabled=lambda c: c.needs_a_graph(),
     ),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from studio.engine.core.errors import StudioError
 from studio.engine.layers.catalog import all_layers, layer_class
 from studio.session.document.arrange.layered import layout
+from studio.session.document.arrange.wrapping import Room
 from studio.session.document.edits import (
     annotations,
     arranging,
@@ -202,7 +203,9 @@ class Editor:
         chosen = None if self.random.random() < 0.3 else self.some(state, 8)
         direction = self.random.choice(["right", "down"])
         pinned = self.some(state, 2) if self.random.random() < 0.3 else ()
-        return layout(state, chosen, direction=direction, pinned=pinned)
+        rooms = [None, Room(700.0, 420.0), Room(300.0, 900.0)]
+        room = self.random.choice(rooms)
+        return layout(state, chosen, direction=direction, pinned=pinned, room=room)
 
     def paste(self, state: DocumentState) -> DocumentState:
         if not self.clip or self.random.random() < 0.5:
