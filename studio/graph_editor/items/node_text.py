@@ -49,10 +49,15 @@ _LEAST_SEEN = 9.2
 _LINE = 1.05
 """Distance of two lines that are read from afar, in heights of their letters."""
 
+_NAME_SIZES = (1.3, 1.15, 1.0)
+"""How much larger than other letters a name may be."""
+
 _SMALLER = 0.75
 """How much smaller a name may become before it is cut."""
 
-_STRIP = 9.0
+_STRIP, _FOOT = 9.0, 3.0
+"""What stays free of letters above and below."""
+
 _PARTS = re.compile(r"[^_/. -]+[_/. -]*")
 _BETWEEN = 6.0
 _MOST = 0.6
@@ -96,50 +101,62 @@ def readable_pixels(zoom: float) -> int:
 def readable_texts(
     card: NodeCard, colours: CanvasColours, area: QRectF, pixels: int
 ) -> tuple[TextRun, ...]:
-    """The name and the shape of a layer in letters of a height, for where all of it is too small.
+    """Name, type and shape of a layer in letters of a height, where all of it is too small.
 
-    The name comes first: where both have no room, the shape is left out.
+    What has no room is left out: first the type, then the shape. The name is larger where it may.
     """
     top = _STRIP
     if card.node.frozen and area.height() >= FAR_LOW:
         top += FAR_SIGN
     beside_sign = 2 * FAR_SIGN if card.node.frozen and area.height() < FAR_LOW else 0.0
-    room, lines = area.width() - 8 - beside_sign, int((area.height() - top) / (_LINE * pixels))
-    uses = f" {uses_text(card)}" if card.uses else ""
-    bold, plain = _sized(colours.title_font, pixels), _sized(colours.text_font, pixels)
-    has_shape = bool(card.shape) and not card.node.collapsed and lines > 1
-    name = _name_lines(card.title + uses, bold, room, max(1, lines - has_shape))
-    font = bold
-    if name is None and has_shape and lines == 2:
-        smaller = _sized(colours.title_font, math.ceil(pixels * _SMALLER))
-        if text_width(card.title + uses, smaller) <= room:
-            name, font = [card.title + uses], smaller
-        else:
-            has_shape, name = False, _name_lines(card.title + uses, bold, room, lines)
-    if name is None:
-        font = _sized(colours.title_font, math.ceil(pixels * _SMALLER))
-        name = [shortened(card.title, font, room - text_width(uses, font)) + uses]
+    room, height = area.width() - 8 - beside_sign, area.height() - top - _FOOT
     colour = colours.text2 if card.node.bypassed else colours.text
-    texts = [(line, font, colour) for line in name]
-    if has_shape:
-        texts.append((cut_text(card.shape, plain, room), plain, colours.text2))
-    step = _LINE * pixels
-    at = top + (area.height() - top - step * len(texts)) / 2
-    return text_runs(
-        PlacedText(
-            QPointF((area.width() - text_width(text, of)) / 2,
-                    at + step * row + (step - text_height(of)) / 2), text, of, ink
-        )
-        for row, (text, of, ink) in enumerate(texts)
-    )  # fmt: skip
+    plain = _sized(colours.text_font, pixels)
+    shape = "" if card.node.collapsed else cut_text(card.shape, plain, room)
+    below = [(shape, plain, colours.text2)] if shape and height >= 2 * _LINE * pixels else []
+    name, font = _name(card, colours, pixels, room, height / _LINE - pixels * len(below))
+    if len(name) > 1 and height < _LINE * pixels * (len(name) + len(below)):
+        below = []
+    texts = [*((line, font, colour) for line in name), *below]
+    kind = card.subtitle
+    used = _LINE * sum(of.pixelSize() for _, of, _ in texts)
+    if below and used + _LINE * pixels <= height and text_width(kind, plain) <= room:
+        texts.insert(len(name), (kind, plain, colours.text2))
+        used += _LINE * pixels
+    found, at = [], top + (height - used) / 2
+    for text, of, ink in texts:
+        step = _LINE * of.pixelSize()
+        left = (area.width() - text_width(text, of)) / 2
+        place = QPointF(left, at + (step - text_height(of)) / 2)
+        found.append(PlacedText(place, text, of, ink))
+        at += step
+    return text_runs(found)
 
 
-def _name_lines(name: str, font: QFont, room: float, most: int) -> list[str] | None:
-    """A name in one line, or parted in two where it may be; None where it does not fit."""
-    if text_width(name, font) <= room:
-        return [name]
-    if most < 2:
-        return None
+def _name(
+    card: NodeCard, colours: CanvasColours, pixels: int, room: float, height: float
+) -> tuple[list[str], QFont]:
+    """A name in one line or two, in letters as large as there is room for, and their font."""
+    uses = f" {uses_text(card)}" if card.uses else ""
+    whole = card.title + uses
+    for share in _NAME_SIZES:
+        font = _sized(colours.title_font, round(pixels * share))
+        if font.pixelSize() <= height and text_width(whole, font) <= room:
+            return [whole], font
+    font = _sized(colours.title_font, pixels)
+    parted = _name_lines(whole, font, room)
+    if parted and 2 * pixels <= height:
+        return parted, font
+    smaller = _sized(colours.title_font, math.ceil(pixels * _SMALLER))
+    if text_width(whole, smaller) <= room:
+        return [whole], smaller
+    if parted:
+        return parted, font
+    return [shortened(card.title, smaller, room - text_width(uses, smaller)) + uses], smaller
+
+
+def _name_lines(name: str, font: QFont, room: float) -> list[str] | None:
+    """A name parted in two where it may be; None where that does not fit either."""
     heads = list(accumulate(_PARTS.findall(name)))
     fitting = [
         [head, name[len(head):]] for head in heads[:-1]

@@ -93,13 +93,12 @@ def find_detour(
         taken: where other wires run.
     """
     search = _Search(ends, hosts, obstacles, taken)
-    search.try_turns(search.outs[:1], search.backs[:1], 1)
-    if search.cost >= _HIT:
-        search.try_turns(search.outs, search.backs, 1)
+    lanes = _LANES if taken else 1
+    search.try_turns(search.outs[:1], search.backs[:1], lanes)
+    if search.cost >= _SHARED:
+        search.try_turns(search.outs, search.backs, lanes)
     if search.cost >= _HIT:
         search.try_columns()
-    elif search.cost >= _SHARED:
-        search.try_turns(search.outs, search.backs, _LANES)
     return search.best
 
 
@@ -127,7 +126,7 @@ class _Search:
         start, end = self.start, self.end
         for out, back in product(outs, backs):
             spans = self._nearest(self._gaps((out, back)), end.y())
-            for span in spans if lanes == 1 else spans[:2]:
+            for span in spans if lanes == 1 or len(outs) == 1 else spans[:2]:
                 for lane, level in enumerate(_levels(span, lanes)):
                     self._judge(
                         (start, QPointF(out, start.y()), QPointF(out, level),
