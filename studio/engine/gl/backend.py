@@ -47,7 +47,6 @@ class GlBackend:
         exchange: brings this worker of a training and others together, None where it is alone.
 
     Attributes:
-        exchange: as given.
         work: what sessions and executables share of the device.
 
     Raises:
@@ -62,13 +61,13 @@ class GlBackend:
         in_order: bool = False,
         exchange: Exchange | None = None,
     ) -> None:
-        self.exchange = exchange
         engine = EngineThread(provider).start()
         try:
             self.work = engine.call(_open, engine, target, in_order)
         except BaseException:
             engine.close()
             raise
+        self.work.exchange = exchange
         self._sessions: WeakSet[GlSession] = WeakSet()
         self._executables: WeakSet[GlExecutable] = WeakSet()
 
@@ -102,6 +101,11 @@ class GlBackend:
     def chosen_by(self) -> Choices:
         """What is asked before the shipped tables."""
         return self.work.choices
+
+    @property
+    def exchange(self) -> Exchange | None:
+        """Brings this worker and others together, None where it trains alone."""
+        return self.work.exchange
 
     @property
     def target(self) -> Target:

@@ -8,6 +8,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from studio.engine.core.errors import BackendError
+
 Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
@@ -89,6 +91,17 @@ class Exchange(ABC):
         """The short ASCII word that each worker gives, by rank."""
 
 
+def required(exchange: Exchange | None, who: str) -> Exchange:
+    """What brings the workers together; BackendError where there is only one."""
+    if exchange is None:
+        raise BackendError(
+            "its ALLREDUCE lines bring several workers together, and there is one",
+            who=who,
+            hint="train it with glassbox train --workers N",
+        )
+    return exchange
+
+
 class HostBucket:
     """Memory in which the tensors of one ALLREDUCE line travel, and the sum under way.
 
@@ -97,14 +110,16 @@ class HostBucket:
         sizes: elements of each tensor.
 
     Attributes:
+        values: room for all tensors, one behind the other.
         parts: where each tensor goes before `begin`, times the share, and comes from.
     """
 
     def __init__(self, exchange: Exchange, sizes: list[int]) -> None:
         self._exchange = exchange
-        self._values: Floats = np.zeros(sum(sizes) + FLAGS, np.float32)
+        self._sent: Floats = np.zeros(sum(sizes) + FLAGS, np.float32)
+        self.values = self._sent[:-FLAGS]
         ends = np.cumsum(sizes)
-        self.parts = [self._values[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+        self.parts = [self._sent[end - size : end] for end, size in zip(ends, sizes, strict=True)]
         self._transfer: Transfer | None = None
 
     @property
@@ -115,8 +130,8 @@ class HostBucket:
     def begin(self) -> None:
         """Send what lies in the parts."""
         exchange = self._exchange
-        self._values[-2:] = (exchange.wants_stop, exchange.saw_bad)
-        self._transfer = exchange.begin_sum(self._values)
+        self._sent[-FLAGS:] = (exchange.wants_stop, exchange.saw_bad)
+        self._transfer = exchange.begin_sum(self._sent)
 
     def finish(self) -> None:
         """Wait for the sums; raises as `Transfer.wait` does."""
@@ -124,5 +139,5 @@ class HostBucket:
         if transfer is not None:
             transfer.wait()
             # All workers see the same numbers behind the same step.
-            self._exchange.stop_agreed |= bool(self._values[-2] > 0)
-            self._exchange.bad_agreed |= bool(self._values[-1] > 0)
+            self._exchange.stop_agreed |= bool(self._sent[-2] > 0)
+            self._exchange.bad_agreed |= bool(self._sent[-1] > 0)

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from studio.engine.core.errors import BackendError
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.isa.instruction import Instruction
-from studio.engine.runtime.exchange import HostBucket
+from studio.engine.runtime.exchange import HostBucket, required
 
 
 class Bucket:
     """The tensors of one line, sent and taken back on the thread that runs steps."""
 
     def __init__(self, ins: Instruction, views: Views) -> None:
-        exchange = views.config.exchange
-        if exchange is None:
-            raise BackendError(
-                "its lines bring several workers together, and there is one",
-                who=views.program.name,
-                hint="train it with glassbox train --workers N",
-            )
+        exchange = required(views.config.exchange, views.program.name)
         self.refs = ins.refs("xs")
         self._exchange = exchange
         self._arrays = [views.any(ref) for ref in self.refs]

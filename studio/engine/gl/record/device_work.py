@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from studio.engine.gl.device.program_cache import ProgramCache
     from studio.engine.gl.kernels.specs import DeviceCaps
     from studio.engine.gl.shader.source import KernelSource
+    from studio.engine.runtime.exchange import Exchange
 
 
 @dataclass
@@ -33,6 +34,7 @@ class DeviceWork:
         target: what passes and memory plans may know of it.
         wanted_variants: variant by mnemonic where a measurement chose one.
         choices: what was measured on this device, asked before the shipped tables.
+        exchange: brings this worker of a training and others together, None where it is alone.
     """
 
     engine: EngineThread
@@ -42,6 +44,7 @@ class DeviceWork:
     target: Target = GL
     wanted_variants: Mapping[str, str] = field(default_factory=dict)
     choices: Choices = SHIPPED
+    exchange: Exchange | None = None
 
     @property
     def caps(self) -> DeviceCaps:

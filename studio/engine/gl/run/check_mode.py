@@ -17,12 +17,14 @@ from studio.engine.gl.device.readback import read_now
 from studio.engine.gl.device.transfer import from_device
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.record.recorder import Recording, issue
+from studio.engine.gl.run.exchanges import Bucket
 from studio.engine.gl.run.storages import Storages
 from studio.engine.gl.shader.accessors import Access, Use
 from studio.engine.gl.shader.dispatch import groups_for, split_line
 from studio.engine.gl.shader.layout import Layout
 from studio.engine.gl.shader.planned import PlannedDispatch, StorageBinding, TableBinding
 from studio.engine.gl.shader.source import assemble, kernel_text
+from studio.engine.isa.ops.exchange import AllReduce
 from studio.engine.runtime.entries import Entry, unfused
 from studio.engine.runtime.numeric_check import BadNumbers, bad_numbers, run_checked, written
 
@@ -95,6 +97,12 @@ class _Lines:
 
     def run(self, entry: Entry) -> None:
         """Run one entry."""
+        if isinstance(entry.parts[0], AllReduce):
+            bucket = Bucket(self._work, self._storages, entry.parts[0].xs)
+            bucket.collect()
+            bucket.take()
+            bucket.release()
+            return
         with self._issued(self._planner.plan(entry)):
             pass
 

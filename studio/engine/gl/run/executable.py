@@ -21,6 +21,7 @@ from studio.engine.gl.plan.scratch import spare_room
 from studio.engine.gl.record.recorder import Dispatch, Recording, issue
 from studio.engine.gl.record.step_issue import StepIssue
 from studio.engine.gl.run.check_mode import check_step
+from studio.engine.gl.run.exchanges import Exchanges
 from studio.engine.gl.run.profile_run import profile_steps
 from studio.engine.gl.run.storages import Storages
 from studio.engine.runtime.entries import Entry, entries
@@ -90,6 +91,7 @@ class GlExecutable:
         self._closed = False
         self._board = TapBoard(self._capture)
         self._parts: tuple[int, Parts] = (-1, [])
+        self._exchanges: Exchanges | None = None
         self.planned: list[tuple[Entry, list[PlannedDispatch]]] = []
         try:
             self._record(progress)
@@ -250,6 +252,8 @@ class GlExecutable:
         if self._recording is not None:
             self._drain()
             self._recording.release()
+        if self._exchanges is not None:
+            self._exchanges.release()
         planner = self._planner(self._storages)
         found = entries(self._program)
         self.planned = list(zip(found, planner.plan_all(found, self._hand_over), strict=True))
@@ -259,6 +263,7 @@ class GlExecutable:
         self.work.compile_all([one.source for one in flat], progress)
         self._recording = self._new_recording(self._storages)
         self._recording.record(flat)
+        self._exchanges = Exchanges(self.work, self._storages, found)
         fast = not self.work.engine.info.is_software
         recorded = self._recording
         self._step = StepIssue(
@@ -300,8 +305,8 @@ class GlExecutable:
             if stopping.is_set() or (stop is not None and stop()):
                 self._throttle.settle()
                 return done
-            if self._board.attached:
-                self._issue_watched(recording)
+            if self._board.attached or self._exchanges:
+                self._issue_apart(recording)
                 follows = False
             else:
                 self._step.step(follows=follows, more=done + 1 < steps)
@@ -310,27 +315,33 @@ class GlExecutable:
         self.work.gl.check("running a step")
         return steps
 
-    def _issue_watched(self, recording: Recording) -> None:
-        """Send one step and capture live tensors between its dispatches."""
+    def _issue_apart(self, recording: Recording) -> None:
+        """Send one step; between its dispatches live tensors are captured, workers exchange."""
         version = self._board.version
         if self._parts[0] != version:
             self._parts = (version, self._cut(recording))
-        for dispatches, hook in self._parts[1]:
+        for dispatches, action in self._parts[1]:
             issue(self.work.gl, dispatches)
-            if hook is not None:
-                hook()
-        self._board.end_run()
+            if action is not None:
+                action()
+        if self._board.attached:
+            self._board.end_run()
 
     def _cut(self, recording: Recording) -> Parts:
-        """The recorded list in pieces, each followed by the hook that captures after it."""
-        hooks = self._board.hooks()
+        """The recorded list in pieces, each followed by what is done behind it."""
+        hooks, exchanges = self._board.hooks(), self._exchanges
         parts: Parts = []
         begin = end = 0
         for number, (_, planned) in enumerate(self.planned):
+            actions: list[tuple[int, Hook | None]] = [(end + len(planned), hooks.get(number))]
+            if exchanges is not None:
+                actions.insert(0, (end, exchanges.before.get(number)))
+                actions.append((end + len(planned), exchanges.behind.get(number)))
+            for stop, action in actions:
+                if action is not None:
+                    parts.append((recording.dispatches[begin:stop], action))
+                    begin = stop
             end += len(planned)
-            if number in hooks:
-                parts.append((recording.dispatches[begin:end], hooks[number]))
-                begin = end
         return [*parts, (recording.dispatches[begin:], None)]
 
     def _capture(self, tap: Tap, ref: Ref, moment: Moment) -> Snapshot | None:
@@ -344,6 +355,12 @@ class GlExecutable:
 
     def _profile(self, steps: int, while_busy: bool) -> Profile:
         recording = self._ready()
+        if self._exchanges:
+            raise BackendError(
+                "steps of several workers are not profiled on a GPU",
+                who=self._program.name,
+                hint="profile with one worker",
+            )
         self._drain()
         if self._costs is None:
             found = [entry for entry, _ in self.planned]
@@ -362,4 +379,6 @@ class GlExecutable:
         self._throttle.release()
         if self._recording is not None:
             self._recording.release()
+        if self._exchanges is not None:
+            self._exchanges.release()
         self._storages.release()

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from studio.engine.core.dtypes import DType
 from studio.engine.gl.shader.layout import Layout
 
-ACCESSOR_NAMES = {"step": "step_word"}
+ACCESSOR_NAMES = {"step": "step_word", "first": "first_row"}
 """Operands whose accessor has another name, because GLSL has a function of theirs."""
 
 

@@ -30,23 +30,29 @@ def _draws(op: BoundInstruction) -> int:
     return 1
 
 
+def _shared(op: BoundInstruction, operand: str) -> dict[str, int | str]:
+    """Where elements begin among those of all workers, for lines with ``first``."""
+    return {"ENTRY": prod(op.shape(operand)[1:])} if op.has("first") else {}
+
+
 def _dropout(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
-    return (DispatchSpec("dropout", groups=_groups(op.numel("x")), defines={"DRAWS": _draws(op)}),)
+    defines = {"DRAWS": _draws(op), **_shared(op, "x")}
+    return (DispatchSpec("dropout", groups=_groups(op.numel("x")), defines=defines),)
 
 
 def _grads_dropout(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
     if not op.wants("x"):
         return ()
-    defines = {"DRAWS": _draws(op)}
+    defines = {"DRAWS": _draws(op), **_shared(op, "x")}
     return (DispatchSpec("grads_dropout", groups=_groups(op.numel("x")), defines=defines),)
 
 
 def _uniform(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
-    return (DispatchSpec("random_uniform", groups=_groups(op.numel("y"))),)
+    return (DispatchSpec("random_uniform", groups=_groups(op.numel("y")), defines=_shared(op, "y")),)
 
 
 def _normal(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
-    return (DispatchSpec("random_normal", groups=_groups(op.numel("y"))),)
+    return (DispatchSpec("random_normal", groups=_groups(op.numel("y")), defines=_shared(op, "y")),)
 
 
 def _entry(op: BoundInstruction) -> dict[str, int | str]:

@@ -6,7 +6,11 @@ void main() {
     if (first >= X_NUMEL) return;
 #if DRAWS
     uvec2 key = uvec2(step_word(5), step_word(6));
+#if HAS_FIRST
+    uvec4 bits = words_from(uint(first_row(0) * ENTRY + first), uint(step_word(0)), uint(stream), key);
+#else
     uvec4 bits = philox(uvec4(uint(THREAD), uint(step_word(0)), uint(stream), 0u), key);
+#endif
     for (int k = 0; k < 4 && first + k < X_NUMEL; ++k) {
         float kept = x_at(first + k) * (1.0 / (1.0 - rate));
         store_y_at(first + k, unit_of(bits[k]) >= rate ? kept : 0.0);

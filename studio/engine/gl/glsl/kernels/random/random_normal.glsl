@@ -65,9 +65,20 @@ void main() {
     int first = THREAD * 4;
     if (first >= Y_NUMEL) return;
     uvec2 key = uvec2(step_word(5), step_word(6));
+#if HAS_FIRST
+    // Pairs go by elements of all workers, and an invocation's first may be the second of one.
+    uint begin = uint(first_row(0) * ENTRY + first), odd = begin & 1u;
+    uvec4 bits = words_from(begin - odd, uint(step_word(0)), uint(stream), key);
+    vec4 drawn = vec4(normal_pair(bits.x, bits.y), normal_pair(bits.z, bits.w));
+    if (odd == 1u) {
+        bits = words_from(begin + 3u, uint(step_word(0)), uint(stream), key);
+        drawn = vec4(drawn.yzw, normal_pair(bits.x, bits.y).x);
+    }
+#else
     uvec4 bits = philox(uvec4(uint(THREAD), uint(step_word(0)), uint(stream), 0u), key);
     vec2 one = normal_pair(bits.x, bits.y), other = normal_pair(bits.z, bits.w);
     vec4 drawn = vec4(one, other);
+#endif
     for (int k = 0; k < 4 && first + k < Y_NUMEL; ++k) {
         precise float scaled = drawn[k] * deviation;
         precise float value = scaled + mean;
