@@ -74,7 +74,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         FocusReturn(self)
         self.setObjectName("main_window")
-        self.setMinimumSize(LEAST)
+        # On a screen smaller than that, everything is small rather than out of reach.
+        self.setMinimumSize(LEAST.boundedTo(self.screen().availableSize()))
         self.setAcceptDrops(True)
         self.setUnifiedTitleAndToolBarOnMac(True)
         self.closed: Signal[[]] = Signal()

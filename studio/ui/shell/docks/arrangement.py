@@ -103,14 +103,15 @@ def place(window: QMainWindow, docks: Mapping[str, Dock], dock: Dock, workspace:
     """Put one dock where the workspace has it from the start, behind those of its column."""
     wanted = dock.spec.place(workspace)
     area = _SIDES[wanted.side]
-    beside = [
+    there = [
         other
         for other in docks.values()
-        if other is not dock
-        and other.spec.place(workspace)[:2] == wanted[:2]
-        and window.dockWidgetArea(other) is area
-        and not other.isFloating()
+        if other is not dock and window.dockWidgetArea(other) is area and not other.isFloating()
     ]
+    column = [other for other in there if other.spec.place(workspace)[:2] == wanted[:2]]
+    opened = [other for other in there if not other.isHidden()]
+    # A tab more leaves an arrangement of the user's as it is; a column more does not.
+    beside = [other for other in column if other in opened] or opened or column
     window.addDockWidget(area, dock)
     front = next((other for other in beside if not other.visibleRegion().isEmpty()), None)
     if beside:

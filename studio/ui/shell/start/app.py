@@ -29,9 +29,9 @@ from studio.ui.shell.start.failures import Guard
 from studio.ui.shell.start.interrupts import Interrupts
 from studio.ui.shell.start.launch import LaunchOptions
 from studio.ui.shell.start.plugin_panes import added_panes, tell_failures
-from studio.ui.shell.start.scale import SECONDS, ScaleQuestion, ScaleTrial
+from studio.ui.shell.start.scale import SECONDS, USUAL, ScaleQuestion, ScaleTrial, largest_scale
 from studio.ui.shell.start.shared_context import QtSharedProvider, prepare_sharing, provider_for
-from studio.ui.shell.window import MainWindow
+from studio.ui.shell.window import LEAST, MainWindow
 from studio.widgets import theme
 from studio.widgets.event_loop.collector import Collector
 from studio.widgets.event_loop.scheduling import QtScheduler
@@ -241,6 +241,22 @@ class StudioApp:
             sys.setswitchinterval(SWITCH_INTERVALS[preferences.text("priority")])
         elif name == "watchdog":
             self._watch()
+        elif name == "scale":
+            self._limit_scale()
+
+    def _limit_scale(self) -> None:
+        """Take back a scale at which the window would not fit its screen: it comes into force at
+        the next start, when nothing may be in reach to take it back by.
+        """
+        preferences = self.studio.preferences
+        wanted = round(preferences.number("scale"))
+        present = self._options.scale or (USUAL if self._trial is None else self._trial.scale)
+        most = largest_scale(self.window.screen().availableSize(), present, LEAST)
+        if wanted > max(most, present):
+            preferences.set("scale", most)
+            self.studio.notify(
+                f"{wanted} % does not fit this screen. The scale is now {most} %.", "warning"
+            )
 
     def _watch_when_ready(self) -> None:
         # What a start takes is known; a stall is one of the window at work.

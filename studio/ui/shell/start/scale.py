@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import StudioError
@@ -24,6 +24,9 @@ SECONDS = 15
 """How long a new scale is tried."""
 
 USUAL = 100
+
+STEP, SMALLEST = 25, 75
+"""Scales are offered in steps of so many per cent, from so many on."""
 
 
 class ScaleTrial:
@@ -92,6 +95,18 @@ def _read(memory: Path) -> tuple[int, int | None]:
         kept if isinstance(kept, int) and 50 <= kept <= 400 else USUAL,
         trying if isinstance(trying, int) else None,
     )
+
+
+def largest_scale(screen: QSize, scale: int, least: QSize) -> int:
+    """The largest scale, in per cent, at which a window still fits a screen.
+
+    Args:
+        screen: what the screen has for windows, as it is seen at the present scale.
+        scale: the present scale, in per cent.
+        least: the smallest size of the window.
+    """
+    fits = min(screen.width() * scale / least.width(), screen.height() * scale / least.height())
+    return max(int(fits // STEP) * STEP, SMALLEST)
 
 
 class ScaleQuestion(QDialog):

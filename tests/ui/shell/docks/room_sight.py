@@ -247,6 +247,7 @@ def main(arguments: list[str]) -> int:
         alone.studio.open(project)
         alone.window.show_canvas()
         alone.window.show()
+        alone.until(lambda: alone.studio.compilation.shown is not None)
         before = look_around(alone.window, alone.until)
         train(alone.window, alone.until)
         after = look_around(alone.window, alone.until)

@@ -208,8 +208,9 @@ def test_layouts_recorded_without_it_and_with_it_are_kept(
     assert second.docks["palette"].isHidden()
     assert second.docks["outline"].isFloating()
     dock = second.docks["counting"]
-    assert second.docks["listing"] in second.tabifiedDockWidgets(dock)
-    assert second.docks.is_in_front(second.docks["listing"])
+    assert second.docks["tensor_map"] in second.tabifiedDockWidgets(dock)
+    assert not second.docks.is_in_front(dock)
+    assert second.docks.is_in_front(second.docks["tensor_map"])
     third = another()
     third.show_canvas()
     assert third.docks["palette"].isHidden()

@@ -13,11 +13,13 @@ import pytest
 from PySide6.QtCore import QSize
 from pytestqt.qtbot import QtBot
 
+from studio.engine.core.app_dirs import AppDirs
 from studio.samples import open_copy
 from studio.session.studio import Studio
 from studio.ui.shell.docks.layout_store import LayoutStore
 from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import MainWindow
+from studio.widgets.event_loop.scheduling import QtScheduler
 from tests.ui.shell.docks.room_sight import LISTED, SETTINGS, Seen, look_around, settle, train
 from tests.ui.shell.driving import finish
 
@@ -46,14 +48,16 @@ def digits(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(qtbot: QtBot, studio: Studio, digits: Path, until: Until) -> Iterator[Start]:
+def start(qtbot: QtBot, dark: object, digits: Path, until: Until) -> Iterator[Start]:
     """Opens a fresh window with the network, by its path or from the welcome page."""
-    made: list[MainWindow] = []
+    made: list[tuple[MainWindow, QtScheduler]] = []
 
     def begin(size: tuple[int, int], *, by_path: bool = True) -> MainWindow:
+        scheduler = QtScheduler()
+        studio = Studio(scheduler, AppDirs.below(digits.parent / f"places-{len(made)}"))
         studio.preferences.set("backend", "cpu")
         window = MainWindow(studio, LayoutStore(studio.dirs.config))
-        made.append(window)
+        made.append((window, scheduler))
         window.resize(QSize(*size))
         if by_path:
             studio.open(digits)
@@ -64,14 +68,16 @@ def start(qtbot: QtBot, studio: Studio, digits: Path, until: Until) -> Iterator[
             settle(window, until)
             window.documents.open_path(digits)
         until(lambda: not window.is_welcoming)
-        until(lambda: studio.compilation.result is not None)
+        until(lambda: studio.compilation.shown is not None)
         settle(window, until)
         assert window.size() == QSize(*size)
         return window
 
     yield begin
-    for window in made:
+    for window, scheduler in made:
         finish(qtbot, window)
+        window.studio.close()
+        scheduler.close()
 
 
 def check_fresh(found: dict[str, Seen], *, small: bool) -> None:
@@ -119,14 +125,13 @@ def test_every_pane_has_the_room_it_needs(
 
 
 def test_a_network_opened_from_the_welcome_page_stands_as_one_opened_by_its_path(
-    start: Start, until: Until, qtbot: QtBot
+    start: Start, until: Until
 ) -> None:
     for size in (SMALL, (1600, 1000)):
         found = []
         for by_path in (True, False):
             window = start(size, by_path=by_path)
             found.append(look_around(window, until))
-            window.docks.restore(reset=True)
             window.hide()
         assert found[0] == found[1]
 
@@ -142,7 +147,8 @@ def test_at_twice_the_scale_every_pane_has_the_room_it_needs(
         "import sys\n"
         "from tests.ui.virtual_display import ensure_display\n"
         f"ensure_display({screen + 'x24'!r})\n"
-        "from tests.ui.shell.docks.room_sight import main\n"
+        "from studio.widgets.event_loop.scheduling import QtScheduler
+from tests.ui.shell.docks.room_sight import main\n"
         "raise SystemExit(main(sys.argv[1:]))\n"
     )
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}

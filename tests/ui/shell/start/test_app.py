@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -21,7 +22,8 @@ from studio.session.core.preferences import Preferences
 from studio.ui.shell.start import app
 from studio.ui.shell.start.app import StudioApp, choose_scale
 from studio.ui.shell.start.launch import LaunchOptions
-from studio.ui.shell.start.scale import ScaleQuestion
+from studio.ui.shell.start.scale import ScaleQuestion, largest_scale
+from studio.ui.shell.window import LEAST
 from studio.widgets import theme
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -117,6 +119,35 @@ def test_a_new_scale_asks_whether_it_is_to_stay(
     question.findChild(QPushButton, "keep").click()
     qtbot.waitUntil(lambda: session.window.findChild(ScaleQuestion) is None)
     assert session.studio.preferences.number("scale") == 125
+
+
+def test_a_scale_that_does_not_fit_the_screen_is_limited_before_it_is_applied(
+    start: Callable[..., StudioApp], dirs: AppDirs
+) -> None:
+    session = start()
+    studio, screen = session.studio, session.window.screen().availableSize()
+    most = largest_scale(screen, 100, LEAST)
+    assert screen.width() * 100 / most >= LEAST.width()
+    assert screen.height() * 100 / most >= LEAST.height()
+    studio.preferences.set("scale", most)
+    assert studio.preferences.number("scale") == most
+    assert not studio.notices.all
+    studio.preferences.set("scale", 300)
+    assert studio.preferences.number("scale") == most < 300
+    assert Preferences(dirs.config / "preferences.json").number("scale") == most
+    assert [notice.text for notice in studio.notices.all] == [
+        f"300 % does not fit this screen. The scale is now {most} %."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("screen", "scale", "most"),
+    [((2560, 1440), 100, 225), ((1920, 1080), 100, 150), ((1280, 720), 200, 225), ((640, 480), 100, 75)],  # noqa: E501
+)  # fmt: skip
+def test_the_largest_scale_is_the_one_at_which_the_window_fits(
+    screen: tuple[int, int], scale: int, most: int
+) -> None:
+    assert largest_scale(QSize(*screen), scale, QSize(1024, 640)) == most
 
 
 def test_a_scale_of_the_command_line_is_not_asked_about(
