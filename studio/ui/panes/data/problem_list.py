@@ -14,6 +14,7 @@ from studio.session.data.data import DataModel
 from studio.session.data.problems import DataProblem
 from studio.widgets import theme
 from studio.widgets.forms.editor import choice_box
+from studio.widgets.forms.form import LABEL_WIDTH
 from studio.widgets.labels.elided_button import ElidedButton
 from studio.widgets.record_table.columns import Column
 from studio.widgets.record_table.model import RecordModel
@@ -47,8 +48,7 @@ _COLUMNS: tuple[Column[DataProblem], ...] = (
 _DONE = {"skipped": "skipped", "filled": "filled", "unknown": "zeros"}
 _CLEANED: tuple[Column[CleanedPlace], ...] = (
     Column("where", "where", lambda place: place.text, tooltip=_done_at),
-    Column("done", "done", lambda place: _DONE[place.what], tooltip=_done_at),
-    Column("what", "what", lambda place: place.message, tooltip=_done_at),
+    Column("what", "what", lambda place: f"{_DONE[place.what]}: {place.message}", tooltip=_done_at),
 )
 
 
@@ -86,10 +86,13 @@ class ProblemList(QWidget):
             self, "fill_bad_categories", _FILL_TIP, partial(cleaning.fill, "category", "")
         )
         self.categories = _button(self, "use_categories", _CATEGORIES_TIP, self._use_categories)
+        self._fill_with = QLabel("Fill with", self)
+        self._fill_with.setProperty("role", "soft")
+        self._fill_with.setFixedWidth(LABEL_WIDTH)
         line = QHBoxLayout()
         line.setContentsMargins(0, 0, 0, 0)
         line.setSpacing(4)
-        line.addWidget(self.fill, 2)
+        line.addWidget(self._fill_with)
         line.addWidget(self.with_what, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -97,6 +100,7 @@ class ProblemList(QWidget):
         for widget in (self._note, self.kinds, self.table, self._text, self.skip):
             column.addWidget(widget)
         column.addLayout(line)
+        column.addWidget(self.fill)
         column.addWidget(self.fill_categories)
         column.addWidget(self.categories)
 
@@ -113,7 +117,7 @@ class ProblemList(QWidget):
         texts = cleaning.text_columns
         # A column of nothing but texts has no mean; all of its cells are bad.
         numbers = [each for each in problems.columns_of("number") if each not in texts]
-        for widget in (self.fill, self.with_what):
+        for widget in (self.fill, self._fill_with, self.with_what):
             widget.setVisible(bool(numbers) and not texts)
         self._name_fill()
         bad = problems.cells_text("category")

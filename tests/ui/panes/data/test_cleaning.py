@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QListWidget, QPushButton, QTableView
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLabel,
+    QListWidget,
+    QPushButton,
+    QTableView,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.session.studio import Studio
@@ -78,7 +86,10 @@ def test_bad_cells_are_filled_and_the_rest_is_skipped(
     settled(studio, qtbot)
     assert one(pane, QLabel, "cleaned_count").text() == "1 row skipped, 3 cells filled"
     table = one(pane, QTableView, "cleaned_places").model()
-    cells = [[table.index(r, c).data() for c in range(2)] for r in range(table.rowCount())]
+    cells = [
+        [table.index(r, 0).data(), table.index(r, 1).data().partition(":")[0]]
+        for r in range(table.rowCount())
+    ]
     assert cells == [
         ["row 5 (q)", "filled"], ["row 11 (q)", "filled"], ["row 13 (p)", "filled"],
         ["row 22", "skipped"],
@@ -175,3 +186,26 @@ def test_a_column_of_texts_among_the_features_is_offered_as_categories(
     settled(studio, qtbot)
     assert studio.data.dataset.x.sum(axis=0).tolist() == [10.0, 30.0]
     assert one(pane, QLabel, "cleaned_count").text() == "10 cells filled"
+
+
+@pytest.mark.slow
+def test_nothing_is_wider_than_a_narrow_pane(
+    studio: Studio, pane: DataPane, qtbot: QtBot, tmp_path: Path
+) -> None:
+    rows = [f"{n},{'x' if n % 9 == 4 else n},{'ab'[n % 2]}" for n in range(40)]
+    path = tmp_path / "t.csv"
+    path.write_text("a long name of a column,q,kind\n" + "\n".join([*rows, ",1,a", "1"]) + "\n")
+    pane.resize(228, 700)
+    attach(studio, qtbot, path, "failed")
+    qtbot.waitUntil(lambda: pane.sections["Problems"].isVisible())
+    holder = pane.problems.window()
+    for widget in (pane.problems, pane.cleaned):
+        qtbot.waitUntil(widget.isVisible)
+        for each in widget.findChildren(QWidget):
+            if each.isVisible():
+                right = each.mapTo(widget, QPoint(each.width(), 0)).x()
+                assert right <= widget.width(), each.objectName()
+        assert widget.mapTo(holder, QPoint(widget.width(), 0)).x() <= holder.width()
+        if widget is pane.problems:
+            click(pane, qtbot, "skip_bad", "Skip 6 rows")
+            settled(studio, qtbot)
