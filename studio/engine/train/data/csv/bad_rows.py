@@ -110,8 +110,9 @@ class BadRows:
                 self._skip(refusal)
                 return False
             for column in bad:
-                message = CleanedPlace.of(numbers.refusal(row, column)).message
-                self.gap(at, column, message)
+                is_told = self.tells_more
+                refusal = CleanedPlace.of(numbers.refusal(row, column)) if is_told else None
+                self.gap(at, column, "" if refusal is None else refusal.message)
             cells = ["0" if i in bad else cell for i, cell in enumerate(row.cells)]
             numbers.append(replace(row, cells=cells))
         return True
@@ -142,11 +143,16 @@ class BadRows:
         """Remember one of the unknown categories that became zeros."""
         self._places["unknown"].append(self._place(line, column, message, "unknown"))
 
+    @property
+    def tells_more(self) -> bool:
+        """Whether it is still kept what is wrong with cells to be filled."""
+        return len(self._messages) < 4 * MOST_PLACES
+
     def gap(self, row: int, column: int, message: str) -> None:
         """Remember a cell that is to be filled."""
         self._rows.append(row)
         self._columns.append(column)
-        if len(self._messages) < 4 * MOST_PLACES:
+        if self.tells_more:
             self._messages[row, column] = message
 
     def gaps(self, column: int) -> Places:

@@ -295,8 +295,8 @@ class FeatureReader:
         codes = found.column.codes_of(texts)[found.codes]
         gaps = unfit[found.codes]
         for row in np.flatnonzero(gaps).tolist():
-            message = self._unfit(i, row, lines).message.partition(": ")[2]
-            self.bad.gap(row, i, message)
+            told = self._unfit(i, row, lines).message if self.bad.tells_more else ""
+            self.bad.gap(row, i, told.partition(": ")[2])
         zeros = np.flatnonzero((codes < 0) & ~gaps)
         self.bad.unknown += len(zeros)
         for row in zeros[:MOST_PLACES].tolist():
