@@ -196,6 +196,6 @@ def test_files_keep_none_in_the_lowest_version_that_can_say_it(tmp_path: Path) -
     assert again.text() == path.read_text("utf-8")
     fixed = Project("fixed", sequences().graph.bound((7,)))
     assert fixed.version == 1
-    document["version"] = 4
-    with pytest.raises(FormatError, match="version 4"):
+    document["version"] = 5
+    with pytest.raises(FormatError, match="version 5"):
         Project.from_json(document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -177,3 +178,22 @@ def test_rules_of_a_table_stay_when_its_columns_are_mapped() -> None:
     assert found == {"source": "columns", "path": "t.csv", **rules}
     found = by_name_source({"source": "folders", "path": "cells", "bad_images": "skip"})
     assert found == {"source": "folders", "path": "cells", "bad_images": "skip"}
+
+
+def test_what_was_chosen_is_in_the_saved_file(desk: DataDesk, tmp_path: Path) -> None:
+    attach(desk, tmp_path / "t.csv", "a,k\n1,u\nx,v\n3,v\n4,u\n5,v\n")
+    before = tmp_path / "before.glassbox"
+    desk.document.save(before)
+    assert json.loads(before.read_text(encoding="utf-8"))["version"] == 1
+    desk.data.cleaning.skip()
+    desk.settle(lambda: desk.data.status == "ready")
+    after = tmp_path / "after.glassbox"
+    desk.document.save(after)
+    written = json.loads(after.read_text(encoding="utf-8"))
+    assert (written["version"], written["data"]["bad_rows"]) == (4, "skip")
+    desk.open(after)
+    desk.settle(lambda: desk.data.status == "ready")
+    assert desk.data.cleaning.summary == "1 row skipped"
+    desk.data.cleaning.refuse()
+    desk.document.save(after)
+    assert after.read_bytes() == before.read_bytes()

@@ -214,10 +214,10 @@ def test_data_by_name_is_edited_around_and_saved_unharmed(tmp_path):
 
 
 def test_a_newer_file_is_opened_for_looking_only(tmp_path):
-    path = altered(tmp_path, lambda d: d.update(version=4, colours={"a": 1}))
+    path = altered(tmp_path, lambda d: d.update(version=5, colours={"a": 1}))
     document = Document.open(path)
     assert document.read_only.startswith(
-        "the file was written by a newer Glassbox (format version 4"
+        "the file was written by a newer Glassbox (format version 5"
     )
     # Why it is read-only is shown as long as it is open: it is no warning that passes.
     assert document.warnings == ()
