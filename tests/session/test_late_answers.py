@@ -209,12 +209,6 @@ def _tests_a_run(bench: Bench) -> None:
     bench.studio.evaluation.test_run("")
 
 
-def _restores_a_run(bench: Bench) -> None:
-    bench.train()
-    bench.until(lambda: bench.studio.runs.runs and not bench.studio.runs.is_loading)
-    bench.studio.restoring.restore(bench.studio.runs.runs[0].name, "last")
-
-
 def _dry_run(bench: Bench) -> None:
     bench.open("spirals")
     bench.studio.profiling.start_dry_run()
@@ -224,12 +218,6 @@ def _peaks(bench: Bench) -> None:
     _dry_run(bench)
     bench.until(lambda: bench.studio.profiling.measurement)
     bench.studio.profiling.measure_peaks()
-
-
-def _trace(bench: Bench) -> None:
-    _dry_run(bench)
-    bench.until(lambda: bench.studio.profiling.measurement)
-    bench.studio.profiling.export_trace(bench.folder / "trace.json", lambda _: None)
 
 
 def _export_preview(bench: Bench) -> None:
@@ -354,7 +342,11 @@ KINDS: dict[str, Way] = {
         bench.studio.training.save_again(lambda: None, lambda _: None),
     ),
     "session/evaluation/evaluation.py:_close_recorded": _tests_a_run,
-    "session/runs/restoring.py:_start": _restores_a_run,
+    "session/runs/restoring.py:_start": lambda bench: (
+        bench.train(),
+        bench.until(lambda: bench.studio.runs.runs),
+        bench.studio.restoring.restore(bench.studio.runs.runs[0].name, "last"),
+    ),
     "session/runs/runs.py:document_saved": _saved_beside,
     "session/runs/runs.py:_empty": _deleted,
     "session/safety/recovery.py:_autosave_now": _autosaved,

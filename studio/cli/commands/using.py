@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -22,16 +22,18 @@ from studio.cli.options import (
     word_for,
 )
 from studio.engine.core.errors import DataError, quoted
+from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
 from studio.engine.formats.npz import save_npz
 from studio.engine.train.data.cleaning import Cleaning
 from studio.engine.train.devices import open_backend
+from studio.engine.train.network.outcomes import outcomes_of, scores_to_json
 from studio.engine.train.network.trained import Trained
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder, latest_run, list_runs
-from studio.engine.train.runs.weights_origin import WeightsOrigin
+from studio.engine.train.runs.weights_origin import WEIGHTS_CHOICES, WeightsOrigin
 
 RunOption = Annotated[
     Path | None,
@@ -46,23 +48,55 @@ _ENDINGS = (".npy", ".npz", ".csv")
 def evaluate(
     project: ProjectArgument,
     run: RunOption = None,
+    weights: Annotated[
+        str, typer.Option("--weights", help="Which weights of the run.", metavar="last|best")
+    ] = "last",
+    classes: Annotated[
+        bool, typer.Option("--classes", help="Also show precision, recall and F1 of each class.")
+    ] = False,
+    top_k: Annotated[
+        int | None,
+        typer.Option("--top-k", help="Classes top-k accuracy looks at.", min=1, metavar="K"),
+    ] = None,
     backend: BackendOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
     """Evaluate a trained project on its test part."""
+    chosen = next((each for each in WEIGHTS_CHOICES if each == weights), None)
+    if chosen is None:
+        raise DataError(f"expected last or best, got {quoted(weights)}", who="--weights")
     opened = open_project(project)
     folder = run_of(opened, run)
-    with open_backend(backend) as device, Trained.of_run(folder, device.backend) as trained:
+    scores: dict[str, dict[str, Plain]] = {}
+    with (
+        open_backend(backend) as device,
+        Trained.of_run(folder, device.backend, weights=chosen) as trained,
+    ):
         found, origin = trained.evaluate(), origin_of(trained, opened, run)
+        if (as_json or classes) and trained.task.test is not None:
+            said = outcomes_of(trained, trained.task.test)
+            names = trained.task.graph.output_names()
+            for name, outcome in zip(names, said, strict=True):
+                if made := scores_to_json(outcome, top_k):
+                    scores[name] = made
         cleaning = trained.task.cleaning
     if as_json:
-        answer: dict[str, object] = {"run": str(folder.path), "weights": origin.to_json()}
-        console.answer_json({**answer, **cleaning_to_json(cleaning), "test": found})
+        console.answer_json(
+            {
+                "run": str(folder.path),
+                "weights": origin.to_json(),
+                **cleaning_to_json(cleaning),
+                "test": found,
+                "scores": scores,
+            }
+        )
         return
     for line in cleaning_lines(cleaning):
         console.note(line)
     for name, value in found.items():
         console.say(f"test {name}: {value:.4f}")
+    for name, made in scores.items():
+        _say_scores(name if len(scores) > 1 else "", made)
     say_origin(origin)
 
 
@@ -74,6 +108,27 @@ def cleaning_lines(cleaning: Cleaning) -> list[str]:
 def cleaning_to_json(cleaning: Cleaning) -> dict[str, object]:
     """The counts of what was left out or filled in; empty where nothing was."""
     return {"cleaning": cleaning.to_json()} if cleaning else {}
+
+
+def _say_scores(output: str, scores: Mapping[str, Plain]) -> None:
+    """A table of the classes, their means below."""
+    if output:
+        console.say(f"{output}:")
+    top = scores.get("top_k")
+    if isinstance(top, Mapping) and top["accuracy"] is not None:
+        console.say(f"test top-{top['k']} accuracy: {top['accuracy']:.4f}")
+    listed = scores.get("classes")
+    rows = [*(listed if isinstance(listed, list) else ()), scores["macro_mean"],
+            scores["weighted_mean"]]  # fmt: skip
+    console.table(
+        ("class", "precision", "recall", "f1", "samples"),
+        [
+            (str(row["class"]), *(f"{row[key]:.4f}" for key in ("precision", "recall", "f1")),
+             str(row["support"]))
+            for row in rows
+            if isinstance(row, Mapping)
+        ],
+    )  # fmt: skip
 
 
 def predict(

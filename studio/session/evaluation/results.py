@@ -13,18 +13,11 @@ from studio.engine.core.errors import DataError
 from studio.engine.train.data.samples import Samples
 from studio.engine.train.data.stored_rows import SampleArray
 from studio.engine.train.network.measures import (
-    Array,
     Classification,
-    Flags,
     Outcome,
-    are_labels,
-    classify,
-    counting,
-    regress,
-    tell_labels,
 )
+from studio.engine.train.network.outcomes import outcomes_of
 from studio.engine.train.network.trained import Trained
-from studio.engine.train.project.objective import fitting_loss
 from studio.engine.train.project.sample_facts import InputFacts
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.weights_origin import WeightsOrigin
@@ -131,17 +124,7 @@ def measure(
     samples = part_of(task, part)
     if samples is None:
         raise DataError(f"there is no {part} part to measure", who=task.name)
-    predicted = trained.predict_all(samples.inputs, progress)
-    masks = trained.predict_masks(samples.inputs)
-    weights = samples.weights
-    if len(weights) != len(predicted):
-        weights = (weights or (None,)) * len(predicted)
-    outcomes = tuple(
-        None if targets is None else _outcome(task, place, found, targets, counting(mask, own))
-        for place, (found, targets, mask, own) in enumerate(
-            zip(predicted, samples.targets, masks, weights, strict=True)
-        )
-    )
+    outcomes = outcomes_of(trained, samples, progress)
     names = task.graph.output_names()
     metrics = _by_samples(task, outcomes) if beside_training else trained.evaluate(samples)
     checkpoint = trained.checkpoint
@@ -153,23 +136,6 @@ def measure(
         part, metrics, outcomes, names, samples.inputs, task.all_inputs, steps, "; ".join(notes),
         trained.origin,
     )  # fmt: skip
-
-
-def _outcome(
-    task: Task, place: int, outputs: Array, targets: Array, counts: Flags | None
-) -> Outcome:
-    """What an output, by its place, said; samples of one without a loss have that which fits."""
-    classes = task.all_outputs[place].class_names
-    if classes:
-        logits = task.gives_logits(place)
-        return classify(outputs, targets, classes, logits=logits, counts=counts)
-    loss, port = task.losses[place], task.graph.outputs[place]
-    if loss is None:
-        layer = task.graph.node(port.node).layer
-        loss = fitting_loss(layer, task.graph.types()[port].sample, classification=False)
-    if are_labels(outputs, targets, loss):
-        return tell_labels(outputs, targets, loss, logits=task.gives_logits(place), counts=counts)
-    return regress(outputs, targets, loss, counts)
 
 
 def _by_samples(task: Task, outcomes: Sequence[Outcome | None]) -> dict[str, float]:

@@ -171,6 +171,21 @@ class RunCurves:
             found.update((name, value) for name, value in latest.items() if value is not None)
         return found
 
+    def extremes(self) -> Iterator[tuple[int, dict[str, float]]]:
+        """The lowest and the highest number of each metric, with the epoch, from 1, of the first.
+
+        A resumed training has them for each of its parts.
+        """
+        per_epoch = 0 if self.size is None else self.size.steps
+        for segment in self.segments if per_epoch else ():
+            for name, series in segment.epochs.items():
+                values = series.values
+                (finite,) = np.nonzero(np.isfinite(values))
+                if len(finite):
+                    for place in (values[finite].argmin(), values[finite].argmax()):
+                        step = series.steps.at(finite[place : place + 1])[0]
+                        yield round(float(step) / per_epoch), {name: float(values[finite[place]])}
+
     def best(self, metric: str, part: Part, *, highest: bool) -> float | None:
         """The best number of a curve."""
         values = [

@@ -68,8 +68,7 @@ def _course(run: RunRecord) -> Iterator[Detail]:
         note = f"in {parts} parts" if parts > 1 else ""
         yield Detail("Trained for", run.seconds, "duration", note)
     if run.project is not None:
-        planned = run.project.training.epochs
-        yield Detail("Epochs", run.epochs, "count", f"of {planned}" if planned else "")
+        yield Detail("Epochs", f"{run.epochs:,} of {run.project.training.epochs:,}")
     if run.steps:
         yield Detail("Steps", run.steps, "count")
     summary = run.folder.summary()

@@ -64,11 +64,9 @@ Best: TypeAlias = tuple[float, int]
 """The best number of a metric, and the epoch that reached it, from 1."""
 
 
-def best_of(
-    epochs: Iterable[tuple[int, Mapping[str, float]]], before: Mapping[str, Best] | None = None
-) -> dict[str, Best]:
+def best_of(epochs: Iterable[tuple[int, Mapping[str, float]]]) -> dict[str, Best]:
     """The best numbers of some epochs, each with its number from 1; of equals the first."""
-    found = dict(before or {})
+    found: dict[str, Best] = {}
     for epoch, numbers in epochs:
         for name, value in numbers.items():
             if name == RATE or not math.isfinite(value):
@@ -179,7 +177,7 @@ class RunRecord:
             steps=status.steps, seconds=status.elapsed,
             metrics={**curves.last_epoch, **status.metrics}, test={}, marks=tuple(curves.marks),
             notes=replace(self.notes, test={}),
-            best=best_of([(status.done, curves.last_epoch)] if status.done else [], self.best),
+            best=best_of(curves.extremes()),
         )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from studio.engine.optim.losses import Emit, Loss, PointwiseLoss
 from studio.engine.optim.optimizers import SGD
 from studio.engine.train.devices import open_backend
 from studio.engine.train.model.model import Model
-from studio.engine.train.network.sample_losses import sample_losses
+from studio.engine.train.network.measures import sample_losses
 
 BACKENDS = ["cpu", pytest.param("gl", marks=pytest.mark.gl)]
 RNG = np.random.default_rng(14)

@@ -48,7 +48,7 @@ def test_a_run_tells_course_settings_metrics_and_files(bench: TrainingBench) -> 
     found = groups(run)
     summary = bench.model.run.summary()
     assert found["Course"]["Device"] == summary["device"]
-    assert found["Course"]["Epochs"] == 3
+    assert found["Course"]["Epochs"] == "3 of 3"
     assert found["Course"]["Started"] == pytest.approx(run.marks[0].wall, abs=60)
     assert found["Course"]["Ended"] == run.marks[-1].wall
     assert found["Settings"]["Seed"] == "11"
@@ -59,6 +59,9 @@ def test_a_run_tells_course_settings_metrics_and_files(bench: TrainingBench) -> 
     assert found["Metrics"]["Loss, last"] == losses[-1]
     assert found["Metrics"]["Loss, best"] == min(losses)
     assert run.best["loss"] == (min(losses), losses.index(min(losses)) + 1)
+    # While it trains, the same is told by its curves.
+    assert bench.model.curves is not None
+    assert best_of(bench.model.curves.extremes()) == run.best
     sizes = {
         str(path.relative_to(run.folder.path)): path.stat().st_size
         for path in run.folder.path.rglob("*")
@@ -131,4 +134,3 @@ def test_the_best_is_the_largest_share_and_the_smallest_loss() -> None:
         (4, {"val_loss": 0.6, "val_accuracy": np.inf}),
     ]
     assert best_of(epochs) == {"val_loss": (0.4, 2), "val_accuracy": (0.9, 2)}
-    assert best_of([(9, {"val_loss": 0.1})], best_of(epochs))["val_loss"] == (0.1, 9)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from studio.engine.train.network.class_scores import ScoreRow
 from studio.engine.train.network.measures import Classification, Labels
+from studio.engine.train.network.outcomes import usual_k
 from studio.widgets import numbers, theme
 from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.fields.stepping import Stepping
@@ -20,7 +21,6 @@ from studio.widgets.record_table.views import RecordTable
 
 _LEAST_NAME = 68
 _AROUND = 14
-_USUAL_K, _MANY_K, _MANY = 3, 5, 100
 
 
 class ClassesTable(RecordTable):
@@ -84,7 +84,7 @@ class ClassesView(QWidget):
         self._first.setObjectName("top_1")
         self._title = self._label("soft")
         self._title.setText("Top")
-        self.k = ScrubField(_steps(_USUAL_K), _USUAL_K, self)
+        self.k = ScrubField(_steps(1), 1, self)
         self.k.setObjectName("top_k")
         self.k.setAccessibleName("Number of classes of the top-k accuracy")
         self.k.set_hint("Counts a sample as recognised if its class is among so many likeliest")
@@ -126,8 +126,7 @@ class ClassesView(QWidget):
         for widget in (self._title, self.k, self._kth):
             widget.setVisible(classes > 2)
         self.k.set_stepping(_steps(max(1, classes)))
-        usual = min(_MANY_K if classes >= _MANY else _USUAL_K, classes - 1)
-        self.k.set_value(max(1, min(self._chosen or usual, classes)))
+        self.k.set_value(max(1, min(self._chosen or usual_k(classes), classes)))
         self._say()
 
     def _choose(self, k: float) -> None:

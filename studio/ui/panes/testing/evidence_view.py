@@ -62,12 +62,13 @@ class MatrixPanel(QWidget):
         self.tabs.setObjectName("evidence_tabs")
         self.tabs.setAccessibleName("Evidence")
         self.tabs.setExpanding(False)
-        for title in ("Confusion matrix", "Classes"):
+        self.tabs.setUsesScrollButtons(False)
+        for title in ("Matrix", "Classes"):
             self.tabs.addTab(title)
         self.tabs.currentChanged.connect(self._show_page)
         self.shares = QToolButton(self)
         self.shares.setObjectName("matrix_shares")
-        self.shares.setText("Show % of row")
+        self.shares.setText("% of row")
         self.shares.setToolTip("Show percentages of each row instead of counts")
         self.shares.setCheckable(True)
         self.shares.setFont(theme.font("small"))

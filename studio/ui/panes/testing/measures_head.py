@@ -93,10 +93,8 @@ class MeasuresHead(QWidget):
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._choices = QHBoxLayout()
         self._choices.setSpacing(8)
-        self._choices.addWidget(self._network)
-        self._choices.addWidget(self._weights)
-        self._choices.addWidget(self._part)
-        self._choices.addWidget(self._output)
+        for choice_box in (self._network, self._weights, self._part, self._output):
+            self._choices.addWidget(choice_box)
         self._results = QWidget(self)
         results = QHBoxLayout(self._results)
         results.setContentsMargins(0, 0, 0, 0)

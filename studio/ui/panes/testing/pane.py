@@ -190,6 +190,7 @@ class TestingPane(PaneFrame):
         if self._columns < len(_ROOM) + 1:
             self._tabs.setCurrentWidget(self._asking)
             self._tabs.tabBar().setFocus()
+            self._asking.ensureWidgetVisible(self._ask.answer)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
