@@ -21,7 +21,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
-from distributed import Client, get_worker, secede
+from distributed import Client, Security, get_worker, secede
 
 from studio import __version__
 from studio.engine.core.closing import Closing
@@ -63,6 +63,7 @@ class ClusterPool(Closing):
                 who="begin_with",
                 hint="let trainings begin with fresh weights, or leave --cluster out",
             )
+        _require_certificates(self._address)
         self._bundle = Bundle.of_project(project)
         self._topic = f"glassbox-{secrets.token_hex(8)}"
         self._jobs: dict[int, tuple[Job, Any]] = {}
@@ -219,6 +220,24 @@ def checked_address(address: str) -> str:
             hint="start the cluster with TLS (Dask's documentation, TLS/SSL) and give tls://…",
         )
     return f"{protocol}://{rest}"
+
+
+def _require_certificates(address: str) -> None:
+    """ParameterError for TLS without the certificates of Dask's configuration."""
+    if not address.startswith("tls://"):
+        return
+    try:
+        found = Security().get_connection_args("client").get("ssl_context")
+        why = "" if found is not None else "none are configured"
+    except (OSError, ValueError, TypeError) as error:
+        why = in_one_line(error)
+    if why:
+        raise ParameterError(
+            f"TLS needs certificates: {why}",
+            who="--cluster",
+            hint="set distributed.comm.tls in Dask's configuration (ca-file, client.cert, "
+            "client.key)",
+        )
 
 
 def _is_loopback(host: str) -> bool:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import dask
 import pytest
 
 from studio.engine.core.errors import DataError, FormatError, ParameterError
 from studio.engine.scale.sweep.bundle import Bundle, unpacked, write_files
-from studio.engine.scale.sweep.cluster import checked_address
+from studio.engine.scale.sweep.cluster import ClusterPool, checked_address
 from studio.engine.scale.sweep.folder import Plan, SweepFolder, latest_sweep
 from studio.engine.scale.sweep.planning import Wishes, make_plan, require_same
 from studio.engine.train.project.project import Project
@@ -226,6 +227,22 @@ def test_other_addresses_are_refused(address: str, said: str) -> None:
     with pytest.raises(ParameterError) as caught:
         checked_address(address)
     assert said in str(caught.value)
+
+
+def test_tls_without_certificates_is_refused_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = saved(tmp_path)
+    with pytest.raises(ParameterError, match="TLS needs certificates: none are configured"):
+        ClusterPool("tls://127.0.0.1:8786", found)
+    monkeypatch.setitem(dask.config.config["distributed"]["comm"]["tls"], "ca-file", "/nowhere")
+    with pytest.raises(ParameterError, match="TLS needs certificates"):
+        ClusterPool("tls://127.0.0.1:8786", found)
+
+
+def test_imported_weights_are_not_sent(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="imported weights are not sent to a cluster"):
+        ClusterPool("127.0.0.1:8786", saved(tmp_path, begin_with="imported"))
 
 
 def test_a_bundle_holds_the_data_and_nothing_else(tmp_path: Path) -> None:
