@@ -72,7 +72,7 @@ def test_importing_the_engine_loads_neither_qt_nor_opengl() -> None:
 
 
 def test_a_worker_and_the_command_of_sweeps_load_neither_optuna_nor_dask() -> None:
-    modules = ["studio.cli.commands.sweeping", "studio.engine.scale.sweep.process"]
+    modules = ["studio.cli.commands.sweeping", "studio.engine.scale.sweep.worker_process"]
     assert brought_in(modules, {"optuna", "distributed"}) == {}
 
 

@@ -27,7 +27,7 @@ RATE = "learning_rate=log:1e-4..1e-1"
 UNITS = "hidden.units=4,8,16"
 VARIED = ("--vary", RATE, "--vary", UNITS, "--backend", "cpu")
 RANDOM = (*VARIED, "--sampler", "random", "--trials", "4")
-WORKER = "studio.engine.scale.sweep.process"
+WORKER = "studio.engine.scale.sweep.worker_process"
 PATIENCE = 300.0
 
 
@@ -139,7 +139,8 @@ def test_a_sweep_is_a_table_of_ordinary_runs(
     assert lines[5] == f"best: trial {best[0]}, val_loss {best[1]}"
     run = lines[6].removeprefix("run: ")
     assert glassbox("evaluate", "iris", "--run", run, "--backend", "cpu").out
-    assert glassbox("evaluate", "iris", "--backend", "cpu", "--json").json["run"] == run
+    weights = glassbox("evaluate", "iris", "--backend", "cpu", "--json").json["weights"]
+    assert (weights["run"], weights["notes"]) == (run, [])
     assert glassbox("export", "iris", "--format", "npz", "-o", "x.npz").out
     more = glassbox("train", "iris", "--epochs", 3, "--resume", "--backend", "cpu")
     assert f"continuing after 2 of 3 epochs, from epoch-0002.safetensors of run {run}" in more.err

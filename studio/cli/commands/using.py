@@ -26,6 +26,7 @@ from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.npy import save_npy
 from studio.engine.formats.npz import save_npz
+from studio.engine.scale.sweep.trial import sweep_of
 from studio.engine.train.data.cleaning import Cleaning
 from studio.engine.train.devices import open_backend
 from studio.engine.train.network.outcomes import outcomes_of, scores_to_json
@@ -293,9 +294,16 @@ def origin_of(trained: Trained, project: Project, run: Path | None) -> WeightsOr
 
 
 def passed_over(project: Project) -> str:
-    """Which newer runs have no weights, in a sentence; empty where the last run has."""
+    """Which newer runs have no weights, in a sentence; empty where the last run has.
+
+    Trials of one sweep are no newer than each other: all but the best have none.
+    """
     used = latest_run(project)
-    newer = [run.name for run in list_runs(project) if used is not None and run.name > used.name]
+    if used is None:
+        return ""
+    own = sweep_of(used)
+    later = (run for run in list_runs(project) if run.name > used.name)
+    newer = [run.name for run in later if not own or sweep_of(run) != own]
     if not newer:
         return ""
     count = "the newer run has" if len(newer) == 1 else f"the {len(newer)} newer runs have"

@@ -29,7 +29,8 @@ from studio.engine.core.errors import BackendError, ParameterError, StudioError,
 from studio.engine.core.options import Plain
 from studio.engine.scale.sweep.bundle import Bundle, read_files, unpacked, write_files
 from studio.engine.scale.sweep.trial import Job, Outcome
-from studio.engine.scale.sweep.workers import Event, Line, WorkerProcess
+from studio.engine.scale.sweep.worker_process import Line, WorkerProcess
+from studio.engine.scale.sweep.workers import Event
 from studio.engine.train.project.project import Project
 
 Finished: TypeAlias = "tuple[Mapping[str, object], Mapping[str, bytes]]"
@@ -63,7 +64,7 @@ class ClusterPool(Closing):
                 who="begin_with",
                 hint="let trainings begin with fresh weights, or leave --cluster out",
             )
-        _require_certificates(self._address)
+        _require_tls_files(self._address)
         self._bundle = Bundle.of_project(project)
         self._topic = f"glassbox-{secrets.token_hex(8)}"
         self._jobs: dict[int, tuple[Job, Any]] = {}
@@ -222,18 +223,18 @@ def checked_address(address: str) -> str:
     return f"{protocol}://{rest}"
 
 
-def _require_certificates(address: str) -> None:
-    """ParameterError for TLS without the certificates of Dask's configuration."""
+def _require_tls_files(address: str) -> None:
+    """ParameterError for TLS where Dask's configuration does not name its files."""
     if not address.startswith("tls://"):
         return
     try:
         found = Security().get_connection_args("client").get("ssl_context")
-        why = "" if found is not None else "none are configured"
+        why = "" if found is not None else "it names none"
     except (OSError, ValueError, TypeError) as error:
         why = in_one_line(error)
     if why:
         raise ParameterError(
-            f"TLS needs certificates: {why}",
+            f"TLS needs the files that Dask's configuration names: {why}",
             who="--cluster",
             hint="set distributed.comm.tls in Dask's configuration (ca-file, client.cert, "
             "client.key)",

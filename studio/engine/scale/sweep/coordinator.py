@@ -190,7 +190,7 @@ class Coordinator:
         job = Job(
             number, attempt, self._folder.name, str(self._file.resolve()), str(place), settings,
             None, plan.data_hash, dict(row.values), plan.objective, plan.maximize, self._rungs(),
-            plan.backend, plan.threads, self._worth(),
+            plan.backend, plan.threads, plan.keep == 0, self._worth(),
         )  # fmt: skip
         self._running[number] = _Running(row, job)
         if problem:
@@ -279,8 +279,9 @@ class Coordinator:
     def _keep_best(self) -> None:
         """Drop the weights of all but the best trials."""
         plan = self._plan
-        best = ranked(self.rows, maximize=plan.maximize)
-        kept = {row.number for row in (best[: plan.keep] if plan.keep else best)}
+        if not plan.keep:
+            return
+        kept = {row.number for row in ranked(self.rows, maximize=plan.maximize)[: plan.keep]}
         for row in self.rows:
             if row.has_weights and row.number not in kept:
                 for name in run_names(self._folder.name, row.number, plan.seeds):

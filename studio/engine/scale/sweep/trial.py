@@ -47,7 +47,8 @@ class Job:
         rungs: epochs after which pruning is decided; none without pruning.
         backend: where to train.
         threads: of the CPU backend.
-        worth: objective from which weights are kept; None for any.
+        keeps_all: whether weights are kept however the trial ends.
+        worth: else the objective from which they are; None for any.
     """
 
     number: int
@@ -64,6 +65,7 @@ class Job:
     rungs: tuple[int, ...]
     backend: str
     threads: int
+    keeps_all: bool
     worth: float | None
 
     def to_json(self) -> dict[str, Plain]:
@@ -263,8 +265,9 @@ def _reached(job: Job, task: Task, watch: _Watch) -> float:
 def _sign(job: Job, outcome: Outcome) -> None:
     """Write into each run which trial it is of, and how that ended; drop weights of no use."""
     value = outcome.value
-    keeps = value is not None and (
-        job.worth is None or (value >= job.worth if job.maximize else value <= job.worth)
+    keeps = job.keeps_all or (
+        value is not None
+        and (job.worth is None or (value >= job.worth if job.maximize else value <= job.worth))
     )
     for index, name in enumerate(job.run_names()):
         run = RunFolder(Path(job.place) / name)
@@ -295,6 +298,12 @@ def _sentence(error: StudioError) -> str:
 def direction_of(objective: str, maximize: bool | None) -> bool:
     """Whether more of the objective is better: as asked for, else as its metric has it."""
     return higher_is_better(objective, "auto") if maximize is None else maximize
+
+
+def sweep_of(run: RunFolder) -> str:
+    """Name of the sweep that a run is a trial of; empty for other runs."""
+    found = run.summary().get(SUMMARY_KEY)
+    return str(found.get("name") or "") if isinstance(found, dict) else ""
 
 
 def outcome_of_run(run: RunFolder, sweep: str, number: int) -> Outcome | None:

@@ -229,14 +229,16 @@ def test_other_addresses_are_refused(address: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-def test_tls_without_certificates_is_refused_before_anything_is_sent(
+def test_tls_without_its_files_is_refused_before_anything_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = saved(tmp_path)
-    with pytest.raises(ParameterError, match="TLS needs certificates: none are configured"):
+    with pytest.raises(
+        ParameterError, match="TLS needs the files that Dask's configuration names: it names none"
+    ):
         ClusterPool("tls://127.0.0.1:8786", found)
     monkeypatch.setitem(dask.config.config["distributed"]["comm"]["tls"], "ca-file", "/nowhere")
-    with pytest.raises(ParameterError, match="TLS needs certificates"):
+    with pytest.raises(ParameterError, match="TLS needs the files"):
         ClusterPool("tls://127.0.0.1:8786", found)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.scale.sweep.trial import (
     Job,
     Outcome,
@@ -15,7 +16,11 @@ from studio.engine.scale.sweep.trial import (
     outcome_of_run,
     run_names,
     run_trial,
+    sweep_of,
 )
+from studio.engine.train.devices import open_backend
+from studio.engine.train.loop.resuming import beyond_an_early_stop
+from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
@@ -25,7 +30,7 @@ from tests.engine.scale.sweep.sweeping import linear, saved
 def job_of(folder: Path, found: Project, **changes: object) -> Job:
     made = Job(
         7, 1, "2026-01-02_03-04-05", str(found.path), str(folder / "private"), (found.to_json(),),
-        None, "", {"batch_size": 16}, "val_loss", False, (), "cpu", 1, None,
+        None, "", {"batch_size": 16}, "val_loss", False, (), "cpu", 1, False, None,
     )  # fmt: skip
     return replace(made, **changes)
 
@@ -52,6 +57,7 @@ def test_a_trial_is_an_ordinary_run(tmp_path: Path) -> None:
     assert run.best_result() is not None
     assert outcome_of_run(run, job.sweep, 7) == outcome
     assert outcome_of_run(run, job.sweep, 8) is None
+    assert sweep_of(run) == job.sweep
 
 
 def test_every_seed_is_a_run_and_the_mean_counts(tmp_path: Path) -> None:
@@ -139,6 +145,24 @@ def test_weights_of_no_use_are_not_kept(tmp_path: Path, worth: float, kept: bool
     run_trial(job, lambda *said: True)
     assert run_of(job).has_result is kept
     assert (run_of(job).summary()["checkpoint"] != "") is kept
+
+
+def test_a_pruned_trial_whose_weights_are_kept_can_go_on(tmp_path: Path) -> None:
+    found = saved(tmp_path, epochs=9)
+    job = job_of(tmp_path, found, rungs=(1,), keeps_all=True)
+    assert run_trial(job, lambda epochs, value, asks: not asks).state == "pruned"
+    path = run_of(job).last_checkpoint()
+    assert path is not None
+    checkpoint = beyond_an_early_stop(Checkpoint.load(path))
+    task = Task.of_project(found)
+    with (
+        open_backend("cpu") as device,
+        Trainer(task, device.backend, run=run_of(job)) as trainer,
+    ):
+        trainer.resume(checkpoint)
+        assert trainer.run().outcome == "finished"
+    assert len(run_of(job).metrics()) == 9
+    assert run_of(job).summary()["state"] == "finished"
 
 
 def test_a_trial_that_no_worker_could_finish_has_a_run(tmp_path: Path) -> None:
