@@ -1,4 +1,4 @@
-"""No colour of the theme before is left after a switch: in the window, its panes and its dialogs."""
+"""No colour of the theme before is left after a switch, in the window, its panes and dialogs."""
 
 from __future__ import annotations
 
@@ -76,9 +76,12 @@ def frozen(mode: Mode) -> Iterator[str]:
     for widget in QApplication.allWidgets():
         held = widget.palette()
         for role in COLOURED:
-            colour = held.color(role)
-            if colour.alpha() and colour.name().upper() in old:
-                yield f"{type(widget).__name__} {widget.objectName()} {role.name}"
+            colour, style = held.color(role), held.brush(role).style()
+            # What paints nothing is black.
+            paints = colour.alpha() and style is not Qt.BrushStyle.NoBrush
+            if paints and colour.name().upper() in old:
+                name = f"{type(widget).__name__} {widget.objectName()}"
+                yield f"{name} {role.name} {colour.name()}"
 
 
 def test_no_colour_of_the_theme_before_is_left(qtbot: QtBot, full: MainWindow) -> None:

@@ -147,8 +147,7 @@ def test_at_twice_the_scale_every_pane_has_the_room_it_needs(
         "import sys\n"
         "from tests.ui.virtual_display import ensure_display\n"
         f"ensure_display({screen + 'x24'!r})\n"
-        "from studio.widgets.event_loop.scheduling import QtScheduler
-from tests.ui.shell.docks.room_sight import main\n"
+        "from tests.ui.shell.docks.room_sight import main\n"
         "raise SystemExit(main(sys.argv[1:]))\n"
     )
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY")}
