@@ -33,6 +33,8 @@ ENOUGH_ROUNDS = 20
 IDLE_SECONDS = 4.0
 PROBED_SECONDS = 2.0
 PROBED_ROUNDS = 10
+THEME_SWITCHES = 10
+TARGET_THEME_MS = 300.0
 KINDS = ("default", "quiet")
 TARGET_P99_MS = {"cpu": 16.0, "gl": 33.0}
 TARGET_SLOWDOWN = {"default": 0.05, "quiet": 0.01}
@@ -44,6 +46,7 @@ def measure(backend: str, project: str, rounds: int, seconds: float) -> dict[str
         path = project_copy(project, Path(folder) / "shown")
         window = OpenWindow(path, backend, Path(folder) / "places")
         idle = say(window.idle(IDLE_SECONDS))
+        switches = window.theme_switches(THEME_SWITCHES)
         window.start_training()
         window.spin(WARM_SECONDS)
         order = random.Random(0)
@@ -64,6 +67,7 @@ def measure(backend: str, project: str, rounds: int, seconds: float) -> dict[str
         "device": device,
         "project": project,
         "idle": idle.to_json(),
+        "theme_switch_ms": [round(1e3 * each, 1) for each in switches],
         "rounds": [{kind: phase.to_json() for kind, phase in turn.items()} for turn in turns],
         "probed": [phase.to_json() for phase in late],
         "summary": {kind: summary(kind, backend, turns, late) for kind in KINDS},
@@ -165,6 +169,12 @@ def table(results: Sequence[dict[str, Any]]) -> str:
                 epochs,
             )
             lines.append(f"| {' | '.join(cells)} |")
+    for result in results:
+        took = result["theme_switch_ms"]
+        lines.append(
+            f"{result['backend']}: a theme is switched in {statistics.median(took):.0f} ms, at most "
+            f"{max(took):.0f} ({TARGET_THEME_MS:.0f})"
+        )
     return "\n".join(lines)
 
 

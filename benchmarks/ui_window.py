@@ -114,6 +114,17 @@ class OpenWindow:
         """The window with nothing to do."""
         return self._probed("idle", seconds)
 
+    def theme_switches(self, count: int) -> list[float]:
+        """Seconds of switches between dark and light, until everything is painted."""
+        took = []
+        for number in range(count):
+            begun = time.perf_counter()
+            self.studio.theme.choose(("light", "dark")[number % 2])
+            QApplication.processEvents()
+            took.append(time.perf_counter() - begun)
+            self.spin(0.2)
+        return took
+
     def phase(self, kind: str, seconds: float, *, probed: bool = False) -> Phase:
         """A stretch of training.
 
