@@ -54,8 +54,10 @@ from studio.session.document.state import Wire
 from studio.session.studio import Studio
 from studio.widgets import binding, contexts, theme
 
+_FEW = 40
+"""So many things are laid out again at once when the canvas gets another size."""
 _GROWING_MS = 30
-"""So long after the canvas got its last size a network without places is laid out for it."""
+"""More are, so long after the canvas got its last size."""
 _MODIFIERS = (Qt.Key.Key_Shift, Qt.Key.Key_Control, Qt.Key.Key_Alt, Qt.Key.Key_Meta)
 
 
@@ -423,5 +425,9 @@ class CanvasView(GraphView):
         super().resizeEvent(event)
         self.passage.finish()
         self.chrome.arrange()
-        if self.studio.document.is_laid_out_freely:
+        if not self._is_made or not self.studio.document.is_laid_out_freely:
+            return
+        if len(self.studio.document.state.nodes) <= _FEW:
+            self._grown()
+        else:
             self._growing.start()
