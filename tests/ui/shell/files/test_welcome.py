@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.samples import sample_names
+from studio.samples import open_copy, sample_names
 from studio.session.document.edits.sections import set_training
 from studio.ui.shell.files.thumbnails import GraphPicture
 from studio.ui.shell.files.welcome import Card
@@ -265,3 +265,26 @@ def test_a_deep_folder_does_not_widen_the_page(
     shown = row(window, name)
     assert "iris <b>&amp; others" in [each.text() for each in shown.findChildren(QLabel)]
     assert str(deep) in shown.accessibleName()
+
+
+@pytest.mark.parametrize("way", ["example", "path"])
+def test_what_is_opened_is_seen_whole_whatever_size_the_window_gets(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, way: str
+) -> None:
+    if way == "example":
+        card = window.welcome.findChild(Card, "sample.digits-cnn")
+        qtbot.mouseClick(card, Qt.MouseButton.LeftButton)
+    else:
+        window.take_files([open_copy("digits-cnn", tmp_path)])
+    qtbot.waitUntil(lambda: not window.is_welcoming)
+    canvas = window.canvas
+
+    def is_whole() -> bool:
+        whole = canvas.navigation.visible.contains(canvas.graph.content_area())
+        return not canvas.is_growing and whole and canvas.navigation.keeps == "beginning"
+
+    qtbot.waitUntil(is_whole)
+    for size in ((1500, 940), (1100, 720), (1300, 900)):
+        window.resize(*size)
+        qtbot.waitUntil(lambda size=size: window.size().toTuple() == size and is_whole())
+    assert not window.studio.document.dirty
