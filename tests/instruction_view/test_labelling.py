@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShortcut
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.tensor import Ref
@@ -234,3 +235,25 @@ def test_a_document_for_looking_only_says_so(
     type_in(pane, "w1")
     assert "newer" in answer_of(pane)
     assert annotations_of(document.state).aliases == {}
+
+
+@pytest.mark.parametrize("wide", [220, 384])
+def test_names_are_written_in_the_whole_width(
+    pane: ListingPane, studio: Studio, qtbot: QtBot, wide: int
+) -> None:
+    pane.resize(wide, 500)
+    pane.search.ask("name", "", "0x1f conv2d_transpose_3/recurrent_kernel.gradient")
+    field = pane.search.field
+    qtbot.waitUntil(lambda: field.width() > 0.75 * pane.search.width())
+    qtbot.keyClicks(field, "no spaces please")
+    pane.search.answer("a name has letters, digits, dots, dashes and underscores", is_wrong=True)
+    answer = pane.search.findChild(QLabel, "listing.search.answer")
+    qtbot.waitUntil(lambda: answer.isVisible() and answer.y() > field.y())
+    assert field.width() > 0.75 * pane.search.width()
+    assert pane.search.rect().contains(answer.geometry())
+    assert answer.height() >= answer.heightForWidth(answer.width())
+    # Where one searches the count stands beside the field, so that no line moves.
+    pane.search.ask("find", "conv")
+    pane.search.answer("3 of 12")
+    qtbot.waitUntil(lambda: answer.isVisible() and answer.x() > field.x())
+    assert abs(answer.geometry().center().y() - field.geometry().center().y()) <= 2

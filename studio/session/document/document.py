@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -239,15 +240,29 @@ class Document:
     def save(self, path: Path | str | None = None) -> Path:
         """Write the file in one atomic step, to where it came from unless told.
 
-        A project that has no name yet, or that of its file, is named after its new file.
-
         Raises:
             FormatError: no file name is known, or the file cannot be written.
             ReadOnlyError: the document may not be changed.
         """
+        return self._save(path, self.state.name)
+
+    def save_as(self, path: Path | str) -> Path:
+        """Write it to another file and name it after that, unless it has a name of its own.
+
+        Raises what `save` raises.
+        """
+        name = self.state.name
+        follows = name == UNTITLED or (self.path is not None and name == self.path.stem)
+        if follows:
+            # A file may be called what no project can be.
+            with suppress(StudioError):
+                name = set_name(self.state, Path(path).stem).name
+        return self._save(path, name)
+
+    def _save(self, path: Path | str | None, name: str) -> Path:
         if self.read_only:
             raise ReadOnlyError(self.read_only, who=self.state.name)
-        before, name = self.state.name, self._name_at(path)
+        before = self.state.name
         project = self._project_of(self.state.replaced(name=name))
         self._has_places = self._has_places or bool(project.layout)
         self.path = project.save(path)
@@ -256,17 +271,6 @@ class Document:
         self._announce(f"Name the project {name}")
         self.saved.emit()
         return self.path
-
-    def _name_at(self, path: Path | str | None) -> str:
-        """What the project is called once it is saved to a path."""
-        name = self.state.name
-        follows = name == UNTITLED or (self.path is not None and name == self.path.stem)
-        if path is None or not follows:
-            return name
-        try:
-            return set_name(self.state, Path(path).stem).name
-        except StudioError:
-            return name
 
     def _announce(self, text: str) -> Change:
         change = Change.between(self._shown, self.state, text)

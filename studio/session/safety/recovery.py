@@ -383,7 +383,7 @@ class Recovery:
         try:
             if data is not None and path is not None:
                 data.before_save(path)
-            return document.save(path)
+            return document.save() if path is None else document.save_as(path)
         except StudioError as error:
             error.hint = "; ".join(
                 part for part in (error.hint, self._saved_copy(document)) if part

@@ -403,7 +403,10 @@ class MainWindow(QMainWindow):
         self.studio.actions.trigger("window.notices")
 
     def _refused(self, spec: AnyAction, reason: str) -> None:
-        self.status.hint(f"{spec.text.rstrip('…')}: {reason}")
+        text = f"{spec.text.rstrip('…')}: {reason}"
+        if not self.status.hint(text):
+            # The bar is hidden in focus mode, and full of a training in a small window.
+            self.studio.notify(text, "info")
 
     def _show_read_only(self) -> None:
         """Show why the project is read-only in a band, as long as it is shown."""

@@ -386,3 +386,28 @@ def test_a_project_without_a_name_is_called_like_its_file(tmp_path: Path) -> Non
     named = document.state.replaced(name="Mine")
     document.apply("Rename project", named)
     assert document.title == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "named"),
+    [("untitled", "b", "b"), ("a", "b", "b"), ("Mine", "b", "Mine"), ("a", "b\u200bc", "a")],
+)
+def test_a_project_that_is_called_like_its_file_is_called_like_the_next(
+    tmp_path: Path, name: str, file: str, named: str
+) -> None:
+    document = Document(chain().replaced(name=name))
+    document.save(tmp_path / "a.glassbox")
+    document.apply("Name it", document.state.replaced(notes="more"))
+    heard: list[Change] = []
+    hear = heard.append
+    document.changed.connect(hear)
+    document.save_as(tmp_path / f"{file}.glassbox")
+    assert document.state.name == named
+    assert [change.sections for change in heard] == [{"name"}] * (named != name)
+    assert document.history.texts == ("Name it",)
+    assert not document.dirty
+    assert Document.open(tmp_path / f"{file}.glassbox").state.name == named
+    document.undo()
+    assert document.state.name == named
+    document.redo()
+    assert not document.dirty

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
+    QLabel,
     QMenu,
     QPushButton,
     QScrollArea,
@@ -28,7 +32,7 @@ def focus(qtbot: QtBot, widget: QWidget) -> None:
     qtbot.waitUntil(widget.hasFocus)
 
 
-# -- Tab -------------------------------------------------------------------------------------------
+# -- Tab ------------------------------------------------------------------------------------------
 
 
 def test_tab_stops_at_what_can_be_seen_from_the_first_press_on(
@@ -67,7 +71,7 @@ def test_tab_scrolls_to_what_is_out_of_sight(qtbot: QtBot, window: MainWindow) -
     assert not at.visibleRegion().isEmpty()
 
 
-# -- Enter -----------------------------------------------------------------------------------------
+# -- Enter ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("keys", ["Return", "Enter"])
@@ -121,7 +125,7 @@ def test_enter_presses_the_button_of_a_dialog_that_has_the_keyboard(
     dialog.close()
 
 
-# -- menus -----------------------------------------------------------------------------------------
+# -- menus ----------------------------------------------------------------------------------------
 
 
 def open_menu() -> QMenu:
@@ -184,7 +188,7 @@ def test_arrows_open_and_leave_a_menu_in_a_menu(qtbot: QtBot, opened: MainWindow
     menu.close()
 
 
-# -- after opening ---------------------------------------------------------------------------------
+# -- after opening --------------------------------------------------------------------------------
 
 PLACES = ("inspector", "listing", "palette", "outline", "data", "runs", "testing")
 
@@ -207,3 +211,76 @@ def test_after_a_new_project_the_canvas_has_the_keyboard(
     press("Tab")
     assert opened.canvas.searches.popup.is_open
     press("Escape")
+
+
+# -- no key answers silently -----------------------------------------------------------------------
+
+
+def answered(window: MainWindow, keys: str, at: QWidget) -> tuple[list[str], str]:
+    """The actions a key carried out, and what was said instead."""
+    done: list[str] = []
+    hear = done.append
+    hint = window.status.findChild(QLabel, "hint")
+    assert hint is not None
+    hint.clear()
+    told = len(window.studio.notices.all)
+    window.studio.actions.triggered.connect(hear)
+    press(keys, at)
+    window.studio.actions.triggered.disconnect(hear)
+    said = [notice.text for notice in window.studio.notices.all[told:]]
+    return done, hint.text() or " ".join(said)
+
+
+@pytest.mark.parametrize("place", ["canvas", "listing"])
+def test_a_key_that_cannot_be_used_now_says_why(
+    qtbot: QtBot, window: MainWindow, project: Path, place: str
+) -> None:
+    if place == "canvas":
+        press("Ctrl+N")
+        qtbot.waitUntil(lambda: not window.is_welcoming)
+    else:
+        window.documents.open_path(project)
+        qtbot.waitUntil(lambda: window.studio.compilation.result is not None, timeout=60_000)
+        window.docks.show(place)
+        qtbot.waitUntil(window.docks[place].has_focus)
+    at = QApplication.focusWidget()
+    assert at is not None
+    qtbot.waitUntil(at.isVisible)
+    refused = [
+        (keys, spec) for spec in window.studio.actions
+        if spec.context == place and window.studio.actions.why_not(spec.id)
+        for keys in spec.keys
+    ]  # fmt: skip
+    assert refused
+    for keys, spec in refused:
+        done, said = answered(window, keys, at)
+        assert done == [], keys
+        reason = window.studio.actions.why_not(spec.id)
+        assert said == f"{spec.text.rstrip('…')}: {reason}", keys
+
+
+def test_without_a_status_bar_a_notice_says_why(qtbot: QtBot, opened: MainWindow) -> None:
+    focus(qtbot, opened.canvas)
+    press("Ctrl+Alt+F", opened.canvas)
+    qtbot.waitUntil(lambda: not opened.statusBar().isVisible())
+    told = len(opened.studio.notices.all)
+    press("Ctrl+G", opened.canvas)
+    (notice,) = opened.studio.notices.all[told:]
+    assert notice.text.startswith("Group into a block: ")
+    qtbot.waitUntil(opened.notice_line.isVisible)
+
+
+def test_keys_belong_to_commands_or_to_nothing(qtbot: QtBot, opened: MainWindow) -> None:
+    known = {QKeySequence(keys) for spec in opened.studio.actions for keys in spec.keys}
+    for pane in opened.docks.all:
+        opened.docks.show(pane)
+    held = [keys for action in opened.findChildren(QAction) for keys in action.shortcuts()]
+    held += [each.key() for each in opened.findChildren(QShortcut)]
+    assert held
+    assert [keys.toString() for keys in held if keys not in known] == []
+    # Those that the reference keeps for what is to come do nothing at all.
+    focus(qtbot, opened.canvas)
+    before = opened.studio.document.state
+    for keys in ("Ctrl+B", "F7", "F9", "F10", "F11", "Ctrl+F10", "Ctrl+Shift+R", "Ctrl+4"):
+        assert answered(opened, keys, opened.canvas) == ([], "")
+    assert opened.studio.document.state == before

@@ -181,10 +181,11 @@ class StatusBar(QWidget):
         for name in _OF_DOCUMENT:
             self._facts[name].allow(on)
 
-    def hint(self, text: str) -> None:
-        """Say something that is forgotten after a moment."""
+    def hint(self, text: str) -> bool:
+        """Say something that is forgotten after a moment; whether there is room for it."""
         self._hint.setText(text)
         self._hint_timer.start()
+        return self._hint.isVisible() and self._hint.width() >= self._hint.sizeHint().width()
 
     def show_tasks(self) -> None:
         """Open the list of running tasks."""
