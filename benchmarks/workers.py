@@ -1,7 +1,8 @@
 """Training by one and by two workers, a GPU each, beside PyTorch's DistributedDataParallel.
 
-``python -m benchmarks.workers`` prints rows a second of ResNet-20 and a network like ResNet-50, of ours and of
-PyTorch (where it is installed), with as many rows for each worker, and how fast gradients are copied and added.
+``python -m benchmarks.workers`` prints rows a second of ResNet-20 and a network like ResNet-50, of
+ours and of PyTorch (where it is installed), with as many rows for each worker, and how fast
+gradients are copied and added.
 """
 
 from __future__ import annotations
@@ -77,9 +78,7 @@ def rows_a_second(block: Callable[[], object], rows: int) -> dict[str, float]:
     return {"median": statistics.median(found), "low": min(found), "high": max(found)}
 
 
-def ours(
-    work: Workload, each: int, steps: int, backend: Backend, workers: int
-) -> dict[str, float]:
+def ours(work: Workload, each: int, steps: int, backend: Backend, workers: int) -> dict[str, float]:
     """Our rows a second, those of all workers together."""
     batch = each * workers
     samples = Samples(*((array,) for array in data(work, batch)))

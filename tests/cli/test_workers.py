@@ -17,6 +17,7 @@ import pytest
 
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.samples import sample_root
+from tests.cli.conftest import Answer
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -144,9 +145,20 @@ def test_a_process_that_was_started_alone_is_told_how(iris: Path) -> None:
     assert "mpirun -n 2" in done.stderr
 
 
-def test_one_worker_is_an_ordinary_training(glassbox: Callable[..., object], iris: Path) -> None:
+def test_one_worker_is_an_ordinary_training(glassbox: Callable[..., Answer], iris: Path) -> None:
     glassbox("train", iris, "--backend", "cpu", "--epochs", 1, "--workers", 1, "--batch", 30)
     assert checkpoints(iris)
+
+
+def test_the_listing_shows_what_workers_exchange(
+    glassbox: Callable[..., Answer], iris: Path
+) -> None:
+    assert "ALLREDUCE" not in glassbox("compile", iris).out
+    two = glassbox("compile", iris, "--workers", 2, "--verify").out
+    assert two.count("ALLREDUCE") == 2
+    kernels = glassbox("compile", iris, "--workers", 2, "--kernels", "--target", "gl").out
+    assert "ALLREDUCE" in kernels
+    assert "== bucket_gradients" in glassbox("compile", iris, "--workers", 2, "--passes").out
 
 
 def test_a_file_of_several_workers_is_refused(
@@ -159,4 +171,6 @@ def test_a_file_of_several_workers_is_refused(
     )
     rows = tmp_path / "x.npy"
     np.save(rows, np.zeros((1, 4), np.float32))
-    assert "bring the workers of a training together" in refused("exec", path, "--input", rows)
+    assert "bring the workers of a training together" in refused(
+        "exec", path, "--input", rows, "--json"
+    )

@@ -86,6 +86,10 @@ def compile_project(
         Path | None, typer.Option("-o", help="Write a .gbasm or .gbi file instead.")
     ] = None,
     length: LengthOption = None,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", help="Compile for one of so many workers.", min=1, metavar="N"),
+    ] = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Compile a project and print its listing, tensor map and memory needs."""
@@ -101,7 +105,7 @@ def compile_project(
     task, lengths = Task.of_project(open_project(project)), lengths_given(length)
     if lengths:
         task = task.only_for(lengths)
-    programs = Programs(task)
+    programs = Programs(task, workers)
     stages: list[Stage] = []
     program = programs.compile(
         mode,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from studio.engine.core.dtypes import DType
 from studio.engine.runtime.backend import Backend
 from tests.engine.conformance.case import Case, Given, exactly, step_block
 from tests.engine.conformance.harness import results
@@ -50,3 +51,38 @@ def test_dropout_drops_the_same_elements_everywhere(backend: Backend, rate: floa
     case = Case("DROPOUT", "mask", {"x": ones, "step": step_block()}, {"rate": rate, "stream": 9})
     found = results(backend, case)["y"]
     np.testing.assert_array_equal(found != 0, expected(case)["y"] != 0)
+
+
+FIRST = (1, 2, 7)
+"""Rows a worker's part begins at; with 27 elements each, at every word of a block."""
+
+
+def beginning_at(row: int) -> Given:
+    return Given((1,), exactly(row), DType.int32)
+
+
+@pytest.mark.parametrize("mnemonic", ["RANDOM_UNIFORM", "RANDOM_NORMAL"])
+@pytest.mark.parametrize("first", FIRST)
+def test_a_part_of_the_rows_draws_what_the_whole_draws_there(
+    backend: Backend, mnemonic: str, first: int
+) -> None:
+    def drawn(rows: int, **more: Given) -> np.ndarray:
+        operands = {"step": step_block(step=5), **more}
+        attrs = {"shape": (rows, 27), "stream": 9}
+        return results(backend, Case(mnemonic, f"part {rows}", operands, attrs))["y"]
+
+    whole = drawn(12)
+    np.testing.assert_array_equal(drawn(4, first=beginning_at(first)), whole[first : first + 4])
+
+
+@pytest.mark.parametrize("first", FIRST)
+def test_a_part_of_the_rows_drops_what_the_whole_drops_there(backend: Backend, first: int) -> None:
+    def dropped(rows: int, **more: Given) -> dict[str, np.ndarray]:
+        ones = Given((rows, 27), exactly(*[1.0] * (rows * 27)))
+        operands = {"x": ones, "step": step_block(step=5), **more}
+        return results(backend, Case("DROPOUT", f"part {rows}", operands, {"stream": 9}))
+
+    whole, part = dropped(12), dropped(4, first=beginning_at(first))
+    assert part.keys() == whole.keys()
+    for name in part:
+        np.testing.assert_array_equal(part[name] != 0, whole[name][first : first + 4] != 0)

@@ -48,7 +48,9 @@ def _grads_dropout(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
 
 
 def _uniform(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
-    return (DispatchSpec("random_uniform", groups=_groups(op.numel("y")), defines=_shared(op, "y")),)
+    return (
+        DispatchSpec("random_uniform", groups=_groups(op.numel("y")), defines=_shared(op, "y")),
+    )
 
 
 def _normal(op: BoundInstruction) -> tuple[DispatchSpec, ...]:
