@@ -9,8 +9,11 @@ from contextlib import suppress
 from pathlib import Path
 
 _UNKNOWN = 2**32
-_GROUPS = Path("/sys/fs/cgroup")
-_OWN_GROUPS = Path("/proc/self/cgroup")
+GROUPS = Path("/sys/fs/cgroup")
+"""Where Linux shows its control groups."""
+
+OWN_GROUPS = Path("/proc/self/cgroup")
+"""The file that names those of this process."""
 
 
 def host_memory() -> int:
@@ -44,12 +47,12 @@ def _limits() -> Iterator[int]:
 
 def _group_limits() -> Iterator[int]:
     """What control groups of Linux, as containers use them, allow."""
-    places = [_GROUPS / "memory.max", _GROUPS / "memory" / "memory.limit_in_bytes"]
+    places = [GROUPS / "memory.max", GROUPS / "memory" / "memory.limit_in_bytes"]
     with suppress(OSError):
-        for line in _OWN_GROUPS.read_text(encoding="utf-8").splitlines():
+        for line in OWN_GROUPS.read_text(encoding="utf-8").splitlines():
             _, kinds, path = line.split(":", 2)
             if not kinds:
-                places.append(_GROUPS / path.lstrip("/") / "memory.max")
+                places.append(GROUPS / path.lstrip("/") / "memory.max")
     for place in places:
         with suppress(OSError, ValueError):
             yield max(1, int(place.read_text(encoding="ascii")))

@@ -25,7 +25,7 @@ def naive(values: list[float]) -> tuple[float, float, float, float]:
 def test_statistics_match_naive_sums(
     shape: tuple[int, ...], dtype: type[np.generic], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(normalization, "_CHUNK_ELEMENTS", 16)
+    monkeypatch.setattr(normalization, "CHUNK_ELEMENTS", 16)
     x = (np.random.default_rng(1).random(shape) * 200).astype(dtype)
     found = feature_statistics(x)
     for c in range(shape[-1]):
