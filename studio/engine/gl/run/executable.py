@@ -21,13 +21,13 @@ from studio.engine.gl.plan.scratch import spare_room
 from studio.engine.gl.record.recorder import Dispatch, Recording, issue
 from studio.engine.gl.record.step_issue import StepIssue
 from studio.engine.gl.run.check_mode import check_step
-from studio.engine.gl.run.exchanges import Exchanges
+from studio.engine.gl.run.exchanges import Action, Exchanges
 from studio.engine.gl.run.profile_run import profile_steps
 from studio.engine.gl.run.storages import Storages
 from studio.engine.runtime.entries import Entry, entries
 from studio.engine.runtime.kernel_calls import StepCalls
 from studio.engine.runtime.live import Moment, Snapshot, StepClock, Tap
-from studio.engine.runtime.live_board import Attached, Hook, TapBoard
+from studio.engine.runtime.live_board import Attached, TapBoard
 from studio.engine.runtime.live_places import capture_point, find_ref
 from studio.engine.runtime.recorder import EntryCost, entry_costs
 from studio.engine.runtime.transfers import checked_values, failed, fed_tensor
@@ -46,7 +46,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Array = npt.NDArray[np.generic]
 Progress = Callable[[int, int], None]
-Parts: TypeAlias = "list[tuple[list[Dispatch], Hook | None]]"
+Parts: TypeAlias = "list[tuple[list[Dispatch], Action | None]]"
 
 IN_FLIGHT = 2
 """Runs queued at most before the host waits for the oldest, unless they are short."""
@@ -333,7 +333,7 @@ class GlExecutable:
         parts: Parts = []
         begin = end = 0
         for number, (_, planned) in enumerate(self.planned):
-            actions: list[tuple[int, Hook | None]] = [(end + len(planned), hooks.get(number))]
+            actions: list[tuple[int, Action | None]] = [(end + len(planned), hooks.get(number))]
             if exchanges is not None:
                 actions.insert(0, (end, exchanges.before.get(number)))
                 actions.append((end + len(planned), exchanges.behind.get(number)))
