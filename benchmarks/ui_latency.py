@@ -172,7 +172,7 @@ def table(results: Sequence[dict[str, Any]]) -> str:
     for result in results:
         took = result["theme_switch_ms"]
         lines.append(
-            f"{result['backend']}: a theme is switched in {statistics.median(took):.0f} ms, "
+            f"{result['backend']}: a switch of theme takes {statistics.median(took):.0f} ms, "
             f"at most {max(took):.0f} ({TARGET_THEME_MS:.0f})"
         )
     return "\n".join(lines)
