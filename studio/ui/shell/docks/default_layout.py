@@ -46,6 +46,7 @@ class DefaultLayout(QObject):
         self._workspace = ""
         self._arranged: object = None
         self._stands: object = None
+        self._heard: list[binding.Refresh] = []
         self._fronts: dict[tuple[str, ...], str] = {}
         self._pressed: object = None
         self._soon = QTimer(self, singleShot=True, interval=0)
@@ -56,7 +57,7 @@ class DefaultLayout(QObject):
         """Hear when its pane gets something to show, or loses it."""
         if dock.spec.content is not None:
             signals = dock.spec.content.signals(self._studio)
-            binding.refresh(self, self.fit, *signals, rate=_RATE)
+            self._heard.append(binding.refresh(self, self.fit, *signals, rate=_RATE))
         dock.visibilityChanged.connect(lambda _: self._soon.start())
 
     # -- whose arrangement it is ------------------------------------------------------------------
@@ -65,6 +66,11 @@ class DefaultLayout(QObject):
     def is_kept(self) -> bool:
         """Whether the panes stand as they do from the start."""
         return self._stands is not None and self._stands == self._standing()
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether something happened after which docks may still move."""
+        return self._soon.isActive() or any(each.waiting for each in self._heard)
 
     def let_go(self) -> None:
         """The arrangement is the user's own."""

@@ -106,14 +106,23 @@ class Docks(QObject):
         self._may_make = True
         if self._unseen is not None and arrangement.fills_screen(self._window):
             # Only now it is as large as it was when this was recorded.
+            is_kept = self._default.is_kept
             self._take(self._unseen)
-            self._place_new()
+            if is_kept:
+                self._arrange(self._opened())
+            else:
+                self._place_new()
         self._make_next()
 
     @property
     def is_making(self) -> bool:
         """Whether a pane in sight is still to be made."""
         return bool(self._wanted)
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether docks may still move by themselves."""
+        return self._tidy.isActive() or self._default.is_settling
 
     def _seen(self, dock: Dock, on: bool) -> None:
         if on and dock.pane is None and dock not in self._wanted:

@@ -198,13 +198,16 @@ class Alone:
 
 def settle(window: MainWindow, until: Callable[[Callable[[], object]], object]) -> None:
     """Wait until every pane in sight is made and stands where it stays."""
-    until(lambda: window.is_ready)
+    studio = window.studio
+    until(lambda: window.is_ready and not studio.compilation.is_compiling)
+    until(lambda: not studio.tasks.running)
     before: list[object] = []
 
     def still() -> bool:
         now = [(n, d.geometry(), d.isVisible()) for n, d in window.docks.all.items()]
         before.append(now)
-        return len(before) > 20 and all(each == now for each in before[-20:])
+        is_still = len(before) > 20 and all(each == now for each in before[-20:])
+        return is_still and not window.docks.is_settling
 
     until(still)
 
