@@ -27,7 +27,6 @@ from studio.session.compile.problems import ProblemItem, ProblemList, Repair, of
 from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
 from studio.session.core.action_table import ActionRegistry, ActionTable, AnyAction
-from studio.session.core.folders import LastFolders
 from studio.session.core.key_choices import KeyChoices
 from studio.session.core.preferences import Preferences
 from studio.session.core.recent import RecentFiles
@@ -160,11 +159,11 @@ class Studio:
         self.theme = Theme()
         self.tasks = TaskList(scheduler, self.fail)
         self.welcome_state = WelcomeState(self._document)
-        keys = KeyChoices(dirs.config / "keys.json")
-        self.actions = ActionRegistry(self.fail, self.welcome_state.why_not, keys)
+        self.actions = ActionRegistry(
+            self.fail, self.welcome_state.why_not, KeyChoices(dirs.config)
+        )
         self.bus = SelectionBus()
         self.document = Document.new()
-        self.folders = LastFolders(dirs.state / "folders.json")
         self.recent = RecentFiles(dirs.state / "recent.json", dirs.cache / "thumbnails")
         self.recovery = Recovery(dirs.state, scheduler, self.tasks, self._fail_to_keep)
         self._make_models(contexts)

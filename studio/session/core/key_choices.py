@@ -19,6 +19,8 @@ _LOG = logging.getLogger(__name__)
 _LIMITS = Limits(file_bytes=MIB, json_bytes=MIB, json_depth=4, json_values=10_000)
 _LONGEST, _MOST = 60, 8
 
+FILE = "keys.json"
+
 Keys: TypeAlias = tuple[str, ...]
 """Key sequences such as ``Ctrl+Shift+P``; none for an action without keys."""
 
@@ -29,13 +31,13 @@ class KeyChoices:
     Ids of actions that are not known are kept too: they may be those of a plugin that is off.
 
     Args:
-        path: the file, made at the first change; None keeps them in memory.
+        folder: where their file is, made at the first change; None keeps them in memory.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self.changed: Signal[[]] = Signal()
-        self._path = path
-        self._keys: dict[str, Keys] = _read(path)
+        self._path = None if folder is None else folder / FILE
+        self._keys: dict[str, Keys] = _read(self._path)
 
     def of(self, action_id: str) -> Keys | None:
         """The keys chosen for an action; None where it has those it came with."""

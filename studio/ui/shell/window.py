@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.signal import Signal
 from studio.session.core.action_table import AnyAction
+from studio.session.core.folders import LastFolders
 from studio.session.document.document import Document
 from studio.session.studio import Studio
 from studio.ui.panes.export.exports import Exports
@@ -83,7 +84,7 @@ class MainWindow(QMainWindow):
         self.painted: Signal[[]] = Signal()
         self.studio: Studio = studio
         self._store = store
-        file_dialogs.remember_in(studio.folders)
+        file_dialogs.remember_in(LastFolders(studio.dirs.state / "folders.json"))
         self._dropped: drops.DroppedData | None = None
         self._heard: list[binding.Delivery] = []
         self._is_painted = False
