@@ -27,12 +27,12 @@ from studio.session.compile.problems import ProblemItem, ProblemList, Repair, of
 from studio.session.compile.selection import SelectionBus
 from studio.session.core import entities
 from studio.session.core.action_table import ActionRegistry, ActionTable, AnyAction
-from studio.session.core.key_choices import KeyChoices
 from studio.session.core.preferences import Preferences
 from studio.session.core.recent import RecentFiles
 from studio.session.core.scheduling import Scheduler
 from studio.session.core.tasks import TaskList
 from studio.session.core.theme import Theme
+from studio.session.core.user_keys import UserKeys
 from studio.session.data.cache import DatasetCache
 from studio.session.data.data import DataModel
 from studio.session.document.adding.connection_history import ConnectionHistory
@@ -159,9 +159,7 @@ class Studio:
         self.theme = Theme()
         self.tasks = TaskList(scheduler, self.fail)
         self.welcome_state = WelcomeState(self._document)
-        self.actions = ActionRegistry(
-            self.fail, self.welcome_state.why_not, KeyChoices(dirs.config)
-        )
+        self.actions = ActionRegistry(self.fail, self.welcome_state.why_not, UserKeys(dirs.config))
         self.bus = SelectionBus()
         self.document = Document.new()
         self.recent = RecentFiles(dirs.state / "recent.json", dirs.cache / "thumbnails")

@@ -12,7 +12,7 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
-from studio.session.core.key_choices import KeyChoices, Keys
+from studio.session.core.user_keys import Keys, UserKeys
 
 _LOG = logging.getLogger(__name__)
 
@@ -146,9 +146,9 @@ class ActionRegistry:
         self,
         failed: Callable[[StudioError], object] | None = None,
         barred: Callable[[AnyAction], str] = _possible,
-        keys: KeyChoices | None = None,
+        keys: UserKeys | None = None,
     ) -> None:
-        self.keys = KeyChoices() if keys is None else keys
+        self.keys = UserKeys() if keys is None else keys
         self.keys.changed.connect(self._rebound)
         self.changed: Signal[[str]] = Signal()
         self.about_to: Signal[[AnyAction]] = Signal()
@@ -292,7 +292,7 @@ def _in_order(tables: Iterable[ActionTable[Any]]) -> dict[str, AnyAction]:
     return found
 
 
-def _with_keys(declared: Mapping[str, AnyAction], choices: KeyChoices) -> dict[str, AnyAction]:
+def _with_keys(declared: Mapping[str, AnyAction], choices: UserKeys) -> dict[str, AnyAction]:
     """The actions with the keys in force; a key that was chosen for one is no other's by itself."""
     chosen = [
         (keys, action) for action in declared.values() for keys in choices.of(action.id) or ()

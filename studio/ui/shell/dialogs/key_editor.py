@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from studio.engine.core.errors import StudioError
 from studio.session.core.action_table import ActionRegistry, AnyAction
-from studio.session.core.key_choices import Keys
+from studio.session.core.user_keys import Keys
 from studio.ui.shell.commands.command_palette import PLACES
 from studio.ui.shell.dialogs.key_sheet import TITLES, fits, named_apart
 from studio.ui.shell.dialogs.questions import Answer, ask

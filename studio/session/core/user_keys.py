@@ -25,7 +25,7 @@ Keys: TypeAlias = tuple[str, ...]
 """Key sequences such as ``Ctrl+Shift+P``; none for an action without keys."""
 
 
-class KeyChoices:
+class UserKeys:
     """Keys by the id of their action, and the file they are kept in.
 
     Ids of actions that are not known are kept too: they may be those of a plugin that is off.

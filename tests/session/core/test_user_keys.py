@@ -9,10 +9,10 @@ import pytest
 
 from studio.engine.core.errors import FormatError
 from studio.session.core.action_table import Action, ActionRegistry, ActionTable
-from studio.session.core.key_choices import KeyChoices
+from studio.session.core.user_keys import UserKeys
 
 
-def registry(choices: KeyChoices) -> ActionRegistry:
+def registry(choices: UserKeys) -> ActionRegistry:
     made = ActionRegistry(keys=choices)
     made.declare(
         ActionTable(
@@ -40,7 +40,7 @@ AT_FIRST = {
 
 def test_keys_are_in_force_at_once_and_at_the_next_start(tmp_path: Path) -> None:
     path = tmp_path / "config" / "keys.json"
-    actions = registry(KeyChoices(path.parent))
+    actions = registry(UserKeys(path.parent))
     heard: list[str] = []
     hear = heard.append
     actions.changed.connect(hear)
@@ -50,17 +50,17 @@ def test_keys_are_in_force_at_once_and_at_the_next_start(tmp_path: Path) -> None
     assert keys(actions) == after
     assert actions["file.save"].keys == ("F9",)
     assert actions.keys_at_first("file.save") == ("Ctrl+S",)
-    assert keys(registry(KeyChoices(path.parent))) == after
+    assert keys(registry(UserKeys(path.parent))) == after
     actions.keys.choose({"file.save": None})
     assert keys(actions) == AT_FIRST | {"file.open": ()}
     actions.keys.reset()
     assert keys(actions) == AT_FIRST
-    assert keys(registry(KeyChoices(path.parent))) == AT_FIRST
+    assert keys(registry(UserKeys(path.parent))) == AT_FIRST
     assert json.loads(path.read_text()) == {}
 
 
 def test_holders_are_actions_whose_keys_meet() -> None:
-    actions = registry(KeyChoices())
+    actions = registry(UserKeys())
     held = {
         (each.id, other.id)
         for each in actions
@@ -75,7 +75,7 @@ def test_holders_are_actions_whose_keys_meet() -> None:
 def test_a_key_that_was_chosen_is_no_other_action_s_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     path.write_text(json.dumps({"graph.find": ["Ctrl+S", "F2"]}))
-    actions = registry(KeyChoices(path.parent))
+    actions = registry(UserKeys(path.parent))
     assert keys(actions) == AT_FIRST | {
         "graph.find": ("Ctrl+S", "F2"), "file.save": (), "file.open": ("Ctrl+O",),
     }  # fmt: skip
@@ -91,13 +91,13 @@ def test_a_key_that_was_chosen_is_no_other_action_s_by_itself(tmp_path: Path) ->
 def test_what_is_not_understood_is_left_out(tmp_path: Path, content: str) -> None:
     path = tmp_path / "keys.json"
     path.write_bytes(content.encode())
-    assert keys(registry(KeyChoices(path.parent))) == AT_FIRST
+    assert keys(registry(UserKeys(path.parent))) == AT_FIRST
 
 
 def test_keys_of_actions_that_are_not_there_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     path.write_text('{"plugin.count": ["F9"]}')
-    choices = KeyChoices(path.parent)
+    choices = UserKeys(path.parent)
     registry(choices)
     choices.choose({"file.save": ("F10",)})
     assert json.loads(path.read_text()) == {"plugin.count": ["F9"], "file.save": ["F10"]}
@@ -105,7 +105,7 @@ def test_keys_of_actions_that_are_not_there_are_kept(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_written_is_told_and_the_keys_work(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("no folder")
-    actions = registry(KeyChoices(tmp_path / "config"))
+    actions = registry(UserKeys(tmp_path / "config"))
     with pytest.raises(FormatError):
         actions.keys.choose({"file.save": ("F9",)})
     assert actions["file.save"].keys == ("F9",)
