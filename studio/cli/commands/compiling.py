@@ -62,6 +62,10 @@ InOrderOption = Annotated[
     ),
 ]
 
+WorkersOption = Annotated[
+    int, typer.Option("--workers", help="Compile for one of so many workers.", min=1, metavar="N")
+]
+
 
 def compile_project(
     project: ProjectArgument,
@@ -86,10 +90,7 @@ def compile_project(
         Path | None, typer.Option("-o", help="Write a .gbasm or .gbi file instead.")
     ] = None,
     length: LengthOption = None,
-    workers: Annotated[
-        int,
-        typer.Option("--workers", help="Compile for one of so many workers.", min=1, metavar="N"),
-    ] = 1,
+    workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Compile a project and print its listing, tensor map and memory needs."""
@@ -105,9 +106,8 @@ def compile_project(
     task, lengths = Task.of_project(open_project(project)), lengths_given(length)
     if lengths:
         task = task.only_for(lengths)
-    programs = Programs(task, workers)
     stages: list[Stage] = []
-    program = programs.compile(
+    program = Programs(task, workers).compile(
         mode,
         level,
         kind,

@@ -102,7 +102,7 @@ def train(
         raise ParameterError(
             "expected one of both: mpirun says how many workers there are", who="--workers, --mpi"
         )
-    from studio.cli.commands.workers import run_worker, start_workers
+    from studio.cli.workers import run_worker, start_workers
 
     if workers is None:
         raise typer.Exit(run_worker(order.run))

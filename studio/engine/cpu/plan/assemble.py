@@ -12,12 +12,15 @@ import numpy as np
 
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Ref
+from studio.engine.cpu.kernels.allreduce import Bucket
 from studio.engine.cpu.memory.scratch import ALIGNMENT, Scratch
 from studio.engine.cpu.memory.views import Anything, Run, Views
 from studio.engine.cpu.plan.binding import bind, bind_arrays, is_row
 from studio.engine.cpu.plan.sharing import can_share, shared
 from studio.engine.cpu.products.dense import in_turn
 from studio.engine.isa.instruction import GradInstruction, Instruction
+from studio.engine.isa.ops.exchange import AllReduce
+from studio.engine.isa.program import Program, Storage
 from studio.engine.runtime.entries import Entry
 
 _PACKAGE = "studio.engine.cpu.kernels"
@@ -195,3 +198,40 @@ def _joined(views: Views, first: Ref, last: Ref) -> Anything:
     a, b = views.any(first), views.any(last)
     count = (b.ctypes.data + b.nbytes - a.ctypes.data) // a.itemsize
     return np.lib.stride_tricks.as_strided(a.reshape(-1), (count,), (a.itemsize,))
+
+
+class Exchanges:
+    """Binds the entries of a step, which goes on while what its workers exchange is on its way.
+
+    Args:
+        program: what runs.
+        views: its arrays.
+    """
+
+    def __init__(self, program: Program, views: Views) -> None:
+        self._program = program
+        self._views = views
+        self._open: dict[Bucket, frozenset[Storage]] = {}
+
+    def assembled(self, entry: Entry, scratches: Sequence[Scratch]) -> Run:
+        """What runs an entry: an ALLREDUCE begins, a line that touches its tensors waits first."""
+        of = self._program.storage
+        touched = {of(ref) for ref in (*entry.reads(), *entry.writes())}
+        waited = [bucket for bucket, storages in self._open.items() if storages & touched]
+        runs: list[Run] = [bucket.finish for bucket in waited]
+        for bucket in waited:
+            del self._open[bucket]
+        line = entry.parts[0]
+        if isinstance(line, AllReduce):
+            bucket = Bucket(line, self._views)
+            self._views.note("allreduce")
+            self._open[bucket] = frozenset(of(ref) for ref in bucket.refs)
+            runs.append(bucket.begin)
+        else:
+            runs.append(assemble(entry, self._views, scratches))
+        return runs[0] if len(runs) == 1 else in_turn(runs)
+
+    def end(self, runs: list[Run]) -> None:
+        """Have the last entry of a step wait for all that nothing has waited for."""
+        if self._open:
+            runs[-1] = in_turn([runs[-1], *(bucket.finish for bucket in self._open)])

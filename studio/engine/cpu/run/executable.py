@@ -20,8 +20,7 @@ from studio.engine.cpu.machine.threads import SingleBlasThread
 from studio.engine.cpu.memory.blocks import MemoryCount
 from studio.engine.cpu.memory.scratch import Scratch
 from studio.engine.cpu.memory.views import Anything, Run, Views
-from studio.engine.cpu.plan.assemble import assemble, kernel_name
-from studio.engine.cpu.run.exchanges import Exchanges
+from studio.engine.cpu.plan.assemble import Exchanges, assemble, kernel_name
 from studio.engine.cpu.run.live import CpuTap
 from studio.engine.cpu.run.placement import Placement, place
 from studio.engine.cpu.run.session import CpuSession
