@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+import shiboken6
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QDockWidget, QFrame, QMainWindow, QVBoxLayout, QWidget
 
 from studio.engine.core.errors import in_one_line
+from studio.session.core.tasks import TaskHandle
+from studio.session.studio import Studio
 from studio.ui.shell.docks.panes import PaneSpec
 from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import FrameHeader, PaneFrame
@@ -183,6 +187,82 @@ class Dock(QDockWidget):
     def _float(self) -> None:
         self.setFloating(not self.isFloating())
         self.raise_()
+
+
+class PaneMaker(QObject):
+    """Makes the panes of docks that come in sight, one in each turn of the loop.
+
+    Args:
+        studio: runs what is done in the background.
+        parent: owner in Qt.
+    """
+
+    def __init__(self, studio: Studio, parent: QObject) -> None:
+        super().__init__(parent)
+        self._studio = studio
+        self._loading = False
+        self._loaded: set[str] = set()
+        self._may_make = False
+        self._wanted: list[Dock] = []
+
+    def begin(self) -> None:
+        """The window has been painted: make what was wanted until now."""
+        self._may_make = True
+        self._make_next()
+
+    @property
+    def is_making(self) -> bool:
+        """Whether a pane in sight is still to be made."""
+        return bool(self._wanted)
+
+    def want(self, dock: Dock) -> None:
+        """Make the pane of this dock soon."""
+        if dock not in self._wanted:
+            self._wanted.append(dock)
+            if self._may_make:
+                QTimer.singleShot(0, self, self._make_next)
+
+    def _make_next(self) -> None:
+        while self._wanted and not self._loading:
+            dock = self._wanted[0]
+            if dock.isVisible() and dock.pane is None and dock.spec.path not in self._loaded:
+                self._load(dock)
+                return
+            self._wanted.pop(0)
+            if dock.isVisible() and dock.pane is None:
+                dock.ensure()
+                QTimer.singleShot(0, self, self._make_next)
+                return
+
+    def _load(self, dock: Dock) -> None:
+        """Import a pane's code in the background: some of it takes a quarter of a second."""
+        self._loading = True
+
+        def loaded(_: object) -> None:
+            self._loading = False
+            # What could not be imported says so where the pane would be.
+            self._loaded.add(dock.spec.path)
+            if shiboken6.isValid(self):
+                self._make_next()
+
+        title = f"Load {dock.spec.title}"
+        self._studio.tasks.start(title, lambda _: dock.spec.load(), loaded, loaded, quiet=True,
+                                 if_left="answer")  # fmt: skip
+
+    def load_others(self, docks: Iterable[Dock]) -> None:
+        """Import the code of panes that were not seen yet, so that opening one need not wait."""
+        specs = [dock.spec for dock in docks if dock.pane is None]
+
+        def load(handle: TaskHandle) -> None:
+            for spec in specs:
+                handle.check()
+                # What cannot be imported says so where the pane would be, once that is opened.
+                with suppress(Exception):
+                    spec.load()
+
+        self._studio.tasks.start(
+            "Load other panes", load, lambda _: None, quiet=True, if_left="answer"
+        )
 
 
 def first_focusable(widget: QWidget) -> QWidget | None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 
-import shiboken6
 from PySide6.QtCore import QByteArray, QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QMainWindow
 
 from studio.engine.core.signal import Signal
-from studio.session.core.tasks import TaskHandle
 from studio.session.studio import Studio
 from studio.ui.shell.docks import arrangement
 from studio.ui.shell.docks.default_layout import DefaultLayout
-from studio.ui.shell.docks.dock import Dock, first_focusable
+from studio.ui.shell.docks.dock import Dock, PaneMaker, first_focusable
 from studio.ui.shell.docks.layout_store import Layout, LayoutStore
 from studio.ui.shell.docks.panes import PaneSpec
 from studio.ui.shell.docks.workspaces import WORKSPACES
@@ -52,10 +50,7 @@ class Docks(QObject):
         self._is_narrow = False
         self._joined: arrangement.Joined = []
         self._studio = studio
-        self._loading = False
-        self._loaded: set[str] = set()
-        self._may_make = False
-        self._wanted: list[Dock] = []
+        self._maker = PaneMaker(studio, self)
         self._moves = 0
         self._tidy = QTimer(self)
         self._tidy.setSingleShot(True)
@@ -103,7 +98,6 @@ class Docks(QObject):
 
     def begin_making(self) -> None:
         """The window has been painted: make the panes in sight, one in each turn of the loop."""
-        self._may_make = True
         if self._unseen is not None and arrangement.fills_screen(self._window):
             # Only now it is as large as it was when this was recorded.
             is_kept = self._default.is_kept
@@ -112,12 +106,12 @@ class Docks(QObject):
                 self._arrange(self._opened())
             else:
                 self._place_new()
-        self._make_next()
+        self._maker.begin()
 
     @property
     def is_making(self) -> bool:
         """Whether a pane in sight is still to be made."""
-        return bool(self._wanted)
+        return self._maker.is_making
 
     @property
     def is_settling(self) -> bool:
@@ -125,10 +119,8 @@ class Docks(QObject):
         return self._tidy.isActive() or self._default.is_settling
 
     def _seen(self, dock: Dock, on: bool) -> None:
-        if on and dock.pane is None and dock not in self._wanted:
-            self._wanted.append(dock)
-            if self._may_make:
-                QTimer.singleShot(0, self, self._make_next)
+        if on and dock.pane is None:
+            self._maker.want(dock)
         self._tidy.start()
         self._tell()
 
@@ -152,47 +144,9 @@ class Docks(QObject):
         for dock in self.all.values():
             dock.show_tabbed()
 
-    def _make_next(self) -> None:
-        while self._wanted and not self._loading:
-            dock = self._wanted[0]
-            if dock.isVisible() and dock.pane is None and dock.spec.path not in self._loaded:
-                self._load(dock)
-                return
-            self._wanted.pop(0)
-            if dock.isVisible() and dock.pane is None:
-                dock.ensure()
-                QTimer.singleShot(0, self, self._make_next)
-                return
-
-    def _load(self, dock: Dock) -> None:
-        """Import a pane's code in the background: some of it takes a quarter of a second."""
-        self._loading = True
-
-        def loaded(_: object) -> None:
-            self._loading = False
-            # What could not be imported says so where the pane would be.
-            self._loaded.add(dock.spec.path)
-            if shiboken6.isValid(self):
-                self._make_next()
-
-        title = f"Load {dock.spec.title}"
-        self._studio.tasks.start(title, lambda _: dock.spec.load(), loaded, loaded, quiet=True,
-                                 if_left="answer")  # fmt: skip
-
     def load_others(self) -> None:
         """Import the code of panes that were not seen yet, so that opening one need not wait."""
-        specs = [dock.spec for dock in self.all.values() if dock.pane is None]
-
-        def load(handle: TaskHandle) -> None:
-            for spec in specs:
-                handle.check()
-                # What cannot be imported says so where the pane would be, once that is opened.
-                with suppress(Exception):
-                    spec.load()
-
-        self._studio.tasks.start(
-            "Load other panes", load, lambda _: None, quiet=True, if_left="answer"
-        )
+        self._maker.load_others(self.all.values())
 
     # -- workspaces -------------------------------------------------------------------------------
 

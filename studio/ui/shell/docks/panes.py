@@ -198,7 +198,7 @@ PANES: tuple[PaneSpec, ...] = (
         path="studio.instruction_view.listing.pane:ListingPane",
         actions="studio.instruction_view.listing.actions",
         page="instructions",
-        room=Room(584, 420, 430, 520, 280, 280),
+        room=Room(584, 420, 430, 584, 280, 280),
         content=_PROGRAM,
         places={
             "build": Place("right", 0, 0),
