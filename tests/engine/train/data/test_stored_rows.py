@@ -335,9 +335,9 @@ def test_pictures_are_the_same_in_files_and_in_memory(pets: Path) -> None:
 def test_a_picture_that_is_gone_or_another_is_named(pets: Path) -> None:
     found = load_image_folder(pets, limits=SMALL).x
     (pets / "cat" / "04.png").unlink()
-    with pytest.raises(DataError, match=r"\[pets/cat/04.png\] the picture is no longer there"):
+    with pytest.raises(DataError, match=r"\[pets/cat/04.png\] the image is no longer there"):
         found[:]
     assert found[0].shape == (6, 4, 3)
     Image.new("RGB", (40, 60)).save(pets / "cat" / "04.png")
-    with pytest.raises(DataError, match=r"\[pets/cat/04.png\] the picture was changed"):
+    with pytest.raises(DataError, match=r"\[pets/cat/04.png\] the image was changed"):
         found[np.array([2])]

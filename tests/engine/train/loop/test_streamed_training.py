@@ -167,7 +167,7 @@ def test_pictures_train_from_their_folder_to_the_last_bit_and_one_that_goes_is_n
     run = RunFolder.create(kept)
     with (
         Trainer(Task.of_project(kept), cpu, run=run, callbacks=[Remove()]) as trainer,
-        pytest.raises(DataError, match="the picture is no longer there") as caught,
+        pytest.raises(DataError, match="the image is no longer there") as caught,
     ):
         trainer.run()
     assert caught.value.who.startswith("set/b/")

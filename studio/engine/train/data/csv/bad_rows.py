@@ -110,8 +110,9 @@ class BadRows:
                 self._skip(refusal)
                 return False
             for column in bad:
-                told = CleanedPlace.of(numbers.refusal(row, column)) if self.tells_more else None
-                self.gap(at, column, "" if told is None else told.message)
+                is_told = self.tells_more
+                place = CleanedPlace.of(numbers.refusal(row, column)) if is_told else None
+                self.gap(at, column, "" if place is None else place.message)
             cells = ["0" if i in bad else cell for i, cell in enumerate(row.cells)]
             numbers.append(replace(row, cells=cells))
         return True

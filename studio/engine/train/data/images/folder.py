@@ -216,7 +216,7 @@ class PictureRows(StoredRows):
                 fill(index)
             return found
         # Decoders let other threads run.
-        with ThreadPoolExecutor(min(_DECODERS, os.cpu_count() or 1), "picture reader") as pool:
+        with ThreadPoolExecutor(min(_DECODERS, os.cpu_count() or 1), "image reader") as pool:
             for _ in pool.map(fill, range(len(places))):
                 go_on()
         return found
@@ -225,7 +225,7 @@ class PictureRows(StoredRows):
         path, name = self._files[place], self._names[place]
         if picture_stamp(path, name) != self._stamps[place]:
             raise DataError(
-                "the picture was changed while the data was in use", who=name,
+                "the image was changed while the data was in use", who=name,
                 hint="open the data again",
             )  # fmt: skip
         height, width, channels = self._sample
@@ -239,7 +239,7 @@ def picture_stamp(path: Path, who: str) -> tuple[int, int]:
     except OSError as error:
         gone = isinstance(error, FileNotFoundError)
         raise DataError(
-            "the picture is no longer there" if gone else f"cannot read it: {error.strerror}",
+            "the image is no longer there" if gone else f"cannot read it: {error.strerror}",
             who=who,
             hint="put it back, or open the data again" if gone else "",
         ) from None
