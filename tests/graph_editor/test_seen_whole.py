@@ -99,6 +99,7 @@ def test_a_sample_is_seen_whole_with_names_and_shapes(hands: Hands, name: str, s
     assert hands.steps == 0
 
 
+@pytest.mark.slow
 def test_the_digits_show_everything_on_a_usual_canvas(hands: Hands) -> None:
     resize(hands, SIZES["usual"])
     hands.studio.replace(sample("digits-cnn"))
@@ -135,6 +136,7 @@ def test_the_layout_follows_the_canvas_until_someone_works_on_it(hands: Hands) -
     assert places(hands.state) == moved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["wheel", "pan", "keys"])
 def test_the_view_stays_when_the_user_has_chosen_it(hands: Hands, way: str) -> None:
     resize(hands, SIZES["usual"])
@@ -181,9 +183,10 @@ def test_places_of_a_file_stay_whatever_the_canvas_is(hands: Hands, tmp_path: Pa
     assert not hands.document.dirty
 
 
+@pytest.mark.slow
 def test_a_large_graph_begins_at_its_upper_left_corner(hands: Hands) -> None:
     resize(hands, SIZES["usual"])
-    hands.studio.replace(Document(layout(random_graph(3, 250))))
+    hands.studio.replace(Document(layout(random_graph(3, 120))))
     settle(hands)
     area, seen = hands.canvas.graph.content_area(), hands.canvas.navigation.visible
     assert hands.canvas.navigation.zoom >= READABLE
@@ -218,6 +221,7 @@ def test_wires_lead_past_the_layers_of_any_wrapped_network(
     assert wires_behind_cards(hands) == []
 
 
+@pytest.mark.slow
 def test_wires_of_different_outputs_run_side_by_side(hands: Hands) -> None:
     resize(hands, SIZES["tall"])
     hands.studio.replace(sample("digits-resnet"))
@@ -247,6 +251,7 @@ def test_the_name_of_a_long_layer_is_cut_at_its_end_and_whole_in_the_tip(hands: 
     assert name in hands.canvas.hovering.tip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["GlobalAveragePooling2D", "BatchNormalization", "MaxPooling2D"])
 def test_usual_names_and_types_fit_their_cards(hands: Hands, kind: str) -> None:
     hands.open(chain())
@@ -264,6 +269,7 @@ def test_usual_names_and_types_fit_their_cards(hands: Hands, kind: str) -> None:
     assert not any(a.overlaps(b) for n, a in enumerate(boxes) for b in boxes[n + 1 :])
 
 
+@pytest.mark.slow
 def test_nothing_breaks_on_a_canvas_without_room(hands: Hands) -> None:
     hands.studio.replace(sample("digits-resnet"))
     hands.canvas.resize(20, 12)
