@@ -15,7 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from studio.engine.core.tensor import Role
 from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.isa.builder import ProgramBuilder
+from studio.engine.isa.ops.exchange import AllReduce
+from studio.engine.isa.ops.move import Fill
+from studio.engine.isa.text import format_program
 from studio.samples import sample_root
 from tests.cli.conftest import Answer
 
@@ -164,11 +169,13 @@ def test_the_listing_shows_what_workers_exchange(
 def test_a_file_of_several_workers_is_refused(
     refused: Callable[..., str], iris: Path, tmp_path: Path
 ) -> None:
+    builder = ProgramBuilder("two", "infer")
+    x = builder.tensor("x", (-1, 4), role=Role.INPUT)
+    y = builder.tensor("y", (4,))
+    builder.append("forward", Fill(y=y, number=1.0))
+    builder.append("forward", AllReduce(xs=[y]))
     path = tmp_path / "two.gbasm"
-    path.write_text(
-        '.glassbox 2\n.name two\n.mode infer\n.tensor 0x0 "x" float32 [4] activation\n'
-        ".section forward\nFILL 0x0 1\nALLREDUCE 0x0\n"
-    )
+    path.write_text(format_program(builder.finish((x,), (y,))))
     rows = tmp_path / "x.npy"
     np.save(rows, np.zeros((1, 4), np.float32))
     assert "bring the workers of a training together" in refused(
