@@ -22,7 +22,9 @@ NormalizationKind: TypeAlias = Literal["none", "unit", "symmetric", "standard"]
 
 KINDS: tuple[str, ...] = get_args(NormalizationKind)
 
-_CHUNK_ELEMENTS = 1 << 20
+CHUNK_ELEMENTS = 1 << 20
+"""Numbers that are summed at a time; sums depend on it in their last bits."""
+
 _LARGEST = 3e38
 
 
@@ -45,7 +47,7 @@ def _chunks(x: SampleArray) -> Iterator[npt.NDArray[np.float64]]:
     They are the same for samples in memory and in their files, so sums over them are, too.
     """
     width = x.shape[-1]
-    step = max(1, _CHUNK_ELEMENTS // width)
+    step = max(1, CHUNK_ELEMENTS // width)
     if not isinstance(x, StoredRows):
         rows = x.reshape(-1, width)
         for begin in range(0, len(rows), step):

@@ -78,7 +78,7 @@ def test_statistics_are_the_same_to_the_last_bit(
     rng: np.random.Generator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     inner: tuple[int, ...],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("studio.engine.train.data.normalization._CHUNK_ELEMENTS", 50)
+    monkeypatch.setattr("studio.engine.train.data.normalization.CHUNK_ELEMENTS", 50)
     values = rng.normal(size=(101, *inner, 3)).astype(np.float32)
     found = open_npy(saved(tmp_path / "x.npy", values), SMALL)
     assert isinstance(found, StoredRows)
@@ -295,8 +295,8 @@ def test_the_budget_is_a_quarter_of_what_the_process_may_take(
 def test_a_container_may_allow_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cgroup").write_text("0::/box\n", encoding="utf-8")
     (tmp_path / "box").mkdir()
-    monkeypatch.setattr(machine_memory, "_GROUPS", tmp_path)
-    monkeypatch.setattr(machine_memory, "_OWN_GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(machine_memory, "GROUPS", tmp_path)
+    monkeypatch.setattr(machine_memory, "OWN_GROUPS", tmp_path / "cgroup")
     before = machine_memory.usable_memory()
     for text, expected in (("max", before), ("4096000", 4096000), ("?", before)):
         (tmp_path / "box" / "memory.max").write_text(text, encoding="ascii")
