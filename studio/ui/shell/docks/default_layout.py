@@ -18,6 +18,10 @@ _RATE = 5.0
 """How often a second, at most, panes come forward that have something to show now."""
 
 
+_MOVED_MS = 50
+"""After this time a splitter that was let go stands where it stays."""
+
+
 class DefaultLayout(QObject):
     """Where docks stand while nobody has moved them.
 
@@ -157,10 +161,14 @@ class DefaultLayout(QObject):
                 if self._window.childAt(event.position().toPoint()) is None:
                     self._pressed = self._sizes()
             elif kind is QEvent.Type.MouseButtonRelease and self._pressed is not None:
-                before, self._pressed = self._pressed, None
-                if before != self._sizes() and self.is_kept:
-                    self.let_go()
+                # The window has not moved the splitter to its last place yet.
+                QTimer.singleShot(_MOVED_MS, self, self._released)
         return False
+
+    def _released(self) -> None:
+        before, self._pressed = self._pressed, None
+        if before is not None and before != self._sizes():
+            self.let_go()
 
     def _sizes(self) -> object:
         return [(name, dock.geometry()) for name, dock in self._docks.items() if dock.isVisible()]
