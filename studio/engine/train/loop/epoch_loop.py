@@ -135,9 +135,7 @@ class EpochLoop:
                 return False
             # Asked for again, since another program may have taken its place between two steps.
             executable = self._network.executable("train", step_range.batch, step_range.lengths)
-            counts = self.metrics_reader.held_counts() if step_range.idle else {}
             left -= self._queue(executable, step_range, left, counted=allowed < UNLIMITED)
-            self.metrics_reader.hold_counts(counts)
         return True
 
     def _is_bad(self) -> bool:
@@ -155,7 +153,10 @@ class EpochLoop:
         self.rates.prepare(self.total_step, steps)
         self.trace.highest_rate = max(self.trace.highest_rate, self.rates.rate(self.total_step))
         self._lap("transfers")
+        counts = self.metrics_reader.held_counts() if step_range.idle else {}
         done = self._run(executable, step_range.rows, steps, counted=counted)
+        # Before they are read: a row that only fills in must not count.
+        self.metrics_reader.hold_counts(counts)
         now = time.perf_counter()
         self.metrics_reader.note(step_range.rows, done)
         self.step += done
