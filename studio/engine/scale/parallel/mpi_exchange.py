@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -194,18 +195,15 @@ class _Pending:
 
 def _load_mpi() -> Any:
     try:
-        import mpi4py
-
-        mpi4py.rc.initialize = False
-        mpi4py.rc.finalize = False
-        from mpi4py import MPI
+        settings = import_module("mpi4py").rc
+        settings.initialize = settings.finalize = False
+        return import_module("mpi4py.MPI")
     except (ImportError, RuntimeError) as error:
         raise DataError(
             f"{NO_MPI}, or cannot be loaded: {error}",
             who="workers",
             hint=INSTALL,
         ) from None
-    return MPI
 
 
 def _refuse_alone() -> None:
