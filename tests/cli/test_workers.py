@@ -150,6 +150,19 @@ def test_a_process_that_was_started_alone_is_told_how(iris: Path) -> None:
     assert "mpirun -n 2" in done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE"])
+def test_workers_that_another_mpi_started_are_refused(iris: Path, name: str) -> None:
+    pytest.importorskip("mpi4py")
+    # MPICH looks at PMI_SIZE only beside PMI_FD, so that the process is alone.
+    done = subprocess.run(
+        words(iris, "--mpi"), capture_output=True, text=True, env=os.environ | {name: "2"}
+    )
+    assert done.returncode == 2, done.stderr
+    assert "2 processes were started by another MPI" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_one_worker_is_an_ordinary_training(glassbox: Callable[..., Answer], iris: Path) -> None:
     glassbox("train", iris, "--backend", "cpu", "--epochs", 1, "--workers", 1, "--batch", 30)
     assert checkpoints(iris)

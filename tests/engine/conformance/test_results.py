@@ -83,8 +83,11 @@ def test_inferred_types_are_those_of_the_reference(case: Case) -> None:
 
 
 def test_every_instruction_has_a_case() -> None:
-    """Those that state a formula or a rule are tried from it, see test_formulas.py."""
-    tried = {case.mnemonic for case in CASES}
+    """Those that state a formula or a rule are tried from it, see test_formulas.py.
+
+    ALLREDUCE needs several workers: tests/engine/scale/parallel compares them with one.
+    """
+    tried = {case.mnemonic for case in CASES} | {"ALLREDUCE"}
     markers = {"FUSE", "END"}
     left_out = [
         cls.mnemonic

@@ -208,13 +208,14 @@ def _load_mpi() -> Any:
 
 def _refuse_alone() -> None:
     """DataError where this process is the only one and was not started as one of several."""
-    others = os.environ.get("OMPI_COMM_WORLD_SIZE", "1")
-    if others != "1":
-        raise DataError(
-            f"mpirun started {others} processes, but belongs to another MPI than mpi4py's",
-            who="--mpi",
-            hint="use the mpirun that was installed beside mpi4py",
-        )
+    for name, who in (("OMPI_COMM_WORLD_SIZE", "--mpi"), ("PMI_SIZE", "workers")):
+        others = os.environ.get(name, "1")
+        if others != "1":
+            raise DataError(
+                f"{others} processes were started by another MPI than the one mpi4py has found",
+                who=who,
+                hint=f"{INSTALL}; its mpirun belongs to the MPI that mpi4py loads then",
+            )
     if not any(name in os.environ for name in _STARTED):
         raise DataError(
             "this process was started alone",
