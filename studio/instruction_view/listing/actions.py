@@ -165,7 +165,7 @@ ACTIONS: ActionTable[ListingCommands] = ActionTable(
              aliases=("diff", "optimisation"), group="passes",
              run=lambda c: c.pane.show_passes(True), checked=lambda c: c.pane.shows_passes),
     _listing("baseline", "Pin as baseline",
-             "Keep this program to compare later ones with it.", "Ctrl+B",
+             "Keep this program to compare later ones with it.",
              aliases=("compare",), group="passes",
              run=lambda c: c.pane.pin_baseline()),
     _listing("train", "Training program", "Show the program of a training step.",

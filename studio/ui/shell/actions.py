@@ -64,6 +64,20 @@ def _show_help(window: MainWindow) -> None:
     help_viewer.show_topic(topic, window.actions_of_window, window)
 
 
+def _pin_baseline(window: MainWindow) -> None:
+    """Bring the listing forward with the program as it is now, to compare later ones with it."""
+    # The window opens sooner without the import.
+    from studio.instruction_view.listing.pane import ListingPane
+
+    pane = window.docks.show("listing").ensure()
+    if isinstance(pane, ListingPane):
+        pane.pin_baseline()
+
+
+def _why_no_program(window: MainWindow) -> str:
+    return "" if window.studio.compilation.shown is not None else "there is no program yet"
+
+
 def _choose_data(window: MainWindow) -> None:
     """Show the data pane and its menu of sources."""
     # The window opens sooner without the import.
@@ -246,6 +260,12 @@ ACTIONS: ActionTable[MainWindow] = ActionTable(
         "Search layers, tensors, instructions, runs and metrics by name.",
         ("Ctrl+P",), "View", aliases=("find", "jump", "search"), group="find",
         run=_go_to,
+    ),
+    Action(
+        "view.baseline", "Pin program as baseline",
+        "Keep this program; the listing shows how later ones differ from it.",
+        ("Ctrl+B",), "View", aliases=("compare", "difference", "baseline"), group="find",
+        run=_pin_baseline, enabled=_why_no_program,
     ),
     *(_workspace(name, number) for number, name in enumerate(WORKSPACES, 1)),
     Action(

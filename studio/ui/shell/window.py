@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from studio.engine.core.signal import Signal
 from studio.session.core.action_table import AnyAction
 from studio.session.core.folders import LastFolders
+from studio.session.document.change import Change
 from studio.session.document.document import Document
 from studio.session.studio import Studio
 from studio.ui.panes.export.exports import Exports
@@ -374,8 +375,9 @@ class MainWindow(QMainWindow):
         # Whatever was opened, the next key is meant for it.
         self.ensure_canvas().setFocus()
 
-    def _document_changed(self, _change: object) -> None:
-        if self.is_welcoming:
+    def _document_changed(self, change: Change) -> None:
+        # A network is laid out while its canvas is being made: that is no reason to make another.
+        if self.is_welcoming and not change.only_places:
             self.show_canvas()
         self._retitle()
         self.studio.actions.refresh()

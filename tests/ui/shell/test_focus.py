@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.graph_editor.canvas.view import CanvasView
 from studio.ui.panes.transport.bar import TransportBar
 from studio.ui.shell.window import MainWindow
 
@@ -118,3 +119,8 @@ def test_a_dialog_gives_it_back_to_the_one_who_had_it(qtbot: QtBot, opened: Main
     dialog.close()
     qtbot.waitUntil(opened.isActiveWindow)
     qtbot.waitUntil(button.hasFocus)
+
+
+def test_opening_a_network_makes_one_canvas(opened: MainWindow) -> None:
+    # It is laid out for the canvas while that is made, which the window hears.
+    assert opened.findChildren(CanvasView) == [opened.canvas]

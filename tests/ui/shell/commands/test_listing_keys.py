@@ -36,7 +36,7 @@ KEYS = (
     ("Right", "listing.unfold"),
     ("Ctrl+C", "listing.copy"),
     ("Ctrl+Shift+C", "listing.copy_table"),
-    ("Ctrl+B", "listing.baseline"),
+    ("Ctrl+B", "view.baseline"),
     ("Alt+1", "go.layer"),
     ("Alt+2", "go.instruction"),
     ("Alt+3", "go.tensor"),
