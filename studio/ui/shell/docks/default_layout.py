@@ -69,7 +69,7 @@ class DefaultLayout(QObject):
     @property
     def is_kept(self) -> bool:
         """Whether the panes stand as they do from the start."""
-        return self._stands is not None and self._stands == self._standing()
+        return self._stands is not None and self._stands == self._structure()
 
     @property
     def is_settling(self) -> bool:
@@ -125,7 +125,7 @@ class DefaultLayout(QObject):
             opened = self._planner().begins_open()
         self._fronts = {}
         arrangement.build(self._window, self._docks, plan, opened)
-        self._arranged, self._stands = plan.structure, self._standing()
+        self._arranged, self._stands = plan.structure, self._structure()
 
     def _bring_forward(self, plan: Plan) -> None:
         """Raise what is to be in front, except over what the user has put there."""
@@ -143,7 +143,7 @@ class DefaultLayout(QObject):
                 if front not in shown:
                     self._docks[front].raise_()
 
-    def _standing(self) -> object:
+    def _structure(self) -> object:
         """Where each dock stands, open or closed."""
         window, found = self._window, []
         for name, dock in self._docks.items():
