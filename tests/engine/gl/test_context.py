@@ -75,7 +75,7 @@ def test_x11_display_serves_where_egl_has_no_device(monkeypatch: pytest.MonkeyPa
     if not sys.platform.startswith("linux") or not os.environ.get("DISPLAY"):
         pytest.skip("needs an X11 display")
 
-    def no_device(failures: list[str]) -> None:
+    def no_device(failures: list[str], _place: int) -> None:
         failures.append("requested device index 0, but found 0 devices")
 
     monkeypatch.setattr(context_module, "_search_egl", no_device)

@@ -34,6 +34,7 @@ from tests.recorded.layers.cases import CASES, chain, single
 Golden = Callable[[str, str], None]
 
 TRAINING_ONLY = {
+    "ALLREDUCE",
     "ACCUMULATE", "ACCURACY", "ADVANCE", "AUGMENT_FLIP", "AUGMENT_NOISE", "AUGMENT_ROTATE",
     "AUGMENT_SHIFT", "BEGIN_UPDATE", "CLIP_NORM", "CLIP_VALUE", "COLUMN_PRODUCTS", "COLUMN_STATS",
     "CONFUSION", "DROPOUT", "GATHER_BATCH", "GLOBAL_NORM", "LOSS_BCE", "LOSS_CE", "LOSS_L1L2",
