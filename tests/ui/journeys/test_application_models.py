@@ -43,6 +43,8 @@ def test_an_application_model_is_opened_profiled_and_trained_a_step(
     assert not [each for each in studio.problems.items if each.severity == "error"]
 
     person.press("Ctrl+3")
+    # Nothing was measured yet, so that the listing is in front.
+    person.click(*person.until(lambda: person.tab("Profiler"), WAIT))
     person.until(lambda: person.sees(ProfilerPane), WAIT)
     person.click(person.button("Dry run"))
     person.until(lambda: studio.profiling.measurement, WAIT)

@@ -69,6 +69,8 @@ def test_its_layer_trains_its_pane_opens_and_its_file_is_the_same_model(
     person.press("Shift+F5")
     person.until(lambda: studio.training.state in ("stopped", "finished"), 120_000)
 
+    # It may be in front of others that have nothing to show; the menu would close it then.
+    person.window.docks["example_shares"].close()
     choose(person, "View", "Panes", "Parameter shares")
     pane = person.until(lambda: person.window.docks["example_shares"].pane, 60_000)
     facts = person.until(lambda: person.see(Facts, inside=pane), 60_000)

@@ -210,7 +210,6 @@ def test_layouts_recorded_without_it_and_with_it_are_kept(
     dock = second.docks["counting"]
     assert second.docks["tensor_map"] in second.tabifiedDockWidgets(dock)
     assert not second.docks.is_in_front(dock)
-    assert second.docks.is_in_front(second.docks["tensor_map"])
     third = another()
     third.show_canvas()
     assert third.docks["palette"].isHidden()
