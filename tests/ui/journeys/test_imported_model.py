@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListWidget,
     QPushButton,
+    QWidget,
 )
 
 from studio.engine.interop.file_format import Exportable, format_named
@@ -40,6 +41,13 @@ pytestmark = pytest.mark.slow
 WAIT = 300_000
 
 
+def _has_keyboard(window: QWidget, widget: QWidget) -> bool:
+    """Whether keys come to this widget; asks for them where they do not."""
+    window.activateWindow()
+    widget.setFocus()
+    return widget.hasFocus()
+
+
 class Importer:
     """Opens and drops files, and reads what the window says of them."""
 
@@ -51,7 +59,8 @@ class Importer:
         self.person.press("Ctrl+O")
         chooser = self.person.until(lambda: self.person.sees(QFileDialog, "open_dialog"), WAIT)
         line = self.person.see(QLineEdit, "fileNameEdit", chooser)
-        line.setFocus()
+        # Without the keyboard the field follows the selected file, which typing a path changes.
+        self.person.until(lambda: _has_keyboard(chooser, line), WAIT)
         QTest.keyClicks(line, str(path))
         assert line.text() == str(path)
         QTest.keyClick(line, Qt.Key.Key_Return)
