@@ -43,6 +43,7 @@ from studio.ui.shell.commands.finder import Finder
 from studio.ui.shell.dialogs import key_sheet
 from studio.ui.shell.docks.dock import Dock
 from studio.ui.shell.docks.panes import PANES
+from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.start.shared_context import prepare_sharing
 from tests.session.data.files import write_table
 from tests.ui.pictures import Camera
@@ -171,6 +172,22 @@ def _test_page(camera: Camera) -> None:
         camera.wait(0.05)
     QTest.mouseRelease(sheet, Qt.MouseButton.LeftButton, pos=places[-1])
     shoot(camera, ("testing",), "drawn")
+
+
+def workspaces(camera: Camera) -> None:
+    """The window in every workspace, during a training and after it."""
+    studio = camera.studio
+    open_sample(camera, "digits-cnn", epochs=900)
+    studio.actions.trigger("train.start")
+    camera.until(lambda: studio.training.status.epoch >= 2)
+    for workspace in WORKSPACES:
+        studio.actions.trigger(f"workspace.{workspace}")
+        camera.take(f"workspace-{workspace}-running", None, 2.0)
+    studio.actions.trigger("train.stop")
+    camera.until(lambda: studio.evaluation.results is not None)
+    for workspace in WORKSPACES:
+        studio.actions.trigger(f"workspace.{workspace}")
+        camera.take(f"workspace-{workspace}-trained")
 
 
 def marks(camera: Camera) -> None:
@@ -387,7 +404,7 @@ def _popup(camera: Camera, name: str) -> None:
         popup.close()
 
 
-PARTS = (empty, build, training, marks, runs, data, dialogs, menus, recovery)
+PARTS = (empty, build, training, workspaces, marks, runs, data, dialogs, menus, recovery)
 
 
 def main(words: list[str]) -> int:

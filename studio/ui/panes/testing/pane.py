@@ -163,7 +163,7 @@ class TestingPane(PaneFrame):
         if columns == self._columns:
             return
         self._columns = columns
-        panels = ((self._matrix, "Matrix"), (self._samples, "Samples"), (self._asking, "Predict"))
+        panels = ((self._matrix, "Results"), (self._samples, "Samples"), (self._asking, "Predict"))
         beside = panels if columns == 3 else panels[:2] if columns == 2 else ()
         for panel, _ in beside:
             self._split.addWidget(panel)

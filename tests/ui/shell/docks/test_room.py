@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.app_dirs import AppDirs
@@ -162,3 +164,25 @@ def test_at_twice_the_scale_every_pane_has_the_room_it_needs(
     assert found["size"] == [int(part) for part in window.split("x")]
     check_fresh(found["before"], small=small)
     check_trained(found["after"], small=small)
+
+
+def test_a_splitter_that_was_dragged_stays_where_it_was_put(start: Start, until: Until) -> None:
+    window = start((1600, 1000))
+    left = window.docks["inspector"]
+    grip = QPoint(left.mapTo(window, QPoint(left.width(), 0)).x() + 1, 500)
+    before = left.width()
+    QTest.mouseMove(window, grip)
+    QTest.mousePress(window, Qt.MouseButton.LeftButton, pos=grip)
+    for step in range(1, 9):
+        QTest.mouseMove(window, grip + QPoint(15 * step, 0))
+        QApplication.processEvents()
+    QTest.mouseRelease(window, Qt.MouseButton.LeftButton, pos=grip + QPoint(120, 0))
+    until(lambda: left.width() > before + 60)
+    settle(window, until)
+    dragged = left.width()
+    # What a training has to show would give the panes other places.
+    train(window, until)
+    look_around(window, until)
+    window.docks.switch("build")
+    settle(window, until)
+    assert left.width() == dragged
