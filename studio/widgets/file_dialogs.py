@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.session.core.folders import LastFolders
 
-Purpose: TypeAlias = Literal["project", "data", "weights", "samples", "export"]
+Purpose: TypeAlias = Literal["project", "data", "weights", "samples", "export", "keys"]
 """What the files are for; dialogs of one purpose share a folder."""
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
-from studio.engine.core.errors import StudioError
+from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
@@ -64,13 +64,36 @@ class UserKeys:
         """Give all actions the keys they came with; raises what `choose` raises."""
         self.choose(dict.fromkeys(self._keys))
 
+    def export_to(self, path: Path) -> None:
+        """Write the keys to a file that `import_from` takes; FormatError where that fails."""
+        text = json.dumps(self._keys, indent=2, sort_keys=True) + "\n"
+        write_atomic(path, text.encode("utf-8"))
+
+    def import_from(self, path: Path) -> None:
+        """Take the keys of a file in place of all there are.
+
+        Raises:
+            FormatError: the file holds no keys, or what `choose` raises.
+        """
+        given = load_json(path, _LIMITS)
+        found = _understood(given)
+        entries = given if isinstance(given, Mapping) else {}
+        wrong = [name for name in entries if name not in found]
+        if wrong or given is not entries:
+            raise FormatError(
+                f"the keys of {wrong[0]!r} are no list of key sequences"
+                if wrong else "this is no file of keys",
+                who=str(path),
+                hint="take a file that was written by Export keys",
+            )  # fmt: skip
+        self.choose({**dict.fromkeys(self._keys), **found})
+
     def _write(self) -> None:
         if self._path is not None:
             with suppress(OSError):
                 # Where the folder cannot be made, the write below says why.
                 self._path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(self._keys, indent=2, sort_keys=True) + "\n"
-            write_atomic(self._path, text.encode("utf-8"))
+            self.export_to(self._path)
 
 
 def _read(path: Path | None) -> dict[str, Keys]:
@@ -82,12 +105,19 @@ def _read(path: Path | None) -> dict[str, Keys]:
     except StudioError as error:
         _LOG.warning("all keys are as they came: %s", error)
         return {}
+    found = _understood(given)
+    for name in given if isinstance(given, Mapping) else ():
+        if name not in found:
+            _LOG.warning("the keys of %r are ignored", name)
+    return found
+
+
+def _understood(given: object) -> dict[str, Keys]:
+    """The keys in a file's content."""
     found: dict[str, Keys] = {}
     for name, listed in given.items() if isinstance(given, Mapping) else ():
         keys = listed if isinstance(listed, list) else [None]
         texts = tuple(each for each in keys if isinstance(each, str) and 0 < len(each) <= _LONGEST)
         if len(texts) == len(keys) <= _MOST:
             found[name] = texts
-        else:
-            _LOG.warning("the keys of %r are ignored", name)
     return found

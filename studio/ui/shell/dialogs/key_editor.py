@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QEvent, QModelIndex, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QFileDialog,
     QFrame,
     QHBoxLayout,
     QHeaderView,
@@ -27,6 +29,7 @@ from studio.ui.shell.commands.command_palette import PLACES
 from studio.ui.shell.dialogs.key_sheet import TITLES, fits, named_apart
 from studio.ui.shell.dialogs.questions import Answer, ask
 from studio.widgets import binding, theme
+from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.keys import is_alone, pressed_keys, shown_keys
 from studio.widgets.labels.elided_label import ElidedLabel
 from studio.widgets.labels.tool_button import tool_button
@@ -119,6 +122,15 @@ class KeyEditor(QWidget):
         self.reset_all = QPushButton("Reset all keys…", self)
         self.reset_all.setObjectName("reset_all_keys")
         self.reset_all.clicked.connect(self._ask_to_reset)
+        self.bring = QPushButton("Import…", self)
+        self.bring.setObjectName("import_keys")
+        self.bring.setToolTip("Take the keys of a file in place of all keys of your own")
+        self.bring.clicked.connect(lambda: self._ask_for_file(writes=False))
+        self.export = QPushButton("Export…", self)
+        self.export.setObjectName("export_keys")
+        self.export.setToolTip("Write the keys of your own to a file, for another computer")
+        self.export.clicked.connect(lambda: self._ask_for_file(writes=True))
+        self.buttons = (self.reset_all, self.bring, self.export)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(12)
@@ -156,6 +168,7 @@ class KeyEditor(QWidget):
             item.setText(_KEYS, keys)
             item.setText(_CHANGED, "changed" if self._is_changed(action_id) else "")
         self.reset_all.setEnabled(len(self._registry.keys) > 0)
+        self.export.setEnabled(len(self._registry.keys) > 0)
         self.look(self._typed, only_changed=self._only_changed)
 
     def choose(self, action_id: str) -> None:
@@ -242,6 +255,20 @@ class KeyEditor(QWidget):
                 self._keep(self._registry.keys.reset)
 
         ask(self.window(), "Reset all keys?", f"{what} of your own.", answers, answered)
+
+    def _ask_for_file(self, *, writes: bool) -> None:
+        keys, title = self._registry.keys, "Export keys" if writes else "Import keys"
+        dialog = file_dialog(self, "keys_dialog", title, "keys")
+        dialog.setNameFilter("Keys (*.json)")
+        if writes:
+            dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+            dialog.setDefaultSuffix("json")
+            dialog.selectFile("glassbox-keys.json")
+        else:
+            dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        act = keys.export_to if writes else keys.import_from
+        dialog.fileSelected.connect(lambda name: self._keep(lambda: act(Path(name))))
+        dialog.open()
 
     def _keep(self, change: Callable[[], object]) -> None:
         try:

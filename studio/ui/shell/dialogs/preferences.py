@@ -187,7 +187,8 @@ class PreferencesDialog(QDialog):
         top.addWidget(self.only_changed)
         bottom = QHBoxLayout()
         bottom.addWidget(self._restart)
-        bottom.addWidget(self.keys.reset_all)
+        for button in self.keys.buttons:
+            bottom.addWidget(button)
         bottom.addStretch(1)
         bottom.addWidget(close)
         column = QVBoxLayout(self)
@@ -232,7 +233,8 @@ class PreferencesDialog(QDialog):
         self.field.setPlaceholderText(words)
         self.field.setAccessibleName(words)
         self.field.clear()
-        self.keys.reset_all.setVisible(self._shows_keys)
+        for button in self.keys.buttons:
+            button.setVisible(self._shows_keys)
         self.look()
 
     def look(self) -> None:

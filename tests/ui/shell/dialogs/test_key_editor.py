@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -16,6 +17,7 @@ from studio.ui.shell.dialogs.preferences import PreferencesDialog
 from studio.ui.shell.window import MainWindow
 from tests.ui.fixtures import shown
 from tests.ui.shell.driving import answer, press
+from tests.ui.shell.files.test_file_dialogs import opened_dialog, type_path
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -265,6 +267,44 @@ def test_reset_all_is_asked_and_brings_every_key_back(
     answer(qtbot, window, "reset")
     assert {action.id: action.keys for action in window.studio.actions} == before
     assert not editor.keys.reset_all.isEnabled()
+
+
+def test_keys_are_taken_to_another_computer_in_a_file(
+    qtbot: QtBot, another: Callable[[], MainWindow], tmp_path: Path
+) -> None:
+    file = tmp_path / "mine.json"
+    window = another()
+    editor = Editor(qtbot, window)
+    assert not editor.keys.export.isEnabled()
+    editor.change("help.here", "F12")
+    editor.click(editor.keys.export)
+    type_path(qtbot, opened_dialog(qtbot, window, "keys_dialog"), file)
+    qtbot.waitUntil(file.is_file)
+    editor.activate()
+    editor.change("train.start", "F9")
+    # As on a computer with keys of its own.
+    editor.click(editor.keys.bring)
+    type_path(qtbot, opened_dialog(qtbot, window, "keys_dialog"), file)
+    qtbot.waitUntil(lambda: keys_of(window, "train.start") != ("F9",))
+    assert keys_of(window, "help.here") == ("F12",)
+    assert json.loads((window.studio.dirs.config / "keys.json").read_text()) == {
+        "help.here": ["F12"]
+    }
+
+
+@pytest.mark.parametrize("text", ["", "[1]", "{", '{"help.here": "F12"}', '{"a": [""], "b": []}'])
+def test_a_file_that_holds_no_keys_changes_none(
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "wrong.json"
+    file.write_text(text)
+    editor = Editor(qtbot, opened)
+    editor.change("train.start", "F9")
+    editor.click(editor.keys.bring)
+    type_path(qtbot, opened_dialog(qtbot, opened, "keys_dialog"), file)
+    qtbot.waitUntil(lambda: bool(opened.studio.notices.all))
+    assert opened.studio.notices.all[-1].severity == "error"
+    assert keys_of(opened, "train.start") == ("F9",)
 
 
 def test_a_change_that_cannot_be_kept_is_told(qtbot: QtBot, opened: MainWindow) -> None:
