@@ -118,12 +118,11 @@ def digits(camera: Camera) -> None:
     studio, window = camera.studio, camera.window
     camera.take("welcome")
     studio.open(open_copy("digits-cnn", camera.scratch / camera.look))
-    _train_longer(studio)
     window.show_canvas()
     camera.until(lambda: studio.compilation.result)
+    camera.wait(0.5)
+    _train_longer(studio)
     studio.actions.trigger("canvas.frame_all")
-    for _ in range(3):
-        studio.actions.trigger("canvas.zoom_in")
     studio.bus.select([entities.node("conv2")], source="")
     camera.take("build")
     _take_blocks(camera)
