@@ -110,6 +110,8 @@ def test_ctrl_c_stops_all_workers_behind_one_step(iris: Path) -> None:
     with subprocess.Popen(
         words(iris, "--epochs", 100_000, "--workers", 2), stderr=subprocess.PIPE, text=True,
         stdout=subprocess.PIPE,
+        # Heard even where the tests themselves run in the background.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:  # fmt: skip
         try:
             wait_for(lambda: checkpoints(iris), process)

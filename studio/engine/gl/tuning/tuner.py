@@ -144,9 +144,11 @@ class _Tuner:
                 if self._is_over:
                     break
                 self._tell(done, len(ranked), subject)
+                known = len(self._findings)
                 with self._opened(subject) as trials:
                     self._tune(trials)
-                subject.done = True
+                # Where time was up before anything was tried, nothing is known of it.
+                subject.done |= not self._is_over or len(self._findings) > known
         finally:
             self._numbers.release()
             # What trials of large layers took is not kept from whole steps.
