@@ -148,7 +148,7 @@ class _Tuner:
                 with self._opened(subject) as trials:
                     self._tune(trials)
                 # Where time was up before anything was tried, nothing is known of it.
-                subject.done |= not self._is_over or len(self._findings) > known
+                subject.done |= len(self._findings) > known or not self._is_over
         finally:
             self._numbers.release()
             # What trials of large layers took is not kept from whole steps.
