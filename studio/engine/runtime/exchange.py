@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Protocol, TypeAlias
 
@@ -33,6 +36,10 @@ class Transfer(Protocol):
         """
         ...
 
+    def abandon(self) -> None:
+        """Leave both arrays alone from now on; nothing can be exchanged any more."""
+        ...
+
 
 class Exchange(ABC):
     """One worker among those of a training; all of them call the same methods in the same order.
@@ -52,6 +59,8 @@ class Exchange(ABC):
         bad_agreed: whether any worker has seen a bad loss, as of the last step.
         place_on_host: number of this worker among those of its host, from 0.
         is_over: set once each worker goes its own way.
+        seconds: how long the thread that runs steps was held up, by what: ``device`` computing and
+            copying, ``sums``, issuing ``copies``.
     """
 
     def __init__(self, rank: int, size: int) -> None:
@@ -63,6 +72,14 @@ class Exchange(ABC):
         self.stop_agreed = self.bad_agreed = False
         self.place_on_host = rank
         self.is_over = False
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Count how long something takes."""
+        begun = time.perf_counter()
+        yield
+        self.seconds[what] += time.perf_counter() - begun
 
     def part_of(self, rows: int) -> tuple[int, int]:
         """Where this worker's part of ``rows`` rows begins, and how many it has."""
@@ -176,3 +193,9 @@ class HostBucket:
         transfer, self._transfer = self._transfer, None
         if transfer is not None:
             transfer.wait()
+
+    def abandon(self) -> None:
+        """Leave the memory alone: a step was broken off."""
+        transfer, self._transfer = self._transfer, None
+        if transfer is not None:
+            transfer.abandon()

@@ -274,6 +274,9 @@ class _Pending:
         """Return when it is there; WorkerError where it never will be."""
         self._take()
 
+    def abandon(self) -> None:
+        """It is made in memory of its own."""
+
 
 def _load_mpi() -> Any:
     try:

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 
 import numpy as np
 
+from studio.engine.core.errors import BackendError
 from studio.engine.runtime.exchange import Exchange, Floats
 
 CHUNK = 128 << 10
@@ -131,6 +132,10 @@ class Sum:
             raise self._error
         self._exchange.agree(self._found)
 
+    def abandon(self) -> None:
+        """Leave both arrays alone from now on; nothing can be exchanged any more."""
+        self._give_up()
+
     def set_result(self, _: None) -> None:
         """The watch over it has ended well."""
 
@@ -160,9 +165,12 @@ class SharedSums:
         self._memory = memory
         self._lanes: list[_Lane] = []
         self._begun = 0
+        self._is_closed = False
 
     def begin(self, given: Floats, out: Floats, scale: float) -> Sum:
         """Begin a sum; all workers begin sums of the same lengths in the same order."""
+        if self._is_closed:
+            raise BackendError("this worker has left the others", who="workers")
         if not self._lanes:
             # Here, so that the threads have the cores of the thread that trains.
             count = len(self._memory.marks)
@@ -179,6 +187,7 @@ class SharedSums:
 
     def close(self) -> None:
         """End the threads; no memory of a caller is touched afterwards."""
+        self._is_closed = True
         for lane in self._lanes:
             lane.is_closed = True
             lane.jobs.put(None)

@@ -48,6 +48,9 @@ class _Sum:
         for _, flags in found:
             exchange.agree(flags)
 
+    def abandon(self) -> None:
+        """Nothing works on the memory but `wait`."""
+
 
 class ThreadsExchange(Exchange):
     """One thread among others."""
