@@ -16,7 +16,7 @@ from studio.engine.isa.ops.exchange import AllReduce
 from studio.engine.isa.ops.update import Update
 from studio.engine.isa.program import Program
 
-BUCKET_BYTES = 4 << 20
+BUCKET_BYTES = 8 << 20
 """A bucket is sent once it is this long: later ones travel while earlier layers are computed."""
 
 _UPDATE, _METRICS = ("update",), ("metrics",)

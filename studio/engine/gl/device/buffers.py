@@ -103,7 +103,7 @@ class PoolBuffer:
         if address is None:
             return None
         whole = (ctypes.c_ubyte * self.nbytes).from_address(address)
-        return np.frombuffer(whole, np.uint8)
+        return np.frombuffer(memoryview(whole), np.uint8)
 
     @property
     def allocation(self) -> Allocation:

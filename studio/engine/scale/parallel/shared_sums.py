@@ -30,7 +30,7 @@ _LINE = 8
 """Counters of 8 bytes in a cache line: each worker writes to a line of its own."""
 _WRITTEN, _ADDED, _TAKEN = range(3)
 
-_YIELDS = 40
+_YIELDS = 100
 _PAUSE, _LONG_PAUSE = 50e-6, 1e-3
 _LONG_SECONDS = 0.25
 _ONE = np.float32(1.0)
