@@ -80,6 +80,23 @@ def test_running_statistics_and_the_recorded_numbers_are_exchanged() -> None:
     assert {name for name in names if "moving" in name or "variance" in name}
 
 
+def test_metrics_are_exchanged_while_gradients_are_computed() -> None:
+    program = compiled(task(cnn(), DIGITS, metrics=["accuracy"]))
+    sections = [section for section, _, _ in program.located()]
+    backward = sections.index("backward")
+    found = {
+        program.tensor(ref).name: index
+        for _, index, ins in program.located()
+        if isinstance(ins, AllReduce)
+        for ref in ins.xs
+    }
+    assert found["loss/total"] < backward
+    assert found["metrics/accuracy"] < backward
+    # What reads weights behind the update, or keeps numbers, stays where it was.
+    assert sections[-2:] == ["metrics", "metrics"]
+    verify(program, after="test", owned=True)
+
+
 def test_one_worker_has_the_program_it_always_had() -> None:
     made = task(mlp(rate=0.3))
     assert format_program(compiled(made, workers=1)) == format_program(
@@ -121,7 +138,7 @@ def test_what_is_exchanged_together_lies_side_by_side(
                 room = -(-before.nbytes // target.offset_alignment) * target.offset_alignment
                 assert after.offset == before.offset + room
     # Running statistics are kept from step to step, and lie elsewhere.
-    assert lengths == [0, 1, 5, 2]
+    assert lengths == [0, 2, 1, 5]
     for (a, p), (b, q) in combinations(plan.slots.items(), 2):
         together = p.first <= q.last and q.first <= p.last
         assert not (together and p.offset < q.end and q.offset < p.end), (a, b)
