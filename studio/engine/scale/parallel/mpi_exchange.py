@@ -44,6 +44,8 @@ _PAUSE = 50e-6
 _LOOK_SECONDS = 0.1
 _IDLE_SECONDS = 0.2
 
+_MAPS, _MPICH = "/proc/self/maps", "/dev/shm/mpich_shm_"
+
 _Job: TypeAlias = "tuple[Callable[[], Any], Future[None] | Sum]"
 
 _STARTED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
@@ -82,6 +84,7 @@ class MpiExchange(Exchange, Closing):
         self.place_on_host = place
         if size == 1:
             _refuse_alone()
+        self._drop_names()
         if shared and size > 1 and self.total(np.array([on_host == size], float))[0] == size:
             self._sums = self._shared_sums()
         self.adds_in_memory = self._sums is not None
@@ -149,6 +152,18 @@ class MpiExchange(Exchange, Closing):
             if room.size == length:
                 return self._rooms.pop(number)
         return np.empty(length, np.float32)
+
+    def _drop_names(self) -> None:
+        """Take the name from what MPICH has mapped, which a killed worker would leave behind."""
+        # All are here, so all have it mapped.
+        self.all_words("here")
+        if self.place_on_host == 0 and os.path.exists(_MAPS):
+            with open(_MAPS, encoding="utf-8", errors="replace") as lines:
+                paths = {line.rstrip().rpartition(" ")[2] for line in lines}
+            for path in paths:
+                if path.startswith(_MPICH):
+                    with suppress(OSError):
+                        os.unlink(path)
 
     def _shared_sums(self) -> SharedSums | None:
         """Sums in memory that the first worker makes; None unless all workers can have it."""

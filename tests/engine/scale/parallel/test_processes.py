@@ -58,6 +58,16 @@ except WorkerError as error:
 os._exit(0)
 """
 
+MAPPED = """
+exchange.begin_sum(np.ones(9, np.float32), np.ones(9, np.float32)).wait()
+exchange.total(np.zeros(1))
+lines = Path("/proc/self/maps").read_text().splitlines()
+paths = {line.rpartition(" ")[2] for line in lines if "/dev/shm/" in line}
+say(sorted(path for path in paths if os.path.exists(path)).__repr__())
+exchange.total(np.zeros(1))
+os.kill(os.getpid(), 9)
+"""
+
 
 def run(
     script: str, count: int, folder: Path, *, shared: bool = IN_MEMORY
@@ -80,6 +90,13 @@ def test_all_workers_get_the_same(tmp_path: Path, count: int, shared: bool) -> N
     words = [f"worker{rank}" for rank in range(count)]
     wanted = f"{total} {total} {0.5 * count} {ranks} {words} b'from 0'"
     assert said == dict.fromkeys(range(count), wanted)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_workers_that_are_killed_leave_no_memory_behind(tmp_path: Path) -> None:
+    code, said = run(MAPPED, 2, tmp_path)
+    assert code == 1
+    assert said == {0: "[]", 1: "[]"}
 
 
 def test_a_worker_that_was_killed_is_named(tmp_path: Path) -> None:
