@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from studio.engine.compiler.passes import bucket_gradients
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.backend import GlBackend
+from studio.engine.gl.device.entry_points import EntryPoints
 from studio.engine.gl.device.fences import Fence
-from studio.engine.gl.run import exchanges
+from studio.engine.gl.record import step_issue
+from studio.engine.gl.record.recorder import Dispatch
+from studio.engine.gl.record.step_issue import StepIssue
+from studio.engine.gl.run import exchanges, executable
 from studio.engine.gl.run.exchanges import Bucket
 from studio.engine.runtime.exchange import Doubles, Exchange, Floats, Transfer
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.project.task import Task
 from tests.engine.scale.parallel.test_agreement import CLOSE, train
-from tests.engine.train.small_tasks import DIGITS, cnn, mlp, task
+from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, task
 
 pytestmark = [pytest.mark.gl, pytest.mark.slow]
 
@@ -109,6 +115,25 @@ def test_a_step_is_sent_to_the_device_before_anything_is_waited_for(
     found = "".join(f"{event} " for event in echo.events).replace(step, "S")
     assert set(found.replace("collect fence begin wait ", "V")) == {"S", "V"}
     assert found.count("S") >= 10
+
+
+def test_parts_of_a_step_that_the_compiled_loop_sends_do_the_same(
+    echo: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = train(made(), echo, device="gl")
+    parts: list[StepIssue] = []
+
+    def hurried(
+        gl: EntryPoints, dispatches: Sequence[Dispatch], *, fast: bool, seamless: bool = False
+    ) -> StepIssue:
+        parts.append(StepIssue(gl, dispatches, fast=True, seamless=seamless))
+        return parts[-1]
+
+    monkeypatch.setattr(step_issue, "WORTHWHILE", 1)
+    monkeypatch.setattr(executable, "StepIssue", hurried)
+    found = train(made(), echo, device="gl")
+    assert sum(part.compiled for part in parts) > 4
+    assert equal_bytes(found.weights, plain.weights)
 
 
 def test_tensors_of_a_bucket_are_one_copy(monkeypatch: pytest.MonkeyPatch) -> None:
