@@ -52,7 +52,7 @@ def bucket_gradients(program: Program, workers: int) -> Program:
     lines: dict[int, list[Instruction]] = {}
     buckets = [
         *((bucket, _UPDATE) for bucket in _cut(program, _ready(gradients, last))),
-        (_ready(states, last), _UPDATE),
+        ([ref for ref in states if ref in last], _UPDATE),
         (_ready(dict.fromkeys(numbers), last), _METRICS),
     ]
     for refs, owners in buckets:
