@@ -1,8 +1,9 @@
 """Training by one and by two workers, a GPU each, beside PyTorch's DistributedDataParallel.
 
 ``python -m benchmarks.workers`` prints rows a second of ResNet-20 and a network like ResNet-50, of
-ours and of PyTorch (where it is installed), with as many rows for each worker, and how fast
-gradients are copied and added.
+ours and of PyTorch (where it is installed), with as many rows for each worker. Beside each row of
+ours stands what the thread that runs steps was held up by, and below how fast gradients are copied
+and added. ``--exchange-only`` measures sums alone, in shared memory and by MPI, without a GPU.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ import numpy as np
 
 from benchmarks.ours import task_of, write_start
 from benchmarks.workloads import WORKLOADS, Layers, Workload, data, start
+from studio.engine.compiler.passes import bucket_gradients
 from studio.engine.gl.backend import GlBackend
-from studio.engine.gl.device.readback import read_now
+from studio.engine.gl.device.fences import Fence
+from studio.engine.isa.ops.exchange import AllReduce
+from studio.engine.isa.program import Program
 from studio.engine.runtime.backend import Backend
-from studio.engine.runtime.exchange import Exchange
+from studio.engine.runtime.exchange import Exchange, Floats
 from studio.engine.scale.parallel.joining import take_cores
 from studio.engine.scale.parallel.mpi_exchange import MpiExchange
 from studio.engine.scale.parallel.process_manager import ProcessManager
@@ -40,6 +44,12 @@ from studio.engine.train.network.network import Network
 
 BLOCKS = 5
 MIB = 64
+SUM_MB = 100
+WAITS = {
+    "ms device": "waiting for the device (computing, read back)",
+    "ms sums": "waiting for sums",
+    "ms copies": "issuing copies",
+}
 PATIENCE = 150
 
 
@@ -78,9 +88,11 @@ def rows_a_second(block: Callable[[], object], rows: int) -> dict[str, float]:
     return {"median": statistics.median(found), "low": min(found), "high": max(found)}
 
 
-def ours(work: Workload, each: int, steps: int, backend: Backend, workers: int) -> dict[str, float]:
-    """Our rows a second, those of all workers together."""
-    batch = each * workers
+def ours(
+    work: Workload, each: int, steps: int, backend: Backend, exchange: Exchange | None
+) -> dict[str, float]:
+    """Our rows a second, those of all workers together, and milliseconds of a step by part."""
+    batch = each * (1 if exchange is None else exchange.size)
     samples = Samples(*((array,) for array in data(work, batch)))
     with Network(task_of(work, batch, samples), backend) as network:
         network.initialise(0)
@@ -96,28 +108,60 @@ def ours(work: Workload, each: int, steps: int, backend: Backend, workers: int) 
             executable.run(steps)
             network.session.read("train/ring").result()
 
-        return rows_a_second(block, steps * batch)
+        block()
+        if exchange is not None:
+            exchange.seconds.clear()
+        found = rows_a_second(block, steps * batch)
+        found["ms a step"] = 1e3 * batch / found["median"]
+        if exchange is not None:
+            every = steps * (BLOCKS + 1) / 1e3
+            found |= {f"ms {what}": each / every for what, each in exchange.seconds.items()}
+            found["MiB exchanged"] = exchanged(network.program("train")) / 2**20
+        return found
 
 
-def rates(backend: Backend, exchange: Exchange) -> dict[str, float]:
-    """GiB a second of gradients to the host, back, and added among the workers."""
-    values = np.ones(MIB << 18, np.float32)
-    size = values.nbytes / 2**30
-    found = {"sum of all workers": _rate(lambda: exchange.begin_sum(values).wait(), size)}
-    if isinstance(backend, GlBackend):
-        work = backend.work
-        call = work.engine.call
-        buffer = call(work.pool.acquire, values.nbytes, "a measurement")
-        whole, room = buffer.slice(0, values.nbytes), values.view(np.uint8)
+def exchanged(program: Program) -> int:
+    """Bytes of what workers exchange in a step."""
+    lines = (ins for ins in program if isinstance(ins, AllReduce))
+    return sum(4 * program.type_of(ref).numel for ins in lines for ref in ins.xs)
 
-        def up() -> None:
-            call(work.pool.upload, whole, values)
-            call(work.gl.finish)
 
-        found["device to host"] = _rate(lambda: call(read_now, work.pool, whole, None, room), size)
-        found["host to device"] = _rate(up, size)
-        call(work.pool.release, buffer)
+def rates(backend: Backend, exchange: Exchange, mib: int) -> dict[str, float]:
+    """GiB a second of a bucket to the host, back, and added, each with its waits."""
+    nbytes = mib << 20
+    size = nbytes / 2**30
+    if not isinstance(backend, GlBackend):
+        return {"sum": sum_rate(exchange, np.ones(nbytes // 4, np.float32))}
+    work = backend.work
+    call, gl, pool = work.engine.call, work.gl, work.pool
+    there = call(pool.acquire, nbytes, "a measurement")
+    here = call(pool.acquire, nbytes, "a measurement", kind="exchange")
+    memory = here.memory
+
+    def down() -> None:
+        pool.copy(there.slice(), here.slice())
+        Fence(gl).wait()
+
+    def up() -> None:
+        pool.copy(here.slice(), there.slice())
+        gl.finish()
+
+    found = {
+        "read back": _rate(lambda: call(down), size),
+        "upload": _rate(lambda: call(up), size),
+    }
+    values = np.empty(nbytes // 4, np.float32) if memory is None else memory.view(np.float32)
+    values[:] = 1.0
+    found["sum"] = sum_rate(exchange, values)
+    call(pool.release, here)
+    call(pool.release, there)
     return found
+
+
+def sum_rate(exchange: Exchange, values: Floats) -> float:
+    """GiB a second of sums in place."""
+    share = 1 / exchange.size
+    return _rate(lambda: exchange.begin_sum(values, values, share).wait(), values.nbytes / 2**30)
 
 
 def _rate(work: Callable[[], object], size: float) -> float:
@@ -132,6 +176,7 @@ def _rate(work: Callable[[], object], size: float) -> float:
 
 def our_worker(options: argparse.Namespace) -> None:
     """One of our workers; the first writes what was found."""
+    bucket_gradients.BUCKET_BYTES = options.bucket_mib << 20
     exchange = MpiExchange() if options.workers > 1 else None
     if exchange is not None:
         take_cores(exchange)
@@ -140,13 +185,24 @@ def our_worker(options: argparse.Namespace) -> None:
         found["device"] = device.backend.device
         for name in options.works.split(","):
             work, each, steps = sized(name, options)
-            found[name] = ours(work, each, steps, device.backend, options.workers)
+            found[name] = ours(work, each, steps, device.backend, exchange)
             write(options.worker, found, exchange is None or exchange.rank == 0)
         if exchange is not None:
-            found["rates"] = rates(device.backend, exchange)
+            for mib in (bucket_gradients.BUCKET_BYTES >> 20, MIB):
+                found[f"{mib} MiB"] = rates(device.backend, exchange, mib)
             write(options.worker, found, exchange.rank == 0)
     if exchange is not None:
         exchange.close()
+
+
+def sum_worker(options: argparse.Namespace) -> None:
+    """One of several workers that only add; the first writes how fast."""
+    exchange = MpiExchange(shared=options.system == "memory")
+    if exchange.adds_in_memory == (options.system == "memory"):
+        take_cores(exchange)
+        values = np.ones(SUM_MB * 10**6 // 4, np.float32)
+        write(options.worker, {"GiB/s": sum_rate(exchange, values)}, exchange.rank == 0)
+    exchange.close()
 
 
 def torch_worker(options: argparse.Namespace) -> None:
@@ -227,9 +283,9 @@ def run(system: str, workers: int, options: argparse.Namespace) -> dict[str, Any
         command = [
             sys.executable, "-m", "benchmarks.workers", "--worker", str(path), "--system", system,
             "--workers", str(workers), "--works", options.works, "--backend", options.backend,
-            *(["--small"] if options.small else []),
+            "--bucket-mib", str(options.bucket_mib), *(["--small"] if options.small else []),
         ]  # fmt: skip
-        if system == "ours":
+        if system != "torch":
             with ProcessManager(command, workers) as manager:
                 manager.wait()
         else:
@@ -257,6 +313,26 @@ def run_torch(command: list[str], workers: int) -> None:
             process.kill()
 
 
+WORKERS = {"ours": our_worker, "torch": torch_worker, "memory": sum_worker, "mpi": sum_worker}
+"""What a worker of a system does."""
+
+
+def print_sums(options: argparse.Namespace) -> None:
+    """Measure and print how fast workers of this host add, in shared memory and by MPI."""
+    for workers in (2, 4):
+        found = {how: run(how, workers, options).get("GiB/s") for how in ("memory", "mpi")}
+        texts = (f"{how} {rate:.2f}" for how, rate in found.items() if rate is not None)
+        print(f"{workers} workers add {SUM_MB} MB, GiB/s: {', '.join(texts)}")
+
+
+def print_parts(found: dict[str, float]) -> None:
+    """What a step of ours consists of; computing is what one worker alone takes for it."""
+    waits = [f"{found[key]:.2f} {text}" for key, text in WAITS.items() if key in found]
+    if waits:
+        head = f"{found['ms a step']:.2f} ms a step, {found['MiB exchanged']:.1f} MiB exchanged"
+        print(f"    {head}: {', '.join(waits)}")
+
+
 def main() -> None:
     """Measure ours and PyTorch with one worker and with several, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -264,13 +340,23 @@ def main() -> None:
     parser.add_argument("--backend", default="gl", choices=["gl", "cpu"])
     parser.add_argument("--most", type=int, default=2, help="workers to compare one with")
     parser.add_argument("--small", action="store_true", help="a moment's work, to try the script")
+    parser.add_argument(
+        "--bucket-mib", type=int, default=bucket_gradients.BUCKET_BYTES >> 20,
+        help="MiB of gradients that travel together",
+    )  # fmt: skip
+    parser.add_argument(
+        "--exchange-only", action="store_true", help="sums alone, of two and of four workers"
+    )
     parser.add_argument("--json", type=Path)
     parser.add_argument("--system", default="ours", help=argparse.SUPPRESS)
     parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--worker", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        (our_worker if options.system == "ours" else torch_worker)(options)
+        WORKERS[options.system](options)
+        return
+    if options.exchange_only:
+        print_sums(options)
         return
     systems = ["ours", *(["torch"] if find_spec("torch") is not None else [])]
     table = {
@@ -288,8 +374,10 @@ def main() -> None:
                     f"  {name:10} {each['median']:10,.1f} rows/s ({each['low']:,.1f} to "
                     f"{each['high']:,.1f}), {each['median'] / one:.2f} times one worker"
                 )
-        for what, value in found.get("rates", {}).items():
-            print(f"  {what}, {MIB} MiB: {value:.2f} GiB/s")
+                print_parts(each)
+        for name in (name for name in found if name.endswith(" MiB")):
+            parts = (f"{what} {value:.2f}" for what, value in found[name].items())
+            print(f"  {name}, GiB/s: {', '.join(parts)}")
     if options.json is not None:
         rows = [{"system": s, "workers": w, **found} for (s, w), found in table.items()]
         options.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")

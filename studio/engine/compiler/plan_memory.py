@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate, groupby, pairwise
 from math import prod
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from studio.engine.core.descriptor import ShapeDescriptor
 from studio.engine.core.errors import BackendError
 from studio.engine.core.tensor import Tensor
 from studio.engine.isa.line import format_line
+from studio.engine.isa.ops.exchange import AllReduce
 from studio.engine.isa.program import Program, Storage
 
 WORD = 4
@@ -157,7 +159,8 @@ def plan_memory(
 
     Two storages may share bytes if one is over before the other begins: line after line, and also
     level by level where kernels may run side by side (see ``issue_levels``), so that sharing makes
-    no kernel wait. Data of tensors with a halo shares with data of the same layout only.
+    no kernel wait. Data of tensors with a halo shares with data of the same layout only. What
+    workers exchange together lies side by side.
 
     Storages are placed one after another, each into the smallest gap that is free during its whole
     life: largest first (greedy by size, Pisarchyk and Lee 2020), and where that is well above the
@@ -192,14 +195,20 @@ def plan_memory(
                 who=program.tensors[storage.root].name,
                 hint="use smaller batches or a smaller layer",
             )
-    rooms = _rooms(program, lives, whole, sizes, batch, rows)
     alignment = target.offset_alignment
+    buckets = _buckets(program, sizes, alignment, target.max_storage_bytes)
+    bucketed = {storage for room in buckets for storage in room}
+    alone = {storage: life for storage, life in lives.items() if storage not in bucketed}
+    rooms = [
+        *(_bucket_room(bucket, lives, sizes) for bucket in buckets),
+        *_rooms(program, alone, whole, sizes, batch, rows),
+    ]
     part = _round_up(target.max_storage_bytes, alignment)
     offsets, buffers = _joined(rooms, _placed(rooms, alignment, part), alignment, part)
     slots = {
-        storage: Slot(offset, room.nbytes, *span)
+        storage: Slot(offset + begin, sizes[storage], *span)
         for room, offset in zip(rooms, offsets, strict=True)
-        for storage, span in room.occupants
+        for storage, span, begin in room.occupants
     }
     peak, index = _peak([(slot.span, slot.nbytes) for slot in slots.values()])
     return MemoryPlan(
@@ -259,17 +268,56 @@ def _partial_bytes(tensor: Tensor, summed: int, batch: int, rows: int, target: T
 
 @dataclass(frozen=True)
 class _Room:
-    """Bytes that one storage has, or several in turn.
+    """Bytes that one storage has, or several in turn, or several that lie side by side.
 
     Attributes:
         nbytes: how many.
         life: when they are needed.
-        occupants: the storages, and from which instruction to which each has them.
+        occupants: the storages, from which instruction to which each has them, and its first byte.
     """
 
     nbytes: int
     life: Life
-    occupants: tuple[tuple[Storage, Span], ...]
+    occupants: tuple[tuple[Storage, Span, int], ...]
+
+
+def _buckets(
+    program: Program, sizes: Mapping[Storage, int], alignment: int, most: int
+) -> list[dict[Storage, int]]:
+    """Storages that workers exchange together, with the first byte of each among them.
+
+    They lie side by side, so that one copy moves them all.
+    """
+    found: list[dict[Storage, int]] = []
+    seen: set[Storage] = set()
+    for ins in program:
+        if not isinstance(ins, AllReduce):
+            continue
+        bucket: dict[Storage, int] = {}
+        end = 0
+        for storage in map(program.storage, ins.xs):
+            if storage in sizes and storage not in seen and not _has_halo(program, storage):
+                bucket[storage] = _round_up(end, alignment)
+                end = bucket[storage] + sizes[storage]
+                seen.add(storage)
+        if end <= most:
+            found.append(bucket)
+    return [bucket for bucket in found if len(bucket) > 1]
+
+
+def _has_halo(program: Program, storage: Storage) -> bool:
+    return not storage.grad and bool(program.tensors[storage.root].pad)
+
+
+def _bucket_room(
+    bucket: Mapping[Storage, int], lives: Mapping[Storage, Life], sizes: Mapping[Storage, int]
+) -> _Room:
+    last = max(bucket, key=bucket.__getitem__)
+    return _Room(
+        bucket[last] + sizes[last],
+        reduce(Life.joined, (lives[storage] for storage in bucket)),
+        tuple((storage, lives[storage].lines, begin) for storage, begin in bucket.items()),
+    )
 
 
 def _rooms(
@@ -289,8 +337,8 @@ def _rooms(
     alike: dict[ShapeDescriptor, list[list[Storage]]] = {}
     for storage in sorted(lives, key=lambda s: (lives[s].lines, s)):
         tensor = program.tensors[storage.root]
-        if storage.grad or not tensor.pad:
-            own = ((storage, lives[storage].lines),)
+        if not _has_halo(program, storage):
+            own = ((storage, lives[storage].lines, 0),)
             found.append(_Room(sizes[storage], lives[storage], own))
             continue
         rooms = alike.setdefault(tensor.descriptor(batch, rows), [])
@@ -304,7 +352,8 @@ def _rooms(
         # Each has it until the next one comes, so that it is never free.
         begins = [0, *(lives[s].lines.first for s in room[1:]), whole.lines.last + 1]
         spans = [Span(first, behind - 1) for first, behind in pairwise(begins)]
-        found.append(_Room(sizes[room[0]], whole, tuple(zip(room, spans, strict=True))))
+        occupants = tuple((each, span, 0) for each, span in zip(room, spans, strict=True))
+        found.append(_Room(sizes[room[0]], whole, occupants))
     return found
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -13,8 +18,11 @@ from studio.engine.core.errors import BackendError
 Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
-FLAGS = 2
-"""Numbers behind what a bucket carries: who wants to stop, who saw a loss that is no number."""
+WANTS_STOP, SAW_BAD = 1, 2
+"""What every sum carries beside its numbers, as bits."""
+
+ALIGNMENT = 64
+"""Elements between which the tensors of a bucket begin, as they do on a GPU."""
 
 
 class Transfer(Protocol):
@@ -26,6 +34,10 @@ class Transfer(Protocol):
         Raises:
             StudioError: another worker is gone or silent, or has failed.
         """
+        ...
+
+    def abandon(self) -> None:
+        """Leave both arrays alone from now on; nothing can be exchanged any more."""
         ...
 
 
@@ -47,6 +59,8 @@ class Exchange(ABC):
         bad_agreed: whether any worker has seen a bad loss, as of the last step.
         place_on_host: number of this worker among those of its host, from 0.
         is_over: set once each worker goes its own way.
+        seconds: how long the thread that runs steps was held up, by what: ``device`` computing and
+            copying, ``sums``, issuing ``copies``.
     """
 
     def __init__(self, rank: int, size: int) -> None:
@@ -58,6 +72,14 @@ class Exchange(ABC):
         self.stop_agreed = self.bad_agreed = False
         self.place_on_host = rank
         self.is_over = False
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+
+    @contextmanager
+    def timed(self, what: str) -> Iterator[None]:
+        """Count how long something takes."""
+        begun = time.perf_counter()
+        yield
+        self.seconds[what] += time.perf_counter() - begun
 
     def part_of(self, rows: int) -> tuple[int, int]:
         """Where this worker's part of ``rows`` rows begins, and how many it has."""
@@ -74,9 +96,28 @@ class Exchange(ABC):
         """Begin an epoch: what ended the one before holds no longer."""
         self.saw_bad = self.bad_agreed = False
 
+    @property
+    def flags(self) -> int:
+        """What this worker tells the others with the next sum."""
+        return WANTS_STOP * self.wants_stop | SAW_BAD * self.saw_bad
+
+    def agree(self, flags: int) -> None:
+        """Take up what any worker has told with a sum: all see the same behind the same step."""
+        self.stop_agreed |= bool(flags & WANTS_STOP)
+        self.bad_agreed |= bool(flags & SAW_BAD)
+
     @abstractmethod
-    def begin_sum(self, values: Floats) -> Transfer:
-        """Begin to replace the values by their sums over all workers, equal to the bit."""
+    def begin_sum(self, given: Floats, out: Floats, scale: float = 1.0) -> Transfer:
+        """Begin to put the sums of ``scale * given`` over all workers into ``out``.
+
+        All workers get the same bits, and hear the flags of all. Both arrays are left alone until
+        the sum is there.
+
+        Args:
+            given: what this worker adds.
+            out: of the same length; may be ``given``.
+            scale: factor of what is given.
+        """
 
     @abstractmethod
     def total(self, values: Doubles) -> Doubles:
@@ -108,19 +149,34 @@ class HostBucket:
     Args:
         exchange: of this worker.
         sizes: elements of each tensor.
+        memory: room for `length_of` the sizes, memory of its own where None.
 
     Attributes:
         values: room for all tensors, one behind the other.
-        parts: where each tensor goes before `begin`, times the share, and comes from.
+        parts: where each tensor goes before `begin`, and comes from.
     """
 
-    def __init__(self, exchange: Exchange, sizes: list[int]) -> None:
+    def __init__(
+        self, exchange: Exchange, sizes: Sequence[int], memory: Floats | None = None
+    ) -> None:
         self._exchange = exchange
-        self._sent: Floats = np.zeros(sum(sizes) + FLAGS, np.float32)
-        self.values = self._sent[:-FLAGS]
-        ends = np.cumsum(sizes)
-        self.parts = [self._sent[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+        self.values = np.zeros(self.length_of(sizes), np.float32) if memory is None else memory
+        begins = self.begins_of(sizes)
+        self.parts = [
+            self.values[begin : begin + size] for begin, size in zip(begins, sizes, strict=True)
+        ]
         self._transfer: Transfer | None = None
+
+    @staticmethod
+    def begins_of(sizes: Sequence[int]) -> list[int]:
+        """Where each tensor begins; the same on all workers, however their memory is divided."""
+        rooms = (-(-size // ALIGNMENT) * ALIGNMENT for size in sizes)
+        return list(accumulate(rooms, initial=0))[:-1]
+
+    @classmethod
+    def length_of(cls, sizes: Sequence[int]) -> int:
+        """Elements for all tensors."""
+        return cls.begins_of(sizes)[-1] + sizes[-1]
 
     @property
     def is_under_way(self) -> bool:
@@ -128,16 +184,18 @@ class HostBucket:
         return self._transfer is not None
 
     def begin(self) -> None:
-        """Send what lies in the parts."""
+        """Send this worker's share of what lies in the parts."""
         exchange = self._exchange
-        self._sent[-FLAGS:] = (exchange.wants_stop, exchange.saw_bad)
-        self._transfer = exchange.begin_sum(self._sent)
+        self._transfer = exchange.begin_sum(self.values, self.values, exchange.share)
 
     def finish(self) -> None:
-        """Wait for the sums; raises as `Transfer.wait` does."""
+        """Wait for the means; raises as `Transfer.wait` does."""
         transfer, self._transfer = self._transfer, None
         if transfer is not None:
             transfer.wait()
-            # All workers see the same numbers behind the same step.
-            self._exchange.stop_agreed |= bool(self._sent[-2] > 0)
-            self._exchange.bad_agreed |= bool(self._sent[-1] > 0)
+
+    def abandon(self) -> None:
+        """Leave the memory alone: a step was broken off."""
+        transfer, self._transfer = self._transfer, None
+        if transfer is not None:
+            transfer.abandon()

@@ -14,9 +14,9 @@ from studio.engine.isa.instruction import Instruction
 from studio.engine.isa.ops.data import Record
 from studio.engine.isa.ops.exchange import AllReduce
 from studio.engine.isa.ops.update import Update
-from studio.engine.isa.program import Program
+from studio.engine.isa.program import Program, Storage
 
-BUCKET_BYTES = 4 << 20
+BUCKET_BYTES = 8 << 20
 """A bucket is sent once it is this long: later ones travel while earlier layers are computed."""
 
 _UPDATE, _METRICS = ("update",), ("metrics",)
@@ -27,7 +27,8 @@ def bucket_gradients(program: Program, workers: int) -> Program:
 
     The gradients of parameters, in the order in which they are ready, are divided into buckets of
     about `BUCKET_BYTES`. Each stands behind the last line that writes one of its members, so before
-    clipping and updates. Running statistics make a bucket of their own, and so do loss and metrics.
+    clipping and updates. Running statistics make a bucket of their own, and so do loss and metrics,
+    which are found before the backward pass, so that no step waits for them at its end.
 
     Raises:
         CompileError: a gradient is not float32.
@@ -42,6 +43,7 @@ def bucket_gradients(program: Program, workers: int) -> Program:
                 who=program.tensor(ref).name,
                 hint="train with one worker",
             )
+    program = _metrics_first(program)
     states = [
         t.ref for t in program.of_role(Role.STATE) if t.dtype is DType.float32 and not t.register
     ]
@@ -50,7 +52,7 @@ def bucket_gradients(program: Program, workers: int) -> Program:
     lines: dict[int, list[Instruction]] = {}
     buckets = [
         *((bucket, _UPDATE) for bucket in _cut(program, _ready(gradients, last))),
-        (_ready(states, last), _UPDATE),
+        ([ref for ref in states if ref in last], _UPDATE),
         (_ready(dict.fromkeys(numbers), last), _METRICS),
     ]
     for refs, owners in buckets:
@@ -59,6 +61,42 @@ def bucket_gradients(program: Program, workers: int) -> Program:
             lines.setdefault(place, []).append(AllReduce(xs=refs, owners=owners))
     found = list(program)
     return with_lines(program, {place: (found[place], *new) for place, new in lines.items()})
+
+
+def _metrics_first(program: Program) -> Program:
+    """The program with the lines that RECORD needs before the backward pass, where they may be."""
+    lines = list(program.located())
+    begin = next((index for section, index, _ in lines if section == "backward"), len(lines))
+    wanted = {
+        program.storage(ref)
+        for ins in program
+        if isinstance(ins, Record)
+        for ref in ins.refs("values")
+    }
+    early: list[int] = []
+    spans = group_spans(program)
+    for section, index, ins in reversed(lines[begin:]):
+        # A line of a group stays in it.
+        is_alone = spans[index].first == spans[index].last
+        if section == "metrics" and is_alone and program.writes(ins) & wanted:
+            wanted |= program.reads(ins)
+            early.insert(0, index)
+    changed: set[Storage] = set()
+    used: set[Storage] = set()
+    moved: set[int] = set()
+    for _, index, ins in lines[begin:]:
+        reads, writes = program.reads(ins), program.writes(ins)
+        if index in early and not reads & changed and not writes & (changed | used):
+            moved.add(index)
+        else:
+            changed |= writes
+            used |= reads
+    order = [
+        *lines[:begin],
+        *(lines[index] for index in sorted(moved)),
+        *(line for line in lines[begin:] if line[1] not in moved),
+    ]
+    return program.with_lines((section, ins) for section, _, ins in order) if moved else program
 
 
 def _last_writers(program: Program) -> dict[Ref, int]:

@@ -132,7 +132,8 @@ class BufferPool:
             nbytes: bytes needed; none counts as one class.
             purpose: what it is for, in words an error message can use.
             zero: fill the whole buffer with zero bits.
-            kind: ``device`` for work on the device, ``readback`` for results the host fetches.
+            kind: ``device`` for work on the device, ``readback`` for results the host fetches,
+                ``exchange`` for what the host fetches and gives back.
 
         Raises:
             BackendError: larger than one buffer may be, beyond the budget, or refused by the
@@ -270,20 +271,26 @@ class BufferPool:
         Raises:
             ValueError: the lengths differ, a fault of the program.
         """
-        if source.nbytes != target.nbytes:
-            raise ValueError(f"cannot copy {source.nbytes} bytes onto {target.nbytes}")
+        self.copy_all([(source, target)])
+
+    def copy_all(self, pairs: Sequence[tuple[Slice, Slice]]) -> None:
+        """Copy ranges, each into one of the same length, on the device; as `copy` does."""
         gl = self.gl
         gl.memory_barrier(const.BUFFER_UPDATE_BARRIER_BIT)
-        gl.bind_buffer(const.COPY_READ_BUFFER, source.buffer.name)
-        gl.bind_buffer(const.COPY_WRITE_BUFFER, target.buffer.name)
-        gl.copy_buffer_sub_data(
-            const.COPY_READ_BUFFER,
-            const.COPY_WRITE_BUFFER,
-            source.offset,
-            target.offset,
-            source.nbytes,
-        )
-        self._copied.update((source.buffer.name, target.buffer.name))
+        for source, target in pairs:
+            if source.nbytes != target.nbytes:
+                raise ValueError(f"cannot copy {source.nbytes} bytes onto {target.nbytes}")
+            gl.bind_buffer(const.COPY_READ_BUFFER, source.buffer.name)
+            gl.bind_buffer(const.COPY_WRITE_BUFFER, target.buffer.name)
+            gl.copy_buffer_sub_data(
+                const.COPY_READ_BUFFER,
+                const.COPY_WRITE_BUFFER,
+                source.offset,
+                target.offset,
+                source.nbytes,
+            )
+            self._copied.update((source.buffer.name, target.buffer.name))
+        source, target = pairs[0]
         gl.check(f"copying {source.buffer.purpose} to {target.buffer.purpose}")
 
     def _settle(self) -> None:
@@ -351,6 +358,8 @@ class BufferPool:
             gl.buffer_storage(target, size, None, const.DYNAMIC_STORAGE_BIT)
             return
         access = const.MAP_READ_BIT | const.MAP_PERSISTENT_BIT | const.MAP_COHERENT_BIT
+        if allocation.kind == "exchange":
+            access |= const.MAP_WRITE_BIT
         gl.buffer_storage(target, size, None, access | const.CLIENT_STORAGE_BIT)
         allocation.mapped = gl.map_buffer_range(target, 0, size, access)
 

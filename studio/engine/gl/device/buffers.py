@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from studio.engine.gl.device.device import SLICE_ALIGNMENT
 
-BufferKind = Literal["device", "readback"]
+BufferKind = Literal["device", "readback", "exchange"]
 
 _SMALL_BYTES = 4096
 _LARGE_BYTES = 1 << 20
@@ -91,6 +95,15 @@ class PoolBuffer:
     def capacity(self) -> int:
         """Bytes the buffer really holds; at least ``nbytes``."""
         return self.allocation.capacity
+
+    @property
+    def memory(self) -> npt.NDArray[np.uint8] | None:
+        """Its bytes as the host sees them, where it is mapped for good."""
+        address = self.allocation.mapped
+        if address is None:
+            return None
+        whole = (ctypes.c_ubyte * self.nbytes).from_address(address)
+        return np.frombuffer(memoryview(whole), np.uint8)
 
     @property
     def allocation(self) -> Allocation:

@@ -23,11 +23,12 @@ def persistent_buffers(
 ) -> Iterator[tuple[BufferGroup, int]]:
     """The buffers for tensors that are allocated together, and the bytes of each.
 
-    The data set and large tensors have a buffer each; all others are packed, in order.
+    The data set and large tensors have a buffer each; all others are packed, in order. States come
+    first: workers exchange them together, and neighbours are one copy.
     """
     group: BufferGroup = []
     filled = 0
-    for tensor, descriptor in wanted:
+    for tensor, descriptor in sorted(wanted, key=lambda each: each[0].role is not Role.STATE):
         nbytes = max(descriptor.device_nbytes, 4)
         if nbytes >= _ALONE_BYTES or tensor.role is Role.DATA:
             yield [(tensor, descriptor, 0)], nbytes

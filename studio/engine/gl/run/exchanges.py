@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
-from studio.engine.gl.device.readback import PendingRead
+from studio.engine.gl.device.fences import Fence
+from studio.engine.gl.device.readback import read_now
 from studio.engine.isa.ops.exchange import AllReduce
 from studio.engine.runtime.exchange import HostBucket, required
 
 if TYPE_CHECKING:
     from studio.engine.core.tensor import Ref
-    from studio.engine.gl.device.buffers import Slice
+    from studio.engine.gl.device.buffers import PoolBuffer, Slice
     from studio.engine.gl.record.device_work import DeviceWork
     from studio.engine.gl.run.storages import Storages
     from studio.engine.isa.program import Program, Storage
@@ -28,6 +29,10 @@ Action = Callable[[], object]
 class Bucket:
     """The tensors of one ALLREDUCE line; every method runs on the engine thread.
 
+    Where the driver can, they travel by memory that the host and the device both see: the device
+    copies into it, the sum is made there, and the device copies out of it. Nothing is waited for
+    but the fence behind the first copy, and the sum.
+
     Args:
         work: the device.
         storages: where the tensors lie.
@@ -35,63 +40,101 @@ class Bucket:
     """
 
     def __init__(self, work: DeviceWork, storages: Storages, refs: Sequence[Ref]) -> None:
-        self.refs = tuple(refs)
         self._work = work
-        self._storages = storages
         self._exchange = required(work.exchange, storages.program.name)
         descriptors = [storages.descriptor(ref) for ref in refs]
         if any(each.padded for each in descriptors):
             raise BackendError("workers exchange no padded tensors", who=storages.program.name)
         sizes = [each.numel for each in descriptors]
-        self._sent = HostBucket(self._exchange, sizes)
-        nbytes = 4 * sum(sizes)
-        self._buffer = work.pool.acquire(nbytes, "what workers exchange")
-        self._whole = self._buffer.slice(0, nbytes)
-        begins = accumulate((4 * size for size in sizes), initial=0)
-        self._parts = [
-            self._buffer.slice(begin, 4 * size) for begin, size in zip(begins, sizes, strict=False)
-        ]
-        self._pending: PendingRead | None = None
+        nbytes = 4 * HostBucket.length_of(sizes)
+        self._buffer = work.pool.acquire(nbytes, "what workers exchange", kind="exchange")
+        mapped = self._buffer.memory
+        if mapped is not None:
+            mapped[:] = 0
+        memory = None if mapped is None else mapped.view(np.float32)
+        self._is_mapped = mapped is not None
+        self._sent = HostBucket(self._exchange, sizes, memory)
+        places = [storages.where(ref) for ref in refs]
+        self._down = list(_ranges(places, sizes, self._buffer))
+        self._up = [(part, place) for place, part in self._down]
+        self._fence: Fence | None = None
+
+    @property
+    def copies(self) -> int:
+        """Ranges the device copies each way; one where the tensors lie one behind the other."""
+        return len(self._down)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether `send` would not wait."""
+        return self._fence is None or self._fence.done
 
     def collect(self) -> None:
-        """Have the device put the tensors together and bring them to the host."""
-        for ref, part in zip(self.refs, self._parts, strict=True):
-            self._work.pool.copy(self._place(ref, part), part)
-        self._pending = PendingRead(self._work.pool, self._whole)
+        """Have the device bring the tensors to the host; does not wait."""
+        with self._exchange.timed("copies"):
+            self._work.pool.copy_all(self._down)
+            self._fence = Fence(self._work.gl)
 
     def send(self) -> None:
-        """Wait for them, and send this worker's share."""
-        pending, self._pending = self._pending, None
-        if pending is not None:
-            values = self._sent.values
-            pending.result(self._work.engine.stopping, values.view(np.uint8))
-            np.multiply(values, np.float32(self._exchange.share), out=values)
-            self._sent.begin()
+        """Wait for them, and begin the sum."""
+        fence, self._fence = self._fence, None
+        if fence is None:
+            return
+        with self._exchange.timed("device"):
+            if not fence.wait(self._work.engine.stopping):
+                fence.release()
+                raise BackendError("the exchange was given up: the engine is closing", who="gl")
+        if not self._is_mapped:
+            with self._exchange.timed("copies"):
+                read_now(self._work.pool, self._buffer.slice(), None, self._bytes)
+        self._sent.begin()
 
     def take(self) -> None:
-        """Wait for the means and put them where the tensors are."""
+        """Wait for the means and have the device put them where the tensors are."""
         self.send()
         if self._sent.is_under_way:
-            self._sent.finish()
-            self._work.pool.upload(self._whole, self._sent.values)
-            for ref, part in zip(self.refs, self._parts, strict=True):
-                self._work.pool.copy(part, self._place(ref, part))
+            with self._exchange.timed("sums"):
+                self._sent.finish()
+            with self._exchange.timed("copies"):
+                if not self._is_mapped:
+                    self._work.pool.upload(self._buffer.slice(), self._bytes)
+                self._work.pool.copy_all(self._up)
 
     def release(self) -> None:
         """Give the buffer back."""
-        if self._pending is not None:
-            self._pending.cancel()
+        if self._fence is not None:
+            self._fence.release()
+        self._sent.abandon()
         self._work.pool.release(self._buffer)
 
-    def _place(self, ref: Ref, part: Slice) -> Slice:
-        where = self._storages.where(ref)
-        return where.buffer.slice(where.offset, part.nbytes)
+    @property
+    def _bytes(self) -> npt.NDArray[np.uint8]:
+        return self._sent.values.view(np.uint8)
+
+
+def _ranges(
+    places: Sequence[Slice], sizes: Sequence[int], buffer: PoolBuffer
+) -> Iterator[tuple[Slice, Slice]]:
+    """What is copied where: neighbours in one go, with the unused bytes between them."""
+    begins = [4 * begin for begin in HostBucket.begins_of(sizes)]
+    first = 0
+    for number, place in enumerate(places):
+        end = begins[number] + 4 * sizes[number]
+        if number + 1 < len(places):
+            other = places[number + 1]
+            step = begins[number + 1] - begins[number]
+            if other.buffer is place.buffer and other.offset - place.offset == step:
+                continue
+        nbytes = end - begins[first]
+        begin = places[first]
+        yield begin.buffer.slice(begin.offset, nbytes), buffer.slice(begins[first], nbytes)
+        first = number + 1
 
 
 class Exchanges:
     """What a step does between its entries because it is one of several workers'.
 
-    While the device computes what follows, the bucket before is sent.
+    While the device computes what follows, buckets that have arrived are sent.
 
     Args:
         work: the device.
@@ -138,8 +181,9 @@ class Exchanges:
     def _collecting(self, bucket: Bucket) -> Action:
         def collect() -> None:
             bucket.collect()
-            self._send_all()
             self._unsent.append(bucket)
+            while self._unsent and self._unsent[0].is_here:
+                self._unsent.popleft().send()
 
         return collect
 

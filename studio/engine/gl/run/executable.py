@@ -18,7 +18,7 @@ from studio.engine.gl.live.live import GlTap
 from studio.engine.gl.plan.planned_step import recorded_calls
 from studio.engine.gl.plan.planner import Planner
 from studio.engine.gl.plan.scratch import spare_room
-from studio.engine.gl.record.recorder import Dispatch, Recording, issue
+from studio.engine.gl.record.recorder import Dispatch, Recording
 from studio.engine.gl.record.step_issue import StepIssue
 from studio.engine.gl.run.check_mode import check_step
 from studio.engine.gl.run.exchanges import Action, Exchanges
@@ -46,7 +46,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Array = npt.NDArray[np.generic]
 Progress = Callable[[int, int], None]
-Parts: TypeAlias = "list[tuple[list[Dispatch], Action | None]]"
+Parts: TypeAlias = "list[tuple[StepIssue, Action | None]]"
 
 IN_FLIGHT = 2
 """Runs queued at most before the host waits for the oldest, unless they are short."""
@@ -85,6 +85,7 @@ class GlExecutable:
         self._storages = Storages(program, session, work.pool, work.target, batch, rows)
         self._throttle = StepThrottle(work.gl, IN_FLIGHT)
         self._recording: Recording | None = None
+        self._is_fast = not work.engine.info.is_software
         self._step = StepIssue(work.gl, (), fast=False)
         self._costs: tuple[EntryCost, ...] | None = None
         self._generation = -1
@@ -264,10 +265,9 @@ class GlExecutable:
         self._recording = self._new_recording(self._storages)
         self._recording.record(flat)
         self._exchanges = Exchanges(self.work, self._storages, found)
-        fast = not self.work.engine.info.is_software
         recorded = self._recording
         self._step = StepIssue(
-            self.work.gl, recorded.ordered, fast=fast, seamless=recorded.seamless
+            self.work.gl, recorded.ordered, fast=self._is_fast, seamless=recorded.seamless
         )
         self._parts = (-1, [])
         self._costs = None
@@ -320,8 +320,8 @@ class GlExecutable:
         version = self._board.version
         if self._parts[0] != version:
             self._parts = (version, self._cut(recording))
-        for dispatches, action in self._parts[1]:
-            issue(self.work.gl, dispatches)
+        for part, action in self._parts[1]:
+            part.step(more=action is not None)
             if action is not None:
                 action()
         if self._board.attached:
@@ -332,6 +332,10 @@ class GlExecutable:
         hooks, exchanges = self._board.hooks(), self._exchanges
         parts: Parts = []
         begin = end = 0
+
+        def part(stop: int | None) -> StepIssue:
+            return StepIssue(self.work.gl, recording.dispatches[begin:stop], fast=self._is_fast)
+
         for number, (_, planned) in enumerate(self.planned):
             actions: list[tuple[int, Action | None]] = [(end + len(planned), hooks.get(number))]
             if exchanges is not None:
@@ -339,10 +343,10 @@ class GlExecutable:
                 actions.append((end + len(planned), exchanges.behind.get(number)))
             for stop, action in actions:
                 if action is not None:
-                    parts.append((recording.dispatches[begin:stop], action))
+                    parts.append((part(stop), action))
                     begin = stop
             end += len(planned)
-        return [*parts, (recording.dispatches[begin:], None)]
+        return [*parts, (part(None), None)]
 
     def _capture(self, tap: Tap, ref: Ref, moment: Moment) -> Snapshot | None:
         if not isinstance(tap, GlTap):

@@ -1,4 +1,4 @@
-"""Exchange over MPI: one thread alone calls it, and the training waits for what it needs."""
+"""Exchange among processes, over MPI: one thread alone calls it, and watches the other workers."""
 
 from __future__ import annotations
 
@@ -8,16 +8,31 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError
-from studio.engine.runtime.exchange import Doubles, Exchange, Floats, Transfer
+from studio.engine.runtime.exchange import (
+    SAW_BAD,
+    WANTS_STOP,
+    Doubles,
+    Exchange,
+    Floats,
+    Transfer,
+)
 from studio.engine.scale.parallel.joining import INSTALL, NO_MPI
 from studio.engine.scale.parallel.messages import Messages, WorkerError
+from studio.engine.scale.parallel.shared_sums import (
+    SharedMemory,
+    SharedSums,
+    Sum,
+    keeps_order,
+    lanes_of,
+)
 
 SILENT_SECONDS = 60.0
 """A worker that gives no sign for so long ends the training."""
@@ -29,41 +44,70 @@ _PAUSE = 50e-6
 _LOOK_SECONDS = 0.1
 _IDLE_SECONDS = 0.2
 
+_MAPS, _MPICH = "/proc/self/maps", "/dev/shm/mpich_shm_"
+
+_Job: TypeAlias = "tuple[Callable[[], Any], Future[None] | Sum]"
+
 _STARTED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 
 
 class MpiExchange(Exchange, Closing):
     """This process as one of the workers that were started together; a context manager.
 
+    Workers of one host add in memory that they share; MPI carries all else, and sums over hosts.
+
     Args:
         silent_seconds: how long another worker may give no sign.
+        shared: whether workers of one host may add in shared memory.
+
+    Attributes:
+        adds_in_memory: whether they do.
 
     Raises:
         DataError: MPI is not installed, or this process was started alone.
     """
 
-    def __init__(self, silent_seconds: float = SILENT_SECONDS) -> None:
+    def __init__(self, silent_seconds: float = SILENT_SECONDS, *, shared: bool = True) -> None:
         self._mpi = _load_mpi()
         self._silent_seconds = silent_seconds
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Future[None]] | None] = (
-            queue.SimpleQueue()
-        )
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._failure: WorkerError | None = None
-        self._ready: Future[tuple[int, int, int]] = Future()
+        self._ready: Future[tuple[int, int, int, int]] = Future()
+        self._sums: SharedSums | None = None
+        self._rooms: list[Floats] = []
         self._told = ""
         self._closed = False
         self._thread = threading.Thread(target=self._communicate, name="exchange", daemon=True)
         self._thread.start()
-        rank, size, place = self._ready.result()
+        rank, size, place, on_host = self._ready.result()
         super().__init__(rank, size)
         self.place_on_host = place
         if size == 1:
             _refuse_alone()
+        self._drop_names()
+        if shared and size > 1 and self.total(np.array([on_host == size], float))[0] == size:
+            self._sums = self._shared_sums()
+        self.adds_in_memory = self._sums is not None
 
-    def begin_sum(self, values: Floats) -> Transfer:
-        """Begin to replace the values by their sums over all workers, equal to the bit."""
+    def begin_sum(self, given: Floats, out: Floats, scale: float = 1.0) -> Transfer:
+        """Begin to put the sums of ``scale * given`` over all workers into ``out``."""
+        if self._sums is not None:
+            made = self._sums.begin(given, out, scale)
+            self._jobs.put((lambda: made, made))
+            return made
+        sent = self._room(given.size + 2)
+        np.multiply(given, np.float32(scale), out=sent[:-2])
+        sent[-2:] = (self.wants_stop, self.saw_bad)
         mpi = self._mpi
-        return _Pending(self._submit(lambda: self._world.Iallreduce(mpi.IN_PLACE, values)))
+        done = self._submit(lambda: self._world.Iallreduce(mpi.IN_PLACE, sent))
+
+        def take() -> None:
+            done.result()
+            np.copyto(out, sent[:-2])
+            self.agree(WANTS_STOP * bool(sent[-2] > 0) | SAW_BAD * bool(sent[-1] > 0))
+            self._rooms.append(sent)
+
+        return _Pending(take)
 
     def total(self, values: Doubles) -> Doubles:
         """The sums over all workers, added in their order; for what is not part of a step."""
@@ -99,6 +143,46 @@ class MpiExchange(Exchange, Closing):
             self._closed = True
             self._jobs.put(None)
             self._thread.join()
+            if self._sums is not None:
+                self._sums.close()
+
+    def _room(self, length: int) -> Floats:
+        """Memory for a sum, one that an earlier sum has left if there is one."""
+        for number, room in enumerate(self._rooms):
+            if room.size == length:
+                return self._rooms.pop(number)
+        return np.empty(length, np.float32)
+
+    def _drop_names(self) -> None:
+        """Take the name from what MPICH has mapped, which a killed worker would leave behind."""
+        # All are here, so all have it mapped.
+        self.all_words("here")
+        if self.place_on_host == 0 and os.path.exists(_MAPS):
+            with open(_MAPS, encoding="utf-8", errors="replace") as lines:
+                paths = {line.rstrip().rpartition(" ")[2] for line in lines}
+            for path in paths:
+                if path.startswith(_MPICH):
+                    with suppress(OSError):
+                        os.unlink(path)
+
+    def _shared_sums(self) -> SharedSums | None:
+        """Sums in memory that the first worker makes; None unless all workers can have it."""
+        cores = len(os.sched_getaffinity(0)) if keeps_order() else 0
+        lanes = lanes_of(cores, self.size)
+        memory, place = None, ""
+        if self.rank == 0 and cores:
+            with suppress(OSError, AttributeError):
+                memory = SharedMemory(self.size, lanes)
+                place = f"{lanes} /proc/{os.getpid()}/fd/{memory.file}"
+        place = self.from_first(place.encode()).decode()
+        if place and self.rank > 0 and cores:
+            count, path = place.split(" ")
+            with suppress(OSError):
+                memory = SharedMemory(self.size, int(count), os.open(path, os.O_RDWR))
+        words = self.all_words("no" if memory is None else "yes")
+        if memory is not None:
+            memory.close_file()
+        return SharedSums(self, memory) if memory is not None and "no" not in words else None
 
     # -- on the communication thread ------------------------------------------------------------
 
@@ -109,7 +193,7 @@ class MpiExchange(Exchange, Closing):
             world = self._world = mpi.COMM_WORLD.Dup()
             host = world.Split_type(mpi.COMM_TYPE_SHARED)
             messages = self._messages = Messages(world.Dup(), mpi, world.rank, world.size)
-            self._ready.set_result((world.rank, world.size, host.rank))
+            self._ready.set_result((world.rank, world.size, host.rank, host.size))
         except BaseException as error:
             self._ready.set_exception(error)
             return
@@ -132,7 +216,7 @@ class MpiExchange(Exchange, Closing):
         elif self._failure is None:
             self._end_together()
 
-    def _next_job(self) -> tuple[Callable[[], Any], Future[None]] | None:
+    def _next_job(self) -> _Job | None:
         """The next piece of work; messages are answered meanwhile."""
         while True:
             try:
@@ -153,11 +237,25 @@ class MpiExchange(Exchange, Closing):
 
     def _await(self, request: Any) -> None:
         """Wait for a request; WorkerError where another worker cannot take part any more."""
+        if isinstance(request, Sum):
+            self._watch(lambda: request.is_over(_LOOK_SECONDS))
+            return
         for _ in range(_SPINS):
             if request.Test():
                 return
+
+        def is_done() -> bool:
+            if request.Test():
+                return True
+            time.sleep(_PAUSE)
+            return False
+
+        self._watch(is_done)
+
+    def _watch(self, is_done: Callable[[], bool]) -> None:
+        """Ask until it is done, and look after the other workers meanwhile."""
         begun = looked = time.monotonic()
-        while not request.Test():
+        while not is_done():
             now = time.monotonic()
             if now - looked > _LOOK_SECONDS:
                 looked = now
@@ -166,7 +264,6 @@ class MpiExchange(Exchange, Closing):
                 # All are there, and one of them is busy: it may compile, or write a checkpoint.
                 self._messages.require_all(self._silent_seconds / 2, now - begun)
                 begun = time.monotonic()
-            time.sleep(_PAUSE)
 
     def _end_together(self) -> None:
         try:
@@ -183,14 +280,17 @@ class MpiExchange(Exchange, Closing):
 
 
 class _Pending:
-    """A sum that the communication thread makes."""
+    """A sum that MPI makes."""
 
-    def __init__(self, done: Future[None]) -> None:
-        self._done = done
+    def __init__(self, take: Callable[[], None]) -> None:
+        self._take = take
 
     def wait(self) -> None:
         """Return when it is there; WorkerError where it never will be."""
-        self._done.result()
+        self._take()
+
+    def abandon(self) -> None:
+        """It is made in memory of its own."""
 
 
 def _load_mpi() -> Any:

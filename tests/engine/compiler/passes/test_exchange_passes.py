@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,8 @@ from studio.engine.compiler.lower import lower
 from studio.engine.compiler.passes import bucket_gradients as buckets
 from studio.engine.compiler.passes.share_rows import FIRST_ROW
 from studio.engine.compiler.pipeline import compile_program
-from studio.engine.compiler.target import CPU
+from studio.engine.compiler.plan_memory import plan_memory
+from studio.engine.compiler.target import CPU, GL, Target
 from studio.engine.compiler.verify import verify
 from studio.engine.core.errors import BackendError, CompileError, ShapeError
 from studio.engine.core.tensor import Ref, Role
@@ -77,6 +80,23 @@ def test_running_statistics_and_the_recorded_numbers_are_exchanged() -> None:
     assert {name for name in names if "moving" in name or "variance" in name}
 
 
+def test_metrics_are_exchanged_while_gradients_are_computed() -> None:
+    program = compiled(task(cnn(), DIGITS, metrics=["accuracy"]))
+    sections = [section for section, _, _ in program.located()]
+    backward = sections.index("backward")
+    found = {
+        program.tensor(ref).name: index
+        for _, index, ins in program.located()
+        if isinstance(ins, AllReduce)
+        for ref in ins.xs
+    }
+    assert found["loss/total"] < backward
+    assert found["metrics/accuracy"] < backward
+    # What reads weights behind the update, or keeps numbers, stays where it was.
+    assert sections[-2:] == ["metrics", "metrics"]
+    verify(program, after="test", owned=True)
+
+
 def test_one_worker_has_the_program_it_always_had() -> None:
     made = task(mlp(rate=0.3))
     assert format_program(compiled(made, workers=1)) == format_program(
@@ -99,6 +119,29 @@ def test_buckets_are_cut_in_the_order_in_which_gradients_are_ready(
     names = [[program.tensor(ref).name for ref in xs] for xs in found]
     # The last layer's are ready first; kernels of 64 and 64 bytes each fill a bucket.
     assert names == [["dense_1/kernel"], ["dense_1/bias", "dense/kernel"], ["dense/bias"]]
+
+
+@pytest.mark.parametrize("target", [CPU, GL], ids=["cpu", "gl"])
+def test_what_is_exchanged_together_lies_side_by_side(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(buckets, "BUCKET_BYTES", 2000)
+    program = compiled(task(cnn(), DIGITS, metrics=["accuracy"]))
+    plan = plan_memory(program, 12, 80, target)
+    lengths = []
+    for ins in program:
+        if isinstance(ins, AllReduce):
+            slots = [plan.slots.get(program.storage(ref)) for ref in ins.xs]
+            found = [slot for slot in slots if slot is not None]
+            lengths.append(len(found))
+            for before, after in pairwise(found):
+                room = -(-before.nbytes // target.offset_alignment) * target.offset_alignment
+                assert after.offset == before.offset + room
+    # Running statistics are kept from step to step, and lie elsewhere.
+    assert lengths == [0, 2, 1, 5]
+    for (a, p), (b, q) in combinations(plan.slots.items(), 2):
+        together = p.first <= q.last and q.first <= p.last
+        assert not (together and p.offset < q.end and q.offset < p.end), (a, b)
 
 
 def test_draws_of_rows_know_where_the_rows_begin() -> None:

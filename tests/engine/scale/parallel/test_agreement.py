@@ -10,12 +10,10 @@ from typing import cast
 import numpy as np
 import pytest
 
-from studio.engine.compiler.passes import bucket_gradients
 from studio.engine.core.errors import NumericError
 from studio.engine.cpu.backend import CpuBackend
 from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.formats.checkpoint import Checkpoint
-from studio.engine.gl.backend import GlBackend
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
@@ -25,6 +23,7 @@ from studio.engine.runtime.exchange import Exchange
 from studio.engine.scale.parallel.shared_control import SharedControl
 from studio.engine.train.callbacks.callback import Callback, Logs
 from studio.engine.train.data.batches import epoch_order
+from studio.engine.train.devices import open_backend
 from studio.engine.train.loop import epoch_loop
 from studio.engine.train.loop.control import Control
 from studio.engine.train.loop.trainer import Trainer, TrainingResult
@@ -51,7 +50,7 @@ class Found:
 
 def _backend(device: str, exchange: Exchange | None) -> Backend:
     if device == "gl":
-        return GlBackend(exchange=exchange)
+        return open_backend("gl", exchange=exchange).backend
     return CpuBackend(config=ExecutionConfig(exchange=exchange))
 
 
@@ -105,35 +104,6 @@ def test_200_steps_with_dropout_are_those_of_one_worker(workers: int) -> None:
     assert alone.result.steps >= 200
     require_alike(found)
     require_close(found[0], alone)
-
-
-@pytest.mark.gl
-def test_workers_on_opengl_train_as_one_does_each_in_a_context_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Small buckets, so that several are on their way at once.
-    monkeypatch.setattr(bucket_gradients, "BUCKET_BYTES", 40)
-    make = lambda: task(  # noqa: E731
-        mlp(rate=0.3), epochs=3, batch_size=12, optimizer=Adam(0.01, global_clipnorm=0.5)
-    )
-    alone = train(make(), device="gl")
-    found = together(2, lambda exchange: train(make(), exchange, device="gl"))
-    require_alike(found)
-    require_close(found[0], alone)
-    require_close(found[0], train(make()))
-
-
-@pytest.mark.gl
-def test_a_bad_number_is_found_by_workers_on_opengl() -> None:
-    def fail(exchange: Exchange) -> str:
-        made = task(mlp(), epochs=3, batch_size=12, optimizer=SGD(3e38))
-        with pytest.raises(NumericError) as caught:
-            train(made, exchange, device="gl")
-        return caught.value.origin
-
-    first, second = together(2, fail)
-    assert first == second
-    assert "step" in first
 
 
 def test_two_trainings_of_one_size_are_equal_to_the_bit() -> None:

@@ -37,12 +37,19 @@ class Meeting:
 
 
 class _Sum:
-    def __init__(self, meeting: Meeting, rank: int, values: Floats) -> None:
-        self._meeting, self._rank, self._values = meeting, rank, values
+    def __init__(self, exchange: ThreadsExchange, sent: Floats, out: Floats) -> None:
+        self._exchange, self._sent, self._out = exchange, sent, out
+        self._flags = exchange.flags
 
     def wait(self) -> None:
-        found = self._meeting.all_values(self._rank, self._values.copy())
-        np.copyto(self._values, np.sum(found, axis=0, dtype=np.float32))
+        exchange = self._exchange
+        found = exchange.meeting.all_values(exchange.rank, (self._sent, self._flags))
+        np.copyto(self._out, np.sum([sent for sent, _ in found], axis=0, dtype=np.float32))
+        for _, flags in found:
+            exchange.agree(flags)
+
+    def abandon(self) -> None:
+        """Nothing works on the memory but `wait`."""
 
 
 class ThreadsExchange(Exchange):
@@ -50,20 +57,20 @@ class ThreadsExchange(Exchange):
 
     def __init__(self, meeting: Meeting, rank: int) -> None:
         super().__init__(rank, meeting.size)
-        self._meeting = meeting
+        self.meeting = meeting
 
-    def begin_sum(self, values: Floats) -> Transfer:
-        return _Sum(self._meeting, self.rank, values)
+    def begin_sum(self, given: Floats, out: Floats, scale: float = 1.0) -> Transfer:
+        return _Sum(self, given * np.float32(scale), out)
 
     def total(self, values: Doubles) -> Doubles:
-        found = self._meeting.all_values(self.rank, values.copy())
+        found = self.meeting.all_values(self.rank, values.copy())
         return np.sum(found, axis=0)
 
     def from_first(self, data: bytes) -> bytes:
-        return self._meeting.all_values(self.rank, data)[0]
+        return self.meeting.all_values(self.rank, data)[0]
 
     def all_words(self, word: str) -> list[str]:
-        return self._meeting.all_values(self.rank, word)
+        return self.meeting.all_values(self.rank, word)
 
 
 def together(size: int, work: Callable[[Exchange], T]) -> list[T]:
