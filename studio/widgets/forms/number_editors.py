@@ -149,7 +149,7 @@ class TupleEditor(Editor):
         for index, name in enumerate(names):
             made = NumberField(self, f"field_{option.name}_{index}", f"{option.label}, {name}")
             made.setPlaceholderText(name)
-            made.setMinimumWidth(36)
+            made.setMinimumWidth(35)
             made.scrubbed.connect(lambda _, made=made: self._emit(made.key))
             made.committed.connect(lambda _, made=made: self._settled(made))
             made.scrub_ended.connect(lambda made=made: setattr(made, "key", ""))

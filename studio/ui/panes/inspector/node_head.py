@@ -333,6 +333,7 @@ class TroubleBand(ElidedButton):
     def __init__(self, trouble: Trouble, area: QScrollArea) -> None:
         super().__init__("", "", area)
         self.setObjectName("trouble_band")
+        self.setAccessibleName("Scroll to what is wrong")
         # It would hand the keyboard on when it hides, and the area would scroll after it.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._trouble = trouble
