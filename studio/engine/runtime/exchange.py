@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from math import prod
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Shape
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
@@ -128,7 +130,7 @@ class HostBucket:
         return self._transfer is not None
 
     def begin(self) -> None:
-        """Send what lies in the parts."""
+        """Send what lies in the parts, which are times the share."""
         exchange = self._exchange
         self._sent[-FLAGS:] = (exchange.wants_stop, exchange.saw_bad)
         self._transfer = exchange.begin_sum(self._sent)
@@ -141,3 +143,54 @@ class HostBucket:
             # All workers see the same numbers behind the same step.
             self._exchange.stop_agreed |= bool(self._sent[-2] > 0)
             self._exchange.bad_agreed |= bool(self._sent[-1] > 0)
+
+
+class StatisticsBucket(HostBucket):
+    """The column statistics of one worker's rows, to be those of the rows of all workers.
+
+    The squares of differences from the mean of all rows follow when that is known, since those of
+    the rows themselves would lose the variance beside a large mean.
+
+    Args:
+        exchange: of this worker.
+        columns: how many there are.
+        rows: of this worker.
+    """
+
+    def __init__(self, exchange: Exchange, columns: int, rows: int) -> None:
+        super().__init__(exchange, [2 * columns])
+        self._rows = np.float32(rows)
+        self._own_mean: Floats = np.zeros(columns, np.float32)
+
+    def begin(self) -> None:
+        """Send mean and variance, times the share."""
+        mean, squares = self.values.reshape(2, -1)
+        np.copyto(self._own_mean, mean)
+        np.divide(squares, self._rows, out=squares)
+        super().begin()
+
+    def finish(self) -> None:
+        """Wait for the mean, then for what the means of the workers are away from it."""
+        super().finish()
+        mean, variance = self.values.reshape(2, -1)
+        share = np.float32(self._exchange.share)
+        apart = self._own_mean - share * mean
+        between: Floats = np.zeros_like(apart)
+        if share > 0:
+            np.divide(apart * apart, share, out=between)
+        self._exchange.begin_sum(between).wait()
+        np.add(variance, between, out=variance)
+        np.multiply(variance, self._rows, out=variance)
+
+
+def bucket_of(exchange: Exchange, sizes: list[int], rows: Shape = ()) -> HostBucket:
+    """What carries the tensors of an ALLREDUCE line.
+
+    Args:
+        exchange: of this worker.
+        sizes: elements of each tensor.
+        rows: shape of what the one tensor is the column statistics of; empty for other tensors.
+    """
+    if rows:
+        return StatisticsBucket(exchange, rows[-1], prod(rows[:-1]))
+    return HostBucket(exchange, sizes)

@@ -12,7 +12,7 @@ import numpy as np
 from studio.engine.core.errors import BackendError
 from studio.engine.gl.device.readback import PendingRead
 from studio.engine.isa.ops.exchange import AllReduce
-from studio.engine.runtime.exchange import HostBucket, required
+from studio.engine.runtime.exchange import bucket_of, required
 
 if TYPE_CHECKING:
     from studio.engine.core.tensor import Ref
@@ -31,19 +31,20 @@ class Bucket:
     Args:
         work: the device.
         storages: where the tensors lie.
-        refs: which they are.
+        line: names them.
     """
 
-    def __init__(self, work: DeviceWork, storages: Storages, refs: Sequence[Ref]) -> None:
-        self.refs = tuple(refs)
+    def __init__(self, work: DeviceWork, storages: Storages, line: AllReduce) -> None:
+        self.refs = line.xs
         self._work = work
         self._storages = storages
         self._exchange = required(work.exchange, storages.program.name)
-        descriptors = [storages.descriptor(ref) for ref in refs]
+        descriptors = [storages.descriptor(ref) for ref in self.refs]
         if any(each.padded for each in descriptors):
             raise BackendError("workers exchange no padded tensors", who=storages.program.name)
         sizes = [each.numel for each in descriptors]
-        self._sent = HostBucket(self._exchange, sizes)
+        rows = storages.descriptor(line.rows).shape if line.rows.present else ()
+        self._sent = bucket_of(self._exchange, sizes, rows)
         nbytes = 4 * sum(sizes)
         self._buffer = work.pool.acquire(nbytes, "what workers exchange")
         self._whole = self._buffer.slice(0, nbytes)
@@ -117,7 +118,7 @@ class Exchanges:
                 del open_buckets[bucket]
             line = entry.parts[0]
             if isinstance(line, AllReduce):
-                bucket = Bucket(work, storages, line.xs)
+                bucket = Bucket(work, storages, line)
                 self._buckets.append(bucket)
                 open_buckets[bucket] = frozenset(map(program.storage, line.xs))
                 self.behind[number] = self._collecting(bucket)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -12,88 +10,22 @@ import pytest
 
 from studio.engine.compiler.passes import bucket_gradients
 from studio.engine.core.errors import NumericError
-from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.machine.execution_config import ExecutionConfig
-from studio.engine.formats.checkpoint import Checkpoint
-from studio.engine.gl.backend import GlBackend
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.optim.optimizers import SGD, Adam
-from studio.engine.runtime.backend import Backend
 from studio.engine.runtime.exchange import Exchange
-from studio.engine.scale.parallel.shared_control import SharedControl
 from studio.engine.train.callbacks.callback import Callback, Logs
 from studio.engine.train.data.batches import epoch_order
 from studio.engine.train.loop import epoch_loop
-from studio.engine.train.loop.control import Control
-from studio.engine.train.loop.trainer import Trainer, TrainingResult
+from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.project.task import Task
 from tests.engine.scale.parallel.threads_exchange import together
+from tests.engine.scale.parallel.trained import Found, require_alike, require_close, train
 from tests.engine.train.naive_training import Weights, gradients, normalised, start
 from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, task
 
 pytestmark = pytest.mark.slow
-
-CLOSE = {"rtol": 2e-4, "atol": 2e-5}
-"""As for two backends after 200 steps: sums are added in another order."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a worker ends with."""
-
-    result: TrainingResult
-    weights: Mapping[str, np.ndarray]
-    measured: Mapping[str, float]
-    checkpoint: Checkpoint
-
-
-def _backend(device: str, exchange: Exchange | None) -> Backend:
-    if device == "gl":
-        return GlBackend(exchange=exchange)
-    return CpuBackend(config=ExecutionConfig(exchange=exchange))
-
-
-def train(
-    made: Task,
-    exchange: Exchange | None = None,
-    *,
-    device: str = "cpu",
-    resumed: Checkpoint | None = None,
-    callbacks: Sequence[Callback] = (),
-) -> Found:
-    backend = _backend(device, exchange)
-    control = Control() if exchange is None else SharedControl(exchange)
-    try:
-        with Trainer(made, backend, control=control, callbacks=callbacks) as trainer:
-            if resumed is not None:
-                trainer.resume(resumed)
-            result = trainer.run()
-            test = trainer.evaluate("validation")
-            return Found(result, trainer.read_weights(), test, trainer.checkpoint())
-    finally:
-        backend.close()
-
-
-def require_alike(workers: list[Found]) -> None:
-    """All workers of one training have the same bits."""
-    first = workers[0]
-    for other in workers[1:]:
-        assert equal_bytes(other.weights, first.weights)
-        assert other.result.history == first.result.history
-        assert other.measured == first.measured
-
-
-def require_close(found: Found, alone: Found, **tolerance: float) -> None:
-    limits = tolerance or CLOSE
-    for name, values in alone.weights.items():
-        np.testing.assert_allclose(found.weights[name], values, **limits, err_msg=name)
-    assert found.result.steps == alone.result.steps
-    for name, numbers in alone.result.history.items():
-        np.testing.assert_allclose(found.result.history[name], numbers, **limits, err_msg=name)
-    for name, number in alone.measured.items():
-        np.testing.assert_allclose(found.measured[name], number, **limits, err_msg=name)
 
 
 @pytest.mark.parametrize("workers", [2, 4])
