@@ -15,8 +15,9 @@ from studio.engine.core.tensor import Shape
 Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
-FLAGS = 2
-"""Numbers behind what a bucket carries: who wants to stop, who saw a loss that is no number."""
+FLAGS = 3
+"""Numbers behind what a bucket carries: who wants to stop, who saw a loss that is no number, who
+wants a checkpoint."""
 
 
 class Transfer(Protocol):
@@ -45,8 +46,10 @@ class Exchange(ABC):
         share: its part of the rows of the batch.
         wants_stop: set to have all workers stop behind the step that all of them run next.
         saw_bad: set where this worker has seen a loss that is no number.
+        wants_save: set to have all workers halt behind the same step for a checkpoint.
         stop_agreed: whether any worker wanted to stop, as of the last step.
         bad_agreed: whether any worker has seen a bad loss, as of the last step.
+        save_agreed: whether any worker wants a checkpoint, as of the last step.
         place_on_host: number of this worker among those of its host, from 0.
         is_over: set once each worker goes its own way.
     """
@@ -56,8 +59,8 @@ class Exchange(ABC):
         self.size = size
         self.first_row = 0
         self.share = 1.0 / size
-        self.wants_stop = self.saw_bad = False
-        self.stop_agreed = self.bad_agreed = False
+        self.wants_stop = self.saw_bad = self.wants_save = False
+        self.stop_agreed = self.bad_agreed = self.save_agreed = False
         self.place_on_host = rank
         self.is_over = False
 
@@ -75,6 +78,11 @@ class Exchange(ABC):
     def forget_agreements(self) -> None:
         """Begin an epoch: what ended the one before holds no longer."""
         self.saw_bad = self.bad_agreed = False
+        self.forget_save()
+
+    def forget_save(self) -> None:
+        """Go on behind a checkpoint, while nothing is exchanged."""
+        self.wants_save = self.save_agreed = False
 
     @abstractmethod
     def begin_sum(self, values: Floats) -> Transfer:
@@ -132,7 +140,7 @@ class HostBucket:
     def begin(self) -> None:
         """Send what lies in the parts, which are times the share."""
         exchange = self._exchange
-        self._sent[-FLAGS:] = (exchange.wants_stop, exchange.saw_bad)
+        self._sent[-FLAGS:] = (exchange.wants_stop, exchange.saw_bad, exchange.wants_save)
         self._transfer = exchange.begin_sum(self._sent)
 
     def finish(self) -> None:
@@ -141,8 +149,10 @@ class HostBucket:
         if transfer is not None:
             transfer.wait()
             # All workers see the same numbers behind the same step.
-            self._exchange.stop_agreed |= bool(self._sent[-2] > 0)
-            self._exchange.bad_agreed |= bool(self._sent[-1] > 0)
+            stop, bad, save = (bool(number > 0) for number in self._sent[-FLAGS:])
+            self._exchange.stop_agreed |= stop
+            self._exchange.bad_agreed |= bad
+            self._exchange.save_agreed |= save
 
 
 class StatisticsBucket(HostBucket):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from studio.engine.compiler.passes import bucket_gradients
 from studio.engine.core.errors import NumericError
+from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
@@ -17,13 +19,14 @@ from studio.engine.optim.optimizers import SGD, Adam
 from studio.engine.runtime.exchange import Exchange
 from studio.engine.train.callbacks.callback import Callback, Logs
 from studio.engine.train.data.batches import epoch_order
-from studio.engine.train.loop import epoch_loop
+from studio.engine.train.loop import epoch_loop, recording
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from tests.engine.scale.parallel.threads_exchange import together
 from tests.engine.scale.parallel.trained import Found, require_alike, require_close, train
 from tests.engine.train.naive_training import Weights, gradients, normalised, start
-from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, task
+from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, project, task
 
 pytestmark = pytest.mark.slow
 
@@ -95,11 +98,15 @@ def test_a_worker_without_rows_in_the_last_batch_adds_nothing() -> None:
     require_close(found[0], train(make()))
 
 
-def counting(batch: int) -> Task:
+def counting_network() -> LayerGraph:
     graph = LayerGraph("binary")
     graph.outputs = (graph.add(Dense(1, "sigmoid"), graph.add(Input((2,)))),)
+    return graph
+
+
+def counting(batch: int) -> Task:
     return task(
-        graph, epochs=2, batch_size=batch, loss="binary_crossentropy",
+        counting_network(), epochs=2, batch_size=batch, loss="binary_crossentropy",
         metrics=["accuracy", "auc", "precision", "binary_iou"],
     )  # fmt: skip
 
@@ -185,6 +192,42 @@ def test_all_stop_behind_the_step_that_one_wanted_and_any_number_goes_on() -> No
     went_on = together(4, lambda exchange: train(make(), exchange, resumed=point))
     require_alike(went_on)
     require_close(went_on[0], whole)
+
+
+class Killed(BaseException):
+    """Ends a worker at once."""
+
+
+def test_a_training_that_ends_within_an_epoch_goes_on_there_with_other_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Steps of their own, each behind a checkpoint of the first worker.
+    monkeypatch.setattr(epoch_loop, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "CHECKPOINT_SECONDS", 0.0)
+    whole = train(counting(12))
+    made = project(counting_network(), epochs=2, batch_size=12)
+    made.save(tmp_path / "small.glassbox")
+    run, save = RunFolder.create(made), Checkpoint.save
+    written: list[Checkpoint] = []
+
+    def limited(self: Checkpoint, path: Path | str) -> None:
+        written.append(self)
+        if len(written) > 3:
+            raise Killed
+        save(self, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save", limited)
+        with pytest.raises(Killed):
+            together(2, lambda e: train(counting(12), e, run=run if e.rank == 0 else None))
+    point = Checkpoint.load(run.last_checkpoint() or "")
+    assert point.position.step > 1
+    assert point.position.rows == 12 * point.position.step
+    for workers in (1, 3, 4):
+        found = together(workers, lambda exchange: train(counting(12), exchange, resumed=point))
+        require_alike(found)
+        require_close(found[0], whole)
+    require_close(train(counting(12), resumed=point), whole)
 
 
 def test_a_loss_that_is_no_number_ends_all_at_the_same_step() -> None:

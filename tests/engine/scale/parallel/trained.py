@@ -18,6 +18,7 @@ from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.loop.control import Control
 from studio.engine.train.loop.trainer import Trainer, TrainingResult
 from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from tests.engine.train.small_tasks import equal_bytes
 
 CLOSE = {"rtol": 2e-4, "atol": 2e-5}
@@ -46,12 +47,13 @@ def train(
     *,
     device: str = "cpu",
     resumed: Checkpoint | None = None,
+    run: RunFolder | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> Found:
     backend = _backend(device, exchange)
     control = Control() if exchange is None else SharedControl(exchange)
     try:
-        with Trainer(made, backend, control=control, callbacks=callbacks) as trainer:
+        with Trainer(made, backend, run=run, control=control, callbacks=callbacks) as trainer:
             if resumed is not None:
                 trainer.resume(resumed)
             result = trainer.run()
