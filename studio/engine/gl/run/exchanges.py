@@ -107,6 +107,8 @@ class Exchanges:
         """What is done before the entry of a number is issued."""
         self.behind: dict[int, Action] = {}
         """What is done behind it."""
+        self.whole: dict[int, Action] = {}
+        """What is done behind it in a step that waits for each exchange where it begins."""
         program = storages.program
         open_buckets: dict[Bucket, frozenset[Storage]] = {}
         for number, entry in enumerate(found):
@@ -122,6 +124,7 @@ class Exchanges:
                 self._buckets.append(bucket)
                 open_buckets[bucket] = frozenset(map(program.storage, line.xs))
                 self.behind[number] = self._collecting(bucket)
+                self.whole[number] = _exchanging(bucket)
         if open_buckets:
             last = len(found) - 1
             begun, taken = self.behind.get(last), self._taking(list(open_buckets))
@@ -156,6 +159,14 @@ class Exchanges:
         """Send what was collected, in that order: it is the same on all workers."""
         while self._unsent:
             self._unsent.popleft().send()
+
+
+def _exchanging(bucket: Bucket) -> Action:
+    def exchange() -> None:
+        bucket.collect()
+        bucket.take()
+
+    return exchange
 
 
 def _touched(program: Program, entry: Entry) -> frozenset[Storage]:

@@ -76,7 +76,7 @@ def test_positions_that_a_mask_leaves_out_count_on_no_worker() -> None:
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("masked", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_workers_on_opengl_train_as_one_on_the_cpu(masked: bool) -> None:
     make = lambda: digits(1, normalised(masked=masked))  # noqa: E731
     found = together(2, lambda exchange: train(make(), exchange, device="gl"))

@@ -35,7 +35,7 @@ class Found:
     checkpoint: Checkpoint
 
 
-def _backend(device: str, exchange: Exchange | None) -> Backend:
+def backend_of(device: str, exchange: Exchange | None) -> Backend:
     if device == "gl":
         return GlBackend(exchange=exchange)
     return CpuBackend(config=ExecutionConfig(exchange=exchange))
@@ -50,7 +50,7 @@ def train(
     run: RunFolder | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> Found:
-    backend = _backend(device, exchange)
+    backend = backend_of(device, exchange)
     control = Control() if exchange is None else SharedControl(exchange)
     try:
         with Trainer(made, backend, run=run, control=control, callbacks=callbacks) as trainer:
