@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from studio.engine.compiler.target import CPU, GL, Target
-from studio.engine.core.errors import ShapeError
+from studio.engine.core.errors import CompileError, ShapeError
 from studio.engine.core.tensor import ABSENT, Ref, TensorType
 from studio.engine.isa.binary import encode_program
 from studio.engine.isa.ops.exchange import AllReduce
@@ -134,6 +134,28 @@ def test_statistics_and_sums_of_gradients_are_exchanged(level: int, target: Targ
         source = ins.ref("x") if isinstance(ins, ColumnStats) else ABSENT
         assert exchanged.rows == source
     assert parse_program(format_program(program)) == program
+
+
+def test_behind_a_mask_the_workers_must_be_synchronized() -> None:
+    graph = normalised(synchronized=False, masked=True)
+    with pytest.raises(CompileError, match="rows of a batch together") as caught:
+        Programs(digits(graph=graph), 2).compile("train")
+    assert caught.value.who == "batch_normalization"
+
+
+def test_a_layer_that_is_used_twice_has_the_statistics_of_each_use() -> None:
+    def twice() -> Task:
+        graph = LayerGraph("twice")
+        x = graph.add(Flatten(), graph.add(Input((8, 8, 1))))
+        layer = BatchNormalization(synchronized=True)
+        x = graph.add(Dense(6, use_bias=False), x)
+        x = graph.add(layer, graph.add(Activation("tanh"), graph.add(layer, x)))
+        graph.outputs = (graph.add(Dense(10, "softmax"), x),)
+        return digits(1, graph)
+
+    found = together(2, lambda exchange: train(twice(), exchange))
+    require_alike(found)
+    require_close(found[0], train(twice()))
 
 
 def test_evaluation_uses_the_running_statistics_of_each_worker() -> None:
