@@ -53,18 +53,18 @@ def stored(folder: Path, batch: int) -> Task:
 def reads(monkeypatch: pytest.MonkeyPatch) -> Mapping[int, Counter[int]]:
     """How often each row was read while training, by the identity of the array it belongs to."""
     found: Mapping[int, Counter[int]] = defaultdict(Counter)
-    lock, plain = threading.Lock(), FileRows._read
+    lock, plain = threading.Lock(), FileRows.__getitem__
 
-    def counted(self: FileRows, places: np.ndarray) -> Array:
+    def counted(self: FileRows, key: np.ndarray | slice) -> Array:
         with lock:
-            found[id(self)].update(places.tolist())
-        return plain(self, places)
+            found[id(self)].update(np.arange(len(self))[key].tolist())
+        return plain(self, key)
 
-    monkeypatch.setattr(FileRows, "_read", counted)
+    monkeypatch.setattr(FileRows, "__getitem__", counted)
     return found
 
 
-def own_rows(places: np.ndarray, batch: int, rank: int, workers: int) -> Counter[int]:
+def own_rows(batch: int, rank: int, workers: int) -> Counter[int]:
     """Rows of one worker in two epochs, written out; one without rows reads one all the same."""
     found: Counter[int] = Counter()
     for epoch in range(2):
@@ -72,7 +72,7 @@ def own_rows(places: np.ndarray, batch: int, rank: int, workers: int) -> Counter
         for begin in range(0, TRAINED, batch):
             rows = order[begin : begin + batch]
             first, end = (len(rows) * n // workers for n in (rank, rank + 1))
-            found.update(places[rows[first : max(end, first + 1)]].tolist())
+            found.update(rows[first : max(end, first + 1)].tolist())
     return found
 
 
@@ -90,7 +90,7 @@ def test_each_worker_reads_its_part_of_every_batch(
     require_close(found[0], alone)
     for rank, array in enumerate(samples):
         assert isinstance(array, FileRows)
-        assert reads[id(array)] == own_rows(array._places(np.arange(TRAINED)), batch, rank, workers)
+        assert reads[id(array)] == own_rows(batch, rank, workers)
     total = sum(sum(reads[id(array)].values()) for array in samples)
     idle = 2 * sum(min(workers, TRAINED % batch or workers) < rank + 1 for rank in range(workers))
     assert total == 2 * TRAINED + idle
