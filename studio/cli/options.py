@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from studio.engine.train.project.trusted_data import FILE as TRUSTED_DATA
 from studio.engine.train.project.trusted_data import TrustedData, UntrustedDataError
 from studio.samples import open_copy, sample_names, sample_root
 
+if TYPE_CHECKING:
+    from studio.engine.runtime.exchange import Exchange
+
 _MOST_NEAR = 200
 
 BackendOption = Annotated[
@@ -24,6 +27,13 @@ BackendOption = Annotated[
 ]
 SeedOption = Annotated[int | None, typer.Option("--seed", help="Random seed.", metavar="N")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option("--workers", help="Processes on this host that share every batch.", metavar="N"),
+]
+MpiOption = Annotated[
+    bool, typer.Option("--mpi", help="Be one of the workers that mpirun has started.")
+]
 LengthOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -51,6 +61,14 @@ def lengths_given(words: list[str] | None) -> dict[str, object]:
                                  who="--length")  # fmt: skip
         found[name] = [int(part) for part in parts]
     return found
+
+
+def shared_project(named: str, exchange: Exchange | None) -> Path:
+    """The project file that a word stands for, as the first of several workers finds it."""
+    if exchange is None:
+        return find_project(named)
+    path = str(find_project(named)) if exchange.rank == 0 else ""
+    return Path(exchange.from_first(path.encode()).decode())
 
 
 def find_project(named: str, *, samples: bool = True) -> Path:

@@ -6,17 +6,71 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from studio.cli import console
 from studio.cli.app import USER_MISTAKE
-from studio.engine.core.errors import StudioError, in_one_line
-from studio.engine.scale.parallel.joining import require_mpi, speaks, worker_command
+from studio.cli.options import find_project
+from studio.engine.core.errors import ParameterError, StudioError, in_one_line
+from studio.engine.scale.parallel.joining import (
+    require_mpi,
+    require_workers,
+    speaks,
+    worker_command,
+)
 from studio.engine.scale.parallel.messages import WorkerError
 from studio.engine.scale.parallel.process_manager import ProcessManager
 
 if TYPE_CHECKING:
+    from studio.engine.runtime.exchange import Exchange
     from studio.engine.scale.parallel.mpi_exchange import MpiExchange
+    from studio.engine.train.project.project import Project
+
+
+class Order(Protocol):
+    """What a command was asked for that several workers can do."""
+
+    @property
+    def project(self) -> str:
+        """The project as it was named."""
+        ...
+
+    @property
+    def words(self) -> list[str]:
+        """The command of each worker."""
+        ...
+
+    def at(self, path: Path) -> Order:
+        """The same for the project file at a path."""
+        ...
+
+    def opened(self, path: Path) -> Project:
+        """The project with the settings given."""
+        ...
+
+    def run(self, exchange: Exchange | None = None) -> int:
+        """Do it, or one worker's part of it; the code to end with."""
+        ...
+
+
+def run_shared(order: Order, workers: int | None, *, mpi: bool) -> int:
+    """Do what is asked for with so many workers, or as one of those that mpirun has started.
+
+    Raises:
+        ParameterError: both were asked for, or so many do not divide the batch.
+        DataError: MPI is not installed, or this process was started alone.
+    """
+    if workers is None:
+        return run_worker(order.run)
+    if mpi:
+        raise ParameterError(
+            "expected one of both: mpirun says how many workers there are", who="--workers, --mpi"
+        )
+    path = find_project(order.project)
+    order = order.at(path)
+    require_workers(workers, order.opened(path).training.batch_size)
+    return start_workers(order.words, workers) if workers > 1 else order.run()
 
 
 def start_workers(words: Sequence[str], count: int) -> int:

@@ -21,6 +21,7 @@ from studio.engine.isa.builder import ProgramBuilder
 from studio.engine.isa.ops.exchange import AllReduce
 from studio.engine.isa.ops.move import Fill
 from studio.engine.isa.text import format_program
+from studio.engine.scale.parallel.mpi_exchange import SILENT_SECONDS
 from studio.samples import sample_root
 from tests.cli.conftest import Answer
 
@@ -72,6 +73,14 @@ def wait_for(found: Callable[[], object], process: subprocess.Popen[str]) -> Non
         time.sleep(0.05)
 
 
+def children_of(process: subprocess.Popen[str]) -> list[int]:
+    """Process numbers of the two workers."""
+    tasks = Path(f"/proc/{process.pid}/task").iterdir()
+    children = [int(n) for t in tasks for n in (t / "children").read_text().split()]
+    assert len(children) == 2
+    return children
+
+
 def checkpoints(project: Path) -> list[Path]:
     return sorted(project.glob("*.runs/*/checkpoints/epoch-*.safetensors"))
 
@@ -86,10 +95,7 @@ def test_a_training_whose_worker_dies_goes_on_from_its_last_checkpoint(iris: Pat
     ) as process:  # fmt: skip
         try:
             wait_for(lambda: checkpoints(iris), process)
-            tasks = Path(f"/proc/{process.pid}/task").iterdir()
-            children = [int(n) for t in tasks for n in (t / "children").read_text().split()]
-            assert len(children) == 2
-            os.kill(max(children), signal.SIGKILL)
+            os.kill(max(children_of(process)), signal.SIGKILL)
             said, complaint = process.communicate(timeout=300)
         finally:
             process.kill()
@@ -101,6 +107,79 @@ def test_a_training_whose_worker_dies_goes_on_from_its_last_checkpoint(iris: Pat
     # Any number of workers that divides the batch goes on.
     answer, found = trained(iris, "--resume", "--epochs", done + 1, "--workers", 4)
     assert (answer["epochs"], found.position.epoch) == (done + 1, done + 1)
+
+
+IMPATIENT = """
+import sys
+from studio.engine.scale.parallel.mpi_exchange import MpiExchange
+
+MpiExchange.__init__.__defaults__ = (6.0,)
+from studio.__main__ import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command with a shorter limit of silence."""
+
+MANAGING = """
+import sys
+from studio.engine.scale.parallel.process_manager import ProcessManager
+
+with ProcessManager([sys.executable, *sys.argv[1:], "--mpi"], 2) as manager:
+    sys.exit(manager.wait())
+"""
+
+
+@LINUX
+@pytest.mark.slow
+def test_a_silent_worker_is_named_in_one_sentence(iris: Path, tmp_path: Path) -> None:
+    pytest.importorskip("mpi4py")
+    command, manager = tmp_path / "command.py", tmp_path / "manager.py"
+    command.write_text(IMPATIENT)
+    manager.write_text(MANAGING)
+    given = words(iris, "--epochs", 100_000)[3:]
+    with subprocess.Popen(
+        [sys.executable, str(manager), str(command), *given],
+        stderr=subprocess.PIPE, text=True, stdout=subprocess.PIPE,
+    ) as process:  # fmt: skip
+        try:
+            wait_for(lambda: checkpoints(iris), process)
+            os.kill(max(children_of(process)), signal.SIGSTOP)
+            said, complaint = process.communicate(timeout=300)
+        finally:
+            process.kill()
+    assert process.returncode == 2
+    assert "Traceback" not in said + complaint
+    assert complaint.count("glassbox:") == 1
+    assert "worker 1 of 2 has been silent for 6 s" in complaint
+    assert "--resume" in complaint
+    done = Checkpoint.load(checkpoints(iris)[-1]).position.epoch
+    answer, found = trained(iris, "--resume", "--epochs", done + 1, "--workers", 4)
+    assert (answer["epochs"], found.position.epoch) == (done + 1, done + 1)
+
+
+def test_silence_has_a_limit_of_a_minute() -> None:
+    assert SILENT_SECONDS == 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("device", ["cpu", pytest.param("gl", marks=pytest.mark.gl)])
+def test_a_profile_of_two_workers_has_their_exchanges(
+    iris: Path, tmp_path: Path, device: str
+) -> None:
+    pytest.importorskip("mpi4py")
+    trace = tmp_path / "trace.json"
+    given = ["profile", iris, "--backend", device, "--steps", 3, "--workers", 2, "--trace", trace]
+    command = [sys.executable, "-m", "studio", *map(str, given)]
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    found = [each for each in answer["kernels"] if each["mnemonic"] == "ALLREDUCE"]
+    assert len(found) == 2
+    # Gradients of 16·4 + 16 + 3·16 + 3 parameters; loss and accuracy.
+    assert sorted(each["traffic_bytes"] for each in found) == [2 * 4 * 2, 2 * 4 * 131]
+    assert all(each["median_us"] > 0 and each["gbytes"] > 0 for each in found)
+    drawn = json.loads(trace.read_text())["traceEvents"]
+    assert sum(each["name"] == "ALLREDUCE" for each in drawn) == 6
 
 
 @LINUX

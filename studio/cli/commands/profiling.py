@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from studio.cli import console
-from studio.cli.options import BackendOption, JsonOption, ProjectArgument, open_project
+from studio.cli.options import (
+    BackendOption,
+    JsonOption,
+    MpiOption,
+    ProjectArgument,
+    WorkersOption,
+    load_trusted,
+    open_project,
+    shared_project,
+)
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.text_table import COLUMNS, NUMBERS, PEAK_COLUMNS, kernel_cells
@@ -21,9 +30,13 @@ from studio.engine.profiler.totals import (
     raised_peaks,
 )
 from studio.engine.profiler.trace import chrome_trace
+from studio.engine.runtime.backend import MemoryReport
+from studio.engine.runtime.exchange import Exchange
 from studio.engine.runtime.peaks import measure_peaks
+from studio.engine.scale.parallel.joining import join_workers
 from studio.engine.train.devices import open_backend
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 
 
@@ -39,52 +52,104 @@ def profile(
         Path | None, typer.Option("--trace", help="Write a Chrome/Perfetto trace.", metavar="FILE")
     ] = None,
     backend: BackendOption = "auto",
+    workers: WorkersOption = None,
+    mpi: MpiOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Profile the training step of a project, kernel by kernel.
 
-    Times, shares and order are medians, so a single slow call changes none of them.
+    Times, shares and order are medians, so a single slow call changes none of them. Of several
+    workers the first shows its own; each exchange is waited for where it begins.
     """
-    task = Task.of_project(open_project(project))
-    with open_backend(backend) as device:
-        software = "software" in device.backend.device
-        with Trainer(task, device.backend) as trainer:
-            found = trainer.profile(steps)
-            memory = device.backend.memory()
-        # Afterwards, since what measuring takes is no memory of the step.
-        peaks = measure_peaks(device.backend, 128 if software else 1024) if roofline else None
-    if peaks is not None:
-        peaks = raised_peaks(found, peaks)
-    if trace is not None:
-        write_atomic(trace, chrome_trace(found).encode("utf-8"))
-    totals = kernel_totals(found, peaks)
-    if as_json:
-        console.answer_json(
-            {
-                "device": found.device,
-                "clock": found.clock,
-                "steps": found.steps,
-                "wall_us": found.wall_us,
-                "peaks": asdict(peaks) if peaks else None,
-                "kernels": [asdict(t) for t in totals],
-                "memory": asdict(memory),
-            }
+    order = ProfileOrder(project, steps, roofline, trace, backend, as_json)
+    if workers is None and not mpi:
+        raise typer.Exit(order.run())
+    from studio.cli.workers import run_shared
+
+    raise typer.Exit(run_shared(order, workers, mpi=mpi))
+
+
+@dataclass(frozen=True)
+class ProfileOrder:
+    """What the command was asked for; its fields are those of the command."""
+
+    project: str
+    steps: int
+    roofline: bool
+    trace: Path | None
+    backend: str
+    as_json: bool
+
+    @property
+    def words(self) -> list[str]:
+        """The command of each worker."""
+        flags = {"--roofline": self.roofline, "--json": self.as_json}
+        words = ["profile", self.project, *(flag for flag, is_set in flags.items() if is_set)]
+        words += ["--steps", str(self.steps), "--backend", self.backend]
+        return words if self.trace is None else [*words, "--trace", str(self.trace)]
+
+    def at(self, path: Path) -> ProfileOrder:
+        """The same for the project file at a path."""
+        return replace(self, project=str(path))
+
+    def opened(self, path: Path) -> Project:
+        """The project."""
+        return load_trusted(path)
+
+    def run(self, exchange: Exchange | None = None) -> int:
+        """Profile, and show what was found; the code to end with."""
+        if exchange is None:
+            opened = open_project(self.project)
+        else:
+            opened = self.opened(shared_project(self.project, exchange))
+        task = Task.of_project(opened)
+        if exchange is not None:
+            join_workers(exchange, task, opened)
+        with open_backend(self.backend, exchange=exchange) as device:
+            with Trainer(task, device.backend) as trainer:
+                found = trainer.profile(self.steps)
+                memory = device.backend.memory()
+            if exchange is not None and exchange.rank > 0:
+                return 0
+            # Afterwards, since what measuring takes is no memory of the step.
+            size = 128 if "software" in device.backend.device else 1024
+            peaks = measure_peaks(device.backend, size) if self.roofline else None
+        if peaks is not None:
+            peaks = raised_peaks(found, peaks)
+        if self.trace is not None:
+            write_atomic(self.trace, chrome_trace(found).encode("utf-8"))
+        self._tell(found, peaks, memory)
+        return 0
+
+    def _tell(self, found: Profile, peaks: Peaks | None, memory: MemoryReport) -> None:
+        totals = kernel_totals(found, peaks)
+        if self.as_json:
+            console.answer_json(
+                {
+                    "device": found.device,
+                    "clock": found.clock,
+                    "steps": found.steps,
+                    "wall_us": found.wall_us,
+                    "peaks": asdict(peaks) if peaks else None,
+                    "kernels": [asdict(t) for t in totals],
+                    "memory": asdict(memory),
+                }
+            )
+            return
+        _print_table(found, totals, peaks)
+        layers = group_totals(found, lambda e: e.owners)
+        console.say("\nby layer:")
+        console.table(
+            ("layer", "µs/step", "share"),
+            [(g.name, f"{g.step_us:.1f}", f"{g.share:.1%}") for g in layers],
+            right=(1, 2),
         )
-        return
-    _print_table(found, totals, peaks)
-    layers = group_totals(found, lambda e: e.owners)
-    console.say("\nby layer:")
-    console.table(
-        ("layer", "µs/step", "share"),
-        [(g.name, f"{g.step_us:.1f}", f"{g.share:.1%}") for g in layers],
-        right=(1, 2),
-    )
-    console.say(
-        f"\nmemory: {memory.persistent_bytes + memory.transient_bytes:,} bytes in use, "
-        f"{memory.peak_bytes:,} at the peak, {memory.pooled_bytes:,} kept for reuse"
-    )
-    if trace is not None:
-        console.say(f"trace: {trace}")
+        console.say(
+            f"\nmemory: {memory.persistent_bytes + memory.transient_bytes:,} bytes in use, "
+            f"{memory.peak_bytes:,} at the peak, {memory.pooled_bytes:,} kept for reuse"
+        )
+        if self.trace is not None:
+            console.say(f"trace: {self.trace}")
 
 
 def _print_table(found: Profile, totals: tuple[KernelTotal, ...], peaks: Peaks | None) -> None:

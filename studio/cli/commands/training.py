@@ -17,22 +17,19 @@ from studio.cli.exports import complain_of_exports, export_to_json, say_exports
 from studio.cli.options import (
     BackendOption,
     JsonOption,
+    MpiOption,
     ProjectArgument,
     SeedOption,
-    find_project,
+    WorkersOption,
     load_trusted,
     make_folder,
+    shared_project,
 )
 from studio.cli.progress_bar import ProgressBar
-from studio.engine.core.errors import ParameterError, StudioError
+from studio.engine.core.errors import StudioError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.runtime.exchange import Exchange
-from studio.engine.scale.parallel.joining import (
-    require_agreement,
-    require_workers,
-    shared_checkpoint,
-    take_cores,
-)
+from studio.engine.scale.parallel.joining import join_workers, shared_checkpoint
 from studio.engine.scale.parallel.shared_control import SharedControl
 from studio.engine.train.data.cleaning import Cleaning
 from studio.engine.train.devices import open_backend
@@ -79,15 +76,8 @@ def train(
         Path | None, typer.Option("--out", help="Folder for the trained model.", metavar="DIR")
     ] = None,
     in_order: InOrderOption = False,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers", help="Processes on this host that share every batch.", metavar="N"
-        ),
-    ] = None,
-    mpi: Annotated[
-        bool, typer.Option("--mpi", help="Be one of the workers that mpirun has started.")
-    ] = False,
+    workers: WorkersOption = None,
+    mpi: MpiOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a project, record the run beside it, and evaluate on the test part.
@@ -98,18 +88,9 @@ def train(
     order = TrainingOrder(project, backend, epochs, batch, seed, resume, out, in_order, as_json)
     if workers is None and not mpi:
         raise typer.Exit(order.run())
-    if workers is not None and mpi:
-        raise ParameterError(
-            "expected one of both: mpirun says how many workers there are", who="--workers, --mpi"
-        )
-    from studio.cli.workers import run_worker, start_workers
+    from studio.cli.workers import run_shared
 
-    if workers is None:
-        raise typer.Exit(run_worker(order.run))
-    path = find_project(project)
-    order = replace(order, project=str(path))
-    require_workers(workers, order.opened(path).training.batch_size)
-    raise typer.Exit(start_workers(order.words, workers) if workers > 1 else order.run())
+    raise typer.Exit(run_shared(order, workers, mpi=mpi))
 
 
 @dataclass(frozen=True)
@@ -140,6 +121,10 @@ class TrainingOrder:
                 words += [option, str(value)]
         return words
 
+    def at(self, path: Path) -> TrainingOrder:
+        """The same for the project file at a path."""
+        return replace(self, project=str(path))
+
     def opened(self, path: Path) -> Project:
         """The project with the settings given."""
         return load_trusted(path).with_training(
@@ -148,10 +133,7 @@ class TrainingOrder:
 
     def run(self, exchange: Exchange | None = None) -> int:
         """Train; the code to end with. Of several workers only the first speaks and records."""
-        if exchange is None:
-            return _Worker(self, find_project(self.project), None).run()
-        path = str(find_project(self.project)) if exchange.rank == 0 else ""
-        return _Worker(self, Path(exchange.from_first(path.encode()).decode()), exchange).run()
+        return _Worker(self, shared_project(self.project, exchange), exchange).run()
 
 
 class _Worker:
@@ -181,9 +163,7 @@ class _Worker:
             opened = opened.with_training(seed=checkpoint.seed)
         task = Task.of_project(opened)
         if exchange is not None:
-            require_workers(exchange.size, opened.training.batch_size)
-            require_agreement(exchange, task, opened)
-            take_cores(exchange)
+            join_workers(exchange, task, opened)
         if order.out is not None and self.is_first:
             make_folder(order.out)
         with open_backend(order.backend, in_order=order.in_order, exchange=exchange) as device:

@@ -31,6 +31,7 @@ from studio.engine.compiler.passes.share_common_subexpressions import (
 from studio.engine.compiler.passes.share_gradients import share_gradients
 from studio.engine.compiler.passes.share_rows import share_rows
 from studio.engine.compiler.passes.snapshot_step import snapshot_step
+from studio.engine.compiler.passes.synchronize_statistics import synchronize_statistics
 from studio.engine.compiler.target import Target
 from studio.engine.compiler.verify import verify as verify_program
 from studio.engine.core.errors import ParameterError
@@ -67,12 +68,14 @@ class Context:
         keep: tensors that must stay stored.
         folding: given where normalisations may be folded.
         workers: how many workers train together.
+        synchronized: nodes whose batch normalisations use the statistics of all workers' rows.
     """
 
     target: Target
     keep: frozenset[int] = frozenset()
     folding: Folding | None = None
     workers: int = 1
+    synchronized: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -153,9 +156,13 @@ JOINT: tuple[Pass, ...] = (
 
 WORKERS: tuple[Pass, ...] = (
     Pass(
+        "synchronize_statistics", 0, lambda p, c: synchronize_statistics(p, c.synchronized),
+        "batch statistics of all workers' rows",
+    ),
+    Pass(
         "share_rows", 0, lambda p, c: share_rows(p, c.workers), "each worker has a part of the rows"
     ),
-)
+)  # fmt: skip
 """Passes on the joint program before all others where several workers train together."""
 
 EXCHANGE: tuple[Pass, ...] = (
@@ -188,6 +195,7 @@ def compile_program(
     folding: Folding | None = None,
     keep: Iterable[int] = (),
     workers: int = 1,
+    synchronized: Iterable[str] = (),
 ) -> Program:
     """The program a backend runs, from the one lowering made.
 
@@ -206,12 +214,13 @@ def compile_program(
         folding: lets normalisations of inference programs fold into weights.
         keep: tensors that must stay stored, such as those being viewed.
         workers: how many train together; their passes cannot be switched off.
+        synchronized: nodes whose batch normalisations use the statistics of all workers' rows.
 
     Raises ParameterError for an unknown level or pass, GradientError and VerifyError as their steps
     do.
     """
     _check_options(level, disabled)
-    context = Context(target, frozenset(keep), folding, workers)
+    context = Context(target, frozenset(keep), folding, workers, frozenset(synchronized))
     walk = _Walk(program, verify, observer)
     walk.check("lower")
     walk.run_all(_chosen(ALGEBRAIC, level, disabled), context)

@@ -24,6 +24,7 @@ from studio.engine.layers.lengths import (
     reported,
     tried_shapes,
 )
+from studio.engine.layers.normalization import BatchNormalization
 
 MAX_NODES = 10_000
 """Most nodes a graph may have."""
@@ -183,6 +184,15 @@ class LayerGraph:
     def has_unknown_lengths(self) -> bool:
         """Whether a dimension of an input is None; such a network is lowered with `bound`."""
         return any(None in shape for shape in self.input_shapes.values())
+
+    @property
+    def synchronized_nodes(self) -> frozenset[str]:
+        """Nodes whose batch normalisation uses the statistics of all workers of a training."""
+        return frozenset(
+            node.id
+            for node in self.nodes.values()
+            if isinstance(node.layer, BatchNormalization) and node.layer.synchronized
+        )
 
     def lengths_of(self, shapes: Sequence[Shape]) -> Lengths:
         """The unknown lengths that samples of these shapes have, one shape for each input.

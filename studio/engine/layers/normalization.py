@@ -54,6 +54,9 @@ class BatchNormalization(Layer):
     )
     beta_regularizer = regularizer("Regularisation of the shift.", label="Shift regulariser")
     gamma_regularizer = regularizer("Regularisation of the scale.", label="Scale regulariser")
+    synchronized = flag(
+        "Where several workers train, use the statistics of the rows of all of them."
+    )
 
     def output_shape(self, *shapes: Shape) -> Shape:
         """The shape of the input."""

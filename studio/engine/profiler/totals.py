@@ -89,6 +89,7 @@ class KernelTotal:
         bound: what limits it by the roofline model, ``arithmetic`` or ``memory``; empty without
             peaks.
         peak_share: part of that limit reached, 0 to 1; None where `share_of_peak` knows none.
+        traffic_bytes: bytes that a call reads and writes, or for ALLREDUCE sends and receives.
     """
 
     section: str
@@ -104,6 +105,7 @@ class KernelTotal:
     gbytes: float
     bound: str = ""
     peak_share: float | None = None
+    traffic_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -205,4 +207,5 @@ def _total(
         gbytes=first.traffic_bytes / seconds * 1e-9,
         bound=bound,
         peak_share=share,
+        traffic_bytes=first.traffic_bytes,
     )

@@ -8,17 +8,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
+from math import prod
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from studio.engine.core.errors import BackendError
+from studio.engine.core.tensor import Shape
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Doubles: TypeAlias = npt.NDArray[np.float64]
 
-WANTS_STOP, SAW_BAD = 1, 2
+WANTS_STOP, SAW_BAD, WANTS_SAVE = FLAGS = (1, 2, 4)
 """What every sum carries beside its numbers, as bits."""
 
 ALIGNMENT = 64
@@ -55,8 +57,10 @@ class Exchange(ABC):
         share: its part of the rows of the batch.
         wants_stop: set to have all workers stop behind the step that all of them run next.
         saw_bad: set where this worker has seen a loss that is no number.
+        wants_save: set to have all workers halt behind the same step for a checkpoint.
         stop_agreed: whether any worker wanted to stop, as of the last step.
         bad_agreed: whether any worker has seen a bad loss, as of the last step.
+        save_agreed: whether any worker wants a checkpoint, as of the last step.
         place_on_host: number of this worker among those of its host, from 0.
         is_over: set once each worker goes its own way.
         seconds: how long the thread that runs steps was held up, by what: ``device`` computing and
@@ -68,8 +72,8 @@ class Exchange(ABC):
         self.size = size
         self.first_row = 0
         self.share = 1.0 / size
-        self.wants_stop = self.saw_bad = False
-        self.stop_agreed = self.bad_agreed = False
+        self.wants_stop = self.saw_bad = self.wants_save = False
+        self.stop_agreed = self.bad_agreed = self.save_agreed = False
         self.place_on_host = rank
         self.is_over = False
         self.seconds: defaultdict[str, float] = defaultdict(float)
@@ -95,16 +99,22 @@ class Exchange(ABC):
     def forget_agreements(self) -> None:
         """Begin an epoch: what ended the one before holds no longer."""
         self.saw_bad = self.bad_agreed = False
+        self.forget_save()
+
+    def forget_save(self) -> None:
+        """Go on behind a checkpoint, while nothing is exchanged."""
+        self.wants_save = self.save_agreed = False
 
     @property
     def flags(self) -> int:
         """What this worker tells the others with the next sum."""
-        return WANTS_STOP * self.wants_stop | SAW_BAD * self.saw_bad
+        return WANTS_STOP * self.wants_stop | SAW_BAD * self.saw_bad | WANTS_SAVE * self.wants_save
 
     def agree(self, flags: int) -> None:
         """Take up what any worker has told with a sum: all see the same behind the same step."""
         self.stop_agreed |= bool(flags & WANTS_STOP)
         self.bad_agreed |= bool(flags & SAW_BAD)
+        self.save_agreed |= bool(flags & WANTS_SAVE)
 
     @abstractmethod
     def begin_sum(self, given: Floats, out: Floats, scale: float = 1.0) -> Transfer:
@@ -199,3 +209,57 @@ class HostBucket:
         transfer, self._transfer = self._transfer, None
         if transfer is not None:
             transfer.abandon()
+
+
+class StatisticsBucket(HostBucket):
+    """The column statistics of one worker's rows, to be those of the rows of all workers.
+
+    The squares of differences from the mean of all rows follow when that is known, since those of
+    the rows themselves would lose the variance beside a large mean.
+
+    Args:
+        exchange: of this worker.
+        columns: how many there are.
+        rows: of this worker.
+        memory: as of `HostBucket`.
+    """
+
+    def __init__(
+        self, exchange: Exchange, columns: int, rows: int, memory: Floats | None = None
+    ) -> None:
+        super().__init__(exchange, [2 * columns], memory)
+        self._rows = np.float32(rows)
+        self._own_mean: Floats = np.zeros(columns, np.float32)
+
+    def begin(self) -> None:
+        """Send mean and variance."""
+        mean, squares = self.values.reshape(2, -1)
+        np.copyto(self._own_mean, mean)
+        np.divide(squares, self._rows, out=squares)
+        super().begin()
+
+    def finish(self) -> None:
+        """Wait for the mean, then for what the means of the workers are away from it."""
+        super().finish()
+        mean, variance = self.values.reshape(2, -1)
+        apart = self._own_mean - mean
+        between: Floats = apart * apart
+        self._exchange.begin_sum(between, between, self._exchange.share).wait()
+        np.add(variance, between, out=variance)
+        np.multiply(variance, self._rows, out=variance)
+
+
+def bucket_of(
+    exchange: Exchange, sizes: Sequence[int], rows: Shape = (), memory: Floats | None = None
+) -> HostBucket:
+    """What carries the tensors of an ALLREDUCE line.
+
+    Args:
+        exchange: of this worker.
+        sizes: elements of each tensor.
+        rows: shape of what the one tensor is the column statistics of; empty for other tensors.
+        memory: as of `HostBucket`.
+    """
+    if rows:
+        return StatisticsBucket(exchange, rows[-1], prod(rows[:-1]), memory)
+    return HostBucket(exchange, sizes, memory)

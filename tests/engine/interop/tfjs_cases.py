@@ -59,6 +59,7 @@ CASES: dict[str, Document] = {
     "depthwise same": one("DepthwiseConv2D", PICTURE, kernel_size=[2, 3], padding="same",
                           strides=2, use_bias=False, activation="silu"),
     "norm": one("BatchNormalization", [5]),
+    "norm synchronized": one("BatchNormalization", [5], synchronized=True),
     "norm of sequences": one("BatchNormalization", [3, 5], scale=False),
     "norm of pictures": one("BatchNormalization", PICTURE, center=False, epsilon=0.01),
     "max": one("MaxPooling2D", PICTURE),

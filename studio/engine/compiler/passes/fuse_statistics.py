@@ -55,7 +55,7 @@ def fuse_statistics(program: Program, target: Target) -> Program:
             )
             known = ready and producer >= 0 and kernels[producer].makes(wanted.source)
             if known and not kernels[producer].parts[0].merged(program.type_of):
-                tensor = _result(program, wanted, tensors)
+                tensor = sums_tensor(program, wanted, tensors, partial=True)
                 tensors.append(tensor)
                 sums = wanted.replace(y=tensor.ref, owners=kernel.parts[0].owners)
                 kernels[producer].sums.append(sums)
@@ -141,12 +141,14 @@ def _wanted(program: Program, ins: Instruction, target: Target) -> ColumnSums | 
     )
 
 
-def _result(program: Program, sums: ColumnSums, made: Sequence[Tensor]) -> Tensor:
-    """The partial tensor that sums go to, named after what is summed."""
+def sums_tensor(
+    program: Program, sums: ColumnSums, made: Sequence[Tensor], *, partial: bool = False
+) -> Tensor:
+    """The tensor that sums go to, named after what is summed; ``made`` are not in the program."""
     (kind,) = sums.infer(program.type_of)
     source = program.tensors[sums.source.id]
     stem = f"{source.name}/{sums.mnemonic.lower()}"
     taken = {tensor.name for tensor in (*made, *program.tensors.values())}
     name = next(n for n in chain([stem], (f"{stem}_{k}" for k in count(2))) if n not in taken)
     number = program.next_id() + len(made)
-    return Tensor(number, name, kind.shape, kind.dtype, partial=True, layer=source.layer)
+    return Tensor(number, name, kind.shape, kind.dtype, partial=partial, layer=source.layer)

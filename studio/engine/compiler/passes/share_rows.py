@@ -74,6 +74,9 @@ class _Means:
         self.makers: dict[Storage, tuple[int, Instruction, Ref]] = {}
         """Means over the rows of one worker, by storage: where they are made."""
         self.wanted: dict[int, tuple[Instruction, list[Ref]]] = {}
+        self.joined = {
+            program.storage(ref) for ins in program if isinstance(ins, AllReduce) for ref in ins.xs
+        }
 
     def needed(self) -> Iterator[tuple[int, Instruction, list[Ref]]]:
         """Lines behind which means are to be brought together; CompileError as `share_rows`."""
@@ -93,12 +96,16 @@ class _Means:
         if local and not isinstance(ins, _LINEAR):
             self._bring_together(local)
             local = []
-        if mixed and not isinstance(ins, _MIXING):
+        if mixed and not isinstance(ins, _MIXING) and not self._is_joined(gives):
             if not _is_mean(ins):
                 raise _refusal(ins)
             local = gives
         if local and not isinstance(ins, Record):
             self.makers |= {program.storage(ref): (index, ins, ref) for ref in gives}
+
+    def _is_joined(self, gives: list[Ref]) -> bool:
+        """Whether results are brought together by lines that are there already."""
+        return all(self.program.storage(ref) in self.joined for ref in gives)
 
     def _bring_together(self, refs: list[Ref]) -> None:
         differentiated = self.program.gradients()

@@ -53,10 +53,12 @@ class _Flow:
     def _note_sums(self, ins: Instruction) -> None:
         changed = self.program.writes(ins)
         of = self.program.storage
+        # Sums of one worker's rows that become those of all workers' are still what they were.
+        last = -1 if isinstance(ins, AllReduce) else None
         self.sums = {
             result: one
             for result, one in self.sums.items()
-            if changed.isdisjoint(of(ref) for ref in one.operands)
+            if changed.isdisjoint(of(ref) for ref in one.operands[:last])
         }
         if isinstance(ins, ColumnSums):
             self.sums[self.program.storage(ins.ref("y"))] = ins

@@ -6,7 +6,7 @@ import numpy as np
 
 from studio.engine.cpu.memory.views import Run, Views
 from studio.engine.isa.instruction import Instruction
-from studio.engine.runtime.exchange import HostBucket, required
+from studio.engine.runtime.exchange import bucket_of, required
 
 
 class Bucket:
@@ -16,7 +16,8 @@ class Bucket:
         exchange = required(views.config.exchange, views.program.name)
         self.refs = ins.refs("xs")
         self._arrays = [views.any(ref) for ref in self.refs]
-        self._sent = HostBucket(exchange, [array.size for array in self._arrays])
+        rows = views.data(ins.ref("rows")).shape if ins.ref("rows").present else ()
+        self._sent = bucket_of(exchange, [array.size for array in self._arrays], rows)
 
     @property
     def is_under_way(self) -> bool:

@@ -212,6 +212,8 @@ class Exchanges:
         self._program = program
         self._views = views
         self._open: dict[Bucket, frozenset[Storage]] = {}
+        self.waits: dict[int, Run] = {}
+        """What waits for the exchange that an entry begins, by the index of its line."""
 
     def assembled(self, entry: Entry, scratches: Sequence[Scratch]) -> Run:
         """What runs an entry: an ALLREDUCE begins, a line that touches its tensors waits first."""
@@ -226,6 +228,7 @@ class Exchanges:
             bucket = Bucket(line, self._views)
             self._views.note("allreduce")
             self._open[bucket] = frozenset(of(ref) for ref in bucket.refs)
+            self.waits[entry.index] = bucket.finish
             runs.append(bucket.begin)
         else:
             runs.append(assemble(entry, self._views, scratches))

@@ -97,8 +97,9 @@ class _Lines:
 
     def run(self, entry: Entry) -> None:
         """Run one entry."""
-        if isinstance(entry.parts[0], AllReduce):
-            bucket = Bucket(self._work, self._storages, entry.parts[0].xs)
+        line = entry.parts[0]
+        if isinstance(line, AllReduce):
+            bucket = Bucket(self._work, self._storages, line)
             bucket.collect()
             bucket.take()
             bucket.release()

@@ -13,10 +13,9 @@ from studio.engine.core.errors import BackendError
 from studio.engine.gl.device.fences import Fence
 from studio.engine.gl.device.readback import read_now
 from studio.engine.isa.ops.exchange import AllReduce
-from studio.engine.runtime.exchange import HostBucket, required
+from studio.engine.runtime.exchange import HostBucket, bucket_of, required
 
 if TYPE_CHECKING:
-    from studio.engine.core.tensor import Ref
     from studio.engine.gl.device.buffers import PoolBuffer, Slice
     from studio.engine.gl.record.device_work import DeviceWork
     from studio.engine.gl.run.storages import Storages
@@ -36,16 +35,18 @@ class Bucket:
     Args:
         work: the device.
         storages: where the tensors lie.
-        refs: which they are.
+        line: names them.
     """
 
-    def __init__(self, work: DeviceWork, storages: Storages, refs: Sequence[Ref]) -> None:
+    def __init__(self, work: DeviceWork, storages: Storages, line: AllReduce) -> None:
+        self.refs = line.xs
         self._work = work
         self._exchange = required(work.exchange, storages.program.name)
-        descriptors = [storages.descriptor(ref) for ref in refs]
+        descriptors = [storages.descriptor(ref) for ref in self.refs]
         if any(each.padded for each in descriptors):
             raise BackendError("workers exchange no padded tensors", who=storages.program.name)
         sizes = [each.numel for each in descriptors]
+        rows = storages.descriptor(line.rows).shape if line.rows.present else ()
         nbytes = 4 * HostBucket.length_of(sizes)
         self._buffer = work.pool.acquire(nbytes, "what workers exchange", kind="exchange")
         mapped = self._buffer.memory
@@ -53,8 +54,8 @@ class Bucket:
             mapped[:] = 0
         memory = None if mapped is None else mapped.view(np.float32)
         self._is_mapped = mapped is not None
-        self._sent = HostBucket(self._exchange, sizes, memory)
-        places = [storages.where(ref) for ref in refs]
+        self._sent = bucket_of(self._exchange, sizes, rows, memory)
+        places = [storages.where(ref) for ref in self.refs]
         self._down = list(_ranges(places, sizes, self._buffer))
         self._up = [(part, place) for place, part in self._down]
         self._fence: Fence | None = None
@@ -149,6 +150,8 @@ class Exchanges:
         """What is done before the entry of a number is issued."""
         self.behind: dict[int, Action] = {}
         """What is done behind it."""
+        self.whole: dict[int, Action] = {}
+        """What is done behind it in a step that waits for each exchange where it begins."""
         program = storages.program
         open_buckets: dict[Bucket, frozenset[Storage]] = {}
         for number, entry in enumerate(found):
@@ -160,10 +163,11 @@ class Exchanges:
                 del open_buckets[bucket]
             line = entry.parts[0]
             if isinstance(line, AllReduce):
-                bucket = Bucket(work, storages, line.xs)
+                bucket = Bucket(work, storages, line)
                 self._buckets.append(bucket)
                 open_buckets[bucket] = frozenset(map(program.storage, line.xs))
                 self.behind[number] = self._collecting(bucket)
+                self.whole[number] = _exchanging(bucket)
         if open_buckets:
             last = len(found) - 1
             begun, taken = self.behind.get(last), self._taking(list(open_buckets))
@@ -199,6 +203,14 @@ class Exchanges:
         """Send what was collected, in that order: it is the same on all workers."""
         while self._unsent:
             self._unsent.popleft().send()
+
+
+def _exchanging(bucket: Bucket) -> Action:
+    def exchange() -> None:
+        bucket.collect()
+        bucket.take()
+
+    return exchange
 
 
 def _touched(program: Program, entry: Entry) -> frozenset[Storage]:

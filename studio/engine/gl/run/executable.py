@@ -359,18 +359,13 @@ class GlExecutable:
 
     def _profile(self, steps: int, while_busy: bool) -> Profile:
         recording = self._ready()
-        if self._exchanges:
-            raise BackendError(
-                "steps of several workers are not profiled on a GPU",
-                who=self._program.name,
-                hint="profile with one worker",
-            )
         self._drain()
         if self._costs is None:
             found = [entry for entry, _ in self.planned]
             self._costs = entry_costs(self._program, found, self._batch, self._rows)
+        exchanges = {} if self._exchanges is None else self._exchanges.whole
         return profile_steps(self.work, self.planned, self._costs, recording.dispatches, steps,
-                             while_busy=while_busy)  # fmt: skip
+                             while_busy=while_busy, exchanges=exchanges)  # fmt: skip
 
     def _check(self, keep: Collection[Ref]) -> dict[Ref, Array]:
         self._drain()

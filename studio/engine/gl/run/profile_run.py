@@ -8,7 +8,8 @@ it queues a step. A step profiled in the middle of a training uses the device as
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from studio.engine.gl.device.timers import Sample, step_timer
@@ -35,6 +36,7 @@ def profile_steps(
     steps: int,
     *,
     while_busy: bool = False,
+    exchanges: Mapping[int, Callable[[], object]] = MappingProxyType({}),
 ) -> Profile:
     """Run steps with a mark after every entry; on the engine thread, nothing in flight.
 
@@ -45,6 +47,7 @@ def profile_steps(
         dispatches: the recorded list of the same dispatches.
         steps: how many runs.
         while_busy: the device is busy already; do not raise its clock first.
+        exchanges: what the host does for the entry of a number; its time is the entry's.
     """
     spinner = None if while_busy or work.caps.is_software else work.spinner
     timer = step_timer(work.gl, work.engine.info)
@@ -64,6 +67,8 @@ def profile_steps(
             for number, (_, group) in enumerate(planned):
                 issue(work.gl, dispatches[at : at + len(group)])
                 at += len(group)
+                if number in exchanges:
+                    exchanges[number]()
                 timer.mark(str(number))
             timer.end()
             # Each step is collected before the next, so that the ring of queries never runs full.
@@ -73,7 +78,7 @@ def profile_steps(
     finally:
         timer.release()
     work.gl.check("profiling a step")
-    events = _events(planned, costs, samples)
+    events = _events(planned, costs, samples, exchanges)
     return Profile(_device(work), timer.source, steps, wall * 1e6, tuple(events))
 
 
@@ -83,13 +88,19 @@ def _device(work: DeviceWork) -> str:
 
 
 def _events(
-    planned: Plans, costs: Sequence[EntryCost], samples: Sequence[Sample]
+    planned: Plans,
+    costs: Sequence[EntryCost],
+    samples: Sequence[Sample],
+    exchanges: Container[int],
 ) -> list[KernelEvent]:
     found: list[KernelEvent] = []
     clock = 0.0
     for sample in samples:
-        for (entry, group), cost, seconds in zip(planned, costs, sample.seconds, strict=True):
+        entries = zip(planned, costs, sample.seconds, strict=True)
+        for number, ((entry, group), cost, seconds) in enumerate(entries):
             names = dict.fromkeys(f"{one.source.name} ({one.variant})" for one in group)
+            if number in exchanges:
+                names = {"allreduce (host)": None}
             found.append(
                 KernelEvent(
                     step=sample.step,

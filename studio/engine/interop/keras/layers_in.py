@@ -69,7 +69,7 @@ _WITHOUT_MEANING: Mapping[str, tuple[object, ...]] = {
         (None,),
     ),
     **dict.fromkeys(("sparse", "ragged", "optional", "renorm"), (None, False)),
-    # Statistics of several devices, and ways to compute the same.
+    # Where a layer has no such option: statistics of several devices; ways to compute the same.
     **dict.fromkeys(("synchronized", "fused"), (None, False, True)),
     # Of what is off, or said by the shapes of the inputs.
     **dict.fromkeys(("renorm_momentum", "batch_input_shape", "input_shape"), (_ANY,)),

@@ -297,7 +297,7 @@ _FORMS: Mapping[str, tuple[Callable[[KerasLayer, _Given], list[Step]], tuple[str
     "BatchNormalization": (_batch_normalization, (
         "axis", "beta_initializer", "beta_regularizer", "center", "epsilon", "gamma_initializer",
         "gamma_regularizer", "momentum", "moving_mean_initializer", "moving_variance_initializer",
-        "scale",
+        "scale", "synchronized",
     )),
     "Concatenate": (_same, ("axis",)),
     "Conv2D": (_same, (*_FILTERS, *_KERNEL, "filters")),

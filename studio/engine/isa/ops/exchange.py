@@ -5,7 +5,7 @@ from __future__ import annotations
 from studio.engine.core.dtypes import DType
 from studio.engine.core.errors import ShapeError
 from studio.engine.core.tensor import Ref, TensorType
-from studio.engine.isa.fields import updates_many
+from studio.engine.isa.fields import side_input, updates_many
 from studio.engine.isa.instruction import Instruction, TypeOf
 
 
@@ -16,13 +16,22 @@ class AllReduce(Instruction, code=550, mnemonic="ALLREDUCE", category="update", 
     over all rows where x is one over a worker's rows. All workers get the same bits. The tensors of
     a line travel as one bucket; the line begins the exchange, and the first line behind it that
     reads one of them waits for it. No gradient.
+
+    With ``rows``, x is what COLUMN_STATS found of that tensor. Then x[0,c] becomes the mean m[c] of
+    the rows of all workers, and x[1,c] becomes n·Σ share·(x[1,c]/n + (x[0,c] - m[c])²): their
+    variance times the number n of this worker's rows.
     """
 
     synopsis = "{xs} = mean over workers"
     xs = updates_many("Tensors of fixed shape, float32.")
+    rows = side_input(
+        "Tensor whose column statistics are joined with those of other workers.", since=2
+    )
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
         """Nothing is written anew; there must be no batch in what is exchanged."""
+        if self.rows.present:
+            self._check_statistics(of)
         for ref in self.xs:
             found = of(ref)
             if found.dtype is not DType.float32 or any(size < 0 for size in found.shape):
@@ -36,5 +45,15 @@ class AllReduce(Instruction, code=550, mnemonic="ALLREDUCE", category="update", 
         return 2 * sum(of(ref).numel for ref in self.xs)
 
     def moved(self, ref: Ref, of: TypeOf) -> int:
-        """All of it, once each way."""
-        return of(ref).numel
+        """All of it, once each way; of ``rows`` only their number is used."""
+        return 0 if ref == self.rows else of(ref).numel
+
+    def _check_statistics(self, of: TypeOf) -> None:
+        rows = of(self.rows)
+        found = [of(ref) for ref in self.xs]
+        if len(rows.shape) < 2 or [each.shape for each in found] != [(2, rows.shape[-1])]:
+            raise ShapeError(
+                f"expected the statistics of the columns of {rows}, [2, columns]: got "
+                f"{', '.join(map(str, found))}",
+                who=self.mnemonic,
+            )

@@ -65,6 +65,18 @@ def require_agreement(exchange: Exchange, task: Task, project: Project) -> None:
                 )
 
 
+def join_workers(exchange: Exchange, task: Task, project: Project) -> None:
+    """Make sure that all workers can do a task together, and take this one's cores.
+
+    Raises:
+        ParameterError: they do not divide the batch.
+        DataError: one of them has another version, project or data set.
+    """
+    require_workers(exchange.size, project.training.batch_size)
+    require_agreement(exchange, task, project)
+    take_cores(exchange)
+
+
 def shared_checkpoint(exchange: Exchange, found: Checkpoint | None, path: str) -> Checkpoint | None:
     """The checkpoint that the first worker goes on from, on every worker.
 

@@ -17,8 +17,7 @@ import numpy as np
 from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError
 from studio.engine.runtime.exchange import (
-    SAW_BAD,
-    WANTS_STOP,
+    FLAGS,
     Doubles,
     Exchange,
     Floats,
@@ -95,16 +94,18 @@ class MpiExchange(Exchange, Closing):
             made = self._sums.begin(given, out, scale)
             self._jobs.put((lambda: made, made))
             return made
-        sent = self._room(given.size + 2)
-        np.multiply(given, np.float32(scale), out=sent[:-2])
-        sent[-2:] = (self.wants_stop, self.saw_bad)
+        sent = self._room(given.size + len(FLAGS))
+        numbers, flags = np.split(sent, [given.size])
+        np.multiply(given, np.float32(scale), out=numbers)
+        flags[:] = [bool(self.flags & flag) for flag in FLAGS]
         mpi = self._mpi
         done = self._submit(lambda: self._world.Iallreduce(mpi.IN_PLACE, sent))
 
         def take() -> None:
             done.result()
-            np.copyto(out, sent[:-2])
-            self.agree(WANTS_STOP * bool(sent[-2] > 0) | SAW_BAD * bool(sent[-1] > 0))
+            np.copyto(out, numbers)
+            # A sum of what was 0 or 1 on each worker.
+            self.agree(sum(flag for flag, said in zip(FLAGS, flags, strict=True) if said > 0))
             self._rooms.append(sent)
 
         return _Pending(take)

@@ -20,9 +20,10 @@ class SharedControl(Control):
         self._exchange = exchange
 
     def interrupts(self) -> bool:
-        """Whether the workers have agreed that the steps so far are the last."""
-        self._exchange.wants_stop |= self.stop_wanted
-        return self._exchange.stop_agreed or self._exchange.bad_agreed
+        """Whether the workers have agreed to halt behind the steps so far."""
+        exchange = self._exchange
+        exchange.wants_stop |= self.stop_wanted
+        return exchange.stop_agreed or exchange.bad_agreed or exchange.save_agreed
 
     def gate(self, use_rate: RateUser | None = None) -> int:
         """How many steps may run now, 0 to end the training.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +25,19 @@ from studio.engine.train.network.network import Network
 CHUNK_SECONDS = 0.03
 
 
+@dataclass(frozen=True)
+class Saving:
+    """Checkpoints within an epoch.
+
+    Attributes:
+        is_due: whether one is to be written.
+        save: writes it, between two steps whose numbers are all in.
+    """
+
+    is_due: Callable[[], bool]
+    save: Callable[[], object]
+
+
 class EpochLoop:
     """Runs epochs on the training thread.
 
@@ -32,6 +46,7 @@ class EpochLoop:
         measured_rows: rows of those steps.
         rate_changed: emitted with the steps done and a rate that was set, None for the
             optimiser's own, before a step uses it.
+        saving: writes checkpoints within the epoch, None for none.
         heard: emitted with the steps done before the first of those whose numbers have come, and
             their numbers, [steps, columns] in the order of ``metrics_reader.labels``.
 
@@ -61,6 +76,7 @@ class EpochLoop:
         self.total_step = 0
         self.bad_step: int | None = None
         self.sampler: StepSampler | None = None
+        self.saving: Saving | None = None
         self.measured_seconds = 0.0
         self.measured_rows = 0
         self._network = network
@@ -127,8 +143,11 @@ class EpochLoop:
         self._lap("data")
         left = step_range.steps
         while left:
-            if self._control.interrupts():
+            saves = self._is_to_save()
+            if saves or self._control.interrupts():
                 self.settle()
+            if saves:
+                self._save()
             allowed = self._control.gate(self._use_rate)
             self._lap("waiting")
             if not allowed or self._is_bad():
@@ -137,6 +156,20 @@ class EpochLoop:
             executable = self._network.executable("train", step_range.batch, step_range.lengths)
             left -= self._queue(executable, step_range, left, counted=allowed < UNLIMITED)
         return True
+
+    def _is_to_save(self) -> bool:
+        """Whether a checkpoint is due here; workers agree on it, behind the same step."""
+        is_due = self.saving is not None and self.saving.is_due()
+        if self.exchange is None:
+            return is_due
+        self.exchange.wants_save |= is_due
+        return self.exchange.save_agreed
+
+    def _save(self) -> None:
+        if self.saving is not None and self.bad_step is None:
+            self.saving.save()
+        if self.exchange is not None:
+            self.exchange.forget_save()
 
     def _is_bad(self) -> bool:
         """Whether to end the epoch for a loss that is no number; all workers end it alike."""

@@ -21,7 +21,7 @@ from studio.engine.train.callbacks.callback import Callback
 from studio.engine.train.callbacks.history import History
 from studio.engine.train.data.input_columns import InputColumn
 from studio.engine.train.loop.control import State
-from studio.engine.train.loop.epoch_loop import EpochLoop
+from studio.engine.train.loop.epoch_loop import EpochLoop, Saving
 from studio.engine.train.network.metrics_reader import Numbers
 from studio.engine.train.network.network import STATE_ROLES, Network, check_fit
 from studio.engine.train.project.project import Project
@@ -40,6 +40,8 @@ MOST_PAUSE_MARKS = 1000
 """Marks of pauses a part of a run gets; each single step that is asked for is one."""
 WRITE_SECONDS = 1.0
 """What a kill of the process costs at most of the numbers of single steps."""
+CHECKPOINT_SECONDS = 600.0
+"""What a kill of the process costs at most of a training, however long its epochs are."""
 _CHECKPOINT = "checkpoint"
 _EPOCH = "epoch "
 
@@ -70,6 +72,7 @@ class RunWriter:
         self._ended: Mapping[str, object] | None = None
         self._missing: dict[str, tuple[Callable[[], object], StudioError]] = {}
         self._rate_marks = self._pause_marks = 0
+        self._saved = time.monotonic()
         self.marked: Signal[[Mark]] = Signal()
 
     @property
@@ -112,6 +115,7 @@ class RunWriter:
         folder = self._folder
         if folder is None:
             return
+        self._saved = time.monotonic()
         folder.reopen()
         project = self.project
         if columns:
@@ -167,7 +171,20 @@ class RunWriter:
         if folder is None:
             return ""
         written = self._write(_CHECKPOINT, lambda: checkpoint.save(folder.checkpoint_path(name)))
+        self._saved = time.monotonic()
         return name if written else ""
+
+    def saving(self, make: Callable[[], Checkpoint]) -> Saving | None:
+        """Writes where a long epoch stands; None where nothing is recorded.
+
+        The file goes once the training has finished.
+        """
+        if self._folder is None:
+            return None
+        return Saving(self._is_save_due, lambda: self.save("last", make()))
+
+    def _is_save_due(self) -> bool:
+        return time.monotonic() - self._saved >= CHECKPOINT_SECONDS
 
     def saved_epochs(self, finished: int) -> tuple[str, ...]:
         """Names of the epoch checkpoints, the first to remove first (see `RunFolder`)."""

@@ -364,6 +364,7 @@ class Trainer(Closing):
         self._begun = True
         self._reporter.begin(self.loop, place.epoch)
         self.steps.begin(self.loop)
+        self.loop.saving = self._writer.saving(self.checkpoint)
         self._writer.mark("restart" if self._resumed else "start", self.loop.total_step)
         while place.epoch < settings.epochs and not place.stop_wanted:
             if not self._epoch(place.epoch):
@@ -447,8 +448,7 @@ class Trainer(Closing):
             restore_counts(self.network, found)
         loop.total_step = position.total_step
         loop.begin(position.step, position.rows, position.sums)
-        self._place.epoch = position.epoch
-        self._place.in_epoch = position.step > 0
+        self._place.epoch, self._place.in_epoch = position.epoch, position.step > 0
         if found.stop_reason is not None:
             self.stop_training(cleaned(found.stop_reason))
         loop.rates.fix(found.learning_rate, loop.total_step)

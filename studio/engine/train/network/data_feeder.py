@@ -210,10 +210,11 @@ class DataFeeder:
     def _stream(self, epoch: int, shuffle: bool, first_step: int) -> Iterator[StepRange]:
         size = self.plan.shard_samples
         steps = -(-size // self.batch_size)
-        session, order_of = self.network.session, None
+        session, order_of, part_of = self.network.session, None, None
         if self.samples.stored_budget:
             # The budget of memory alone decides where samples lie, and must not change results.
             order_of = partial(self._epoch_order, shuffle=shuffle)
+            part_of = self._part
         with ShardStream(
             list(self._arrays.values()),
             self.plan,
@@ -222,14 +223,17 @@ class DataFeeder:
             epochs=[epoch],
             first_position=first_step // steps,
             order_of=order_of,
+            part_of=part_of,
         ) as stream:
             for shard in stream:
                 base = (shard.visit.position % 2) * size
                 for name, array in zip(self._arrays, shard.arrays, strict=True):
                     session.write(name, array, row=base)
-                order = self._own_first(shard.order) + np.int32(base)
-                session.write(self.order_name, order, row=base)
-                self._write_numbers(self._own_first(shard.numbers), base)
+                order, numbers = shard.order, shard.numbers
+                if part_of is None:
+                    order, numbers = self._own_first(order), self._own_first(numbers)
+                session.write(self.order_name, order + np.int32(base), row=base)
+                self._write_numbers(numbers, base)
                 # Augmentation is keyed by the sample, not by where its shard lies on the device.
                 visit = shard.visit
                 offset = visit.start - base if order_of is None else 0

@@ -116,6 +116,7 @@ class Programs:
             folding=folding,
             keep=[find_ref(lowered, name, grad=False).id for name in sorted(keep)],
             workers=self.workers,
+            synchronized=self.task(lengths).graph.synchronized_nodes,
         )
 
     def kept(self, mode: str) -> frozenset[str]:

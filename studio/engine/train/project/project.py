@@ -173,7 +173,8 @@ class Project:
     @property
     def version(self) -> int:
         """The lowest version of the format that can say this project."""
-        if self.samples.has_columns or (self.data is not None and self.data.is_cleaned):
+        is_cleaned = self.data is not None and self.data.is_cleaned
+        if self.samples.has_columns or is_cleaned or self.graph.synchronized_nodes:
             return 4
         is_imported = self.training.begin_with != "fresh" or bool(self.samples.to_json())
         if self.graph.has_unknown_lengths or is_imported:

@@ -30,8 +30,11 @@ from studio.engine.interop.keras.optimizer_state import (
 )
 from studio.engine.interop.keras.training_out import TrainingForm, keras_schedule
 from studio.engine.interop.keras.variables import trained_variables
+from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.graph_json import graph_from_json
+from studio.engine.layers.inputs import Input
 from studio.engine.layers.named_parameters import public_weights
+from studio.engine.layers.normalization import BatchNormalization
 from studio.engine.optim.optimizers import Optimizer
 from studio.engine.optim.schedules import Schedule, rate_at
 from tests.engine.interop.keras.exported import FACTS, exported
@@ -156,6 +159,16 @@ def test_configs_have_no_option_that_keras_3_0_lacks(dialect: Dialect) -> None:
                 assert set(config) <= known[kind], kind
                 seen.add(kind)
     assert {"Dense", "Conv2D", "BatchNormalization", "L1L2", "RandomUniform"} <= seen
+
+
+@pytest.mark.parametrize("synchronized", [True, False])
+def test_a_synchronized_normalisation_is_so_in_keras(synchronized: bool) -> None:
+    graph = LayerGraph("normalised")
+    layer = BatchNormalization(synchronized=synchronized)
+    graph.outputs = (graph.add(layer, graph.add(Input((3,)))),)
+    document = model_to_json(keras_from_graph(graph), "keras3")
+    (config,) = (own for kind, own in objects(document) if kind == "BatchNormalization")
+    assert config.get("synchronized", False) is synchronized
 
 
 OPTIMIZERS = {

@@ -13,7 +13,7 @@ from studio.engine.gl.device.entry_points import EntryPoints
 from studio.engine.optim.optimizers import SGD, Adam
 from studio.engine.scale.parallel.mpi_exchange import MpiExchange
 from studio.engine.train.project.task import Task
-from tests.engine.scale.parallel.test_agreement import train
+from tests.engine.scale.parallel.trained import train
 from tests.engine.train.small_tasks import mlp, task
 
 

@@ -3,96 +3,31 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 import pytest
 
 from studio.engine.core.errors import NumericError
-from studio.engine.cpu.backend import CpuBackend
-from studio.engine.cpu.machine.execution_config import ExecutionConfig
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.layers.dense import Dense
 from studio.engine.layers.graph import LayerGraph
 from studio.engine.layers.inputs import Input
 from studio.engine.optim.optimizers import SGD, Adam
-from studio.engine.runtime.backend import Backend
 from studio.engine.runtime.exchange import Exchange
-from studio.engine.scale.parallel.shared_control import SharedControl
 from studio.engine.train.callbacks.callback import Callback, Logs
 from studio.engine.train.data.batches import epoch_order
-from studio.engine.train.devices import open_backend
-from studio.engine.train.loop import epoch_loop
-from studio.engine.train.loop.control import Control
-from studio.engine.train.loop.trainer import Trainer, TrainingResult
+from studio.engine.train.loop import epoch_loop, recording
+from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.project.task import Task
+from studio.engine.train.runs.run_folder import RunFolder
 from tests.engine.scale.parallel.threads_exchange import together
+from tests.engine.scale.parallel.trained import Found, require_alike, require_close, train
 from tests.engine.train.naive_training import Weights, gradients, normalised, start
-from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, task
+from tests.engine.train.small_tasks import DIGITS, cnn, equal_bytes, mlp, project, task
 
 pytestmark = pytest.mark.slow
-
-CLOSE = {"rtol": 2e-4, "atol": 2e-5}
-"""As for two backends after 200 steps: sums are added in another order."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a worker ends with."""
-
-    result: TrainingResult
-    weights: Mapping[str, np.ndarray]
-    measured: Mapping[str, float]
-    checkpoint: Checkpoint
-
-
-def _backend(device: str, exchange: Exchange | None) -> Backend:
-    if device == "gl":
-        return open_backend("gl", exchange=exchange).backend
-    return CpuBackend(config=ExecutionConfig(exchange=exchange))
-
-
-def train(
-    made: Task,
-    exchange: Exchange | None = None,
-    *,
-    device: str = "cpu",
-    resumed: Checkpoint | None = None,
-    callbacks: Sequence[Callback] = (),
-) -> Found:
-    backend = _backend(device, exchange)
-    control = Control() if exchange is None else SharedControl(exchange)
-    try:
-        with Trainer(made, backend, control=control, callbacks=callbacks) as trainer:
-            if resumed is not None:
-                trainer.resume(resumed)
-            result = trainer.run()
-            test = trainer.evaluate("validation")
-            return Found(result, trainer.read_weights(), test, trainer.checkpoint())
-    finally:
-        backend.close()
-
-
-def require_alike(workers: list[Found]) -> None:
-    """All workers of one training have the same bits."""
-    first = workers[0]
-    for other in workers[1:]:
-        assert equal_bytes(other.weights, first.weights)
-        assert other.result.history == first.result.history
-        assert other.measured == first.measured
-
-
-def require_close(found: Found, alone: Found, **tolerance: float) -> None:
-    limits = tolerance or CLOSE
-    for name, values in alone.weights.items():
-        np.testing.assert_allclose(found.weights[name], values, **limits, err_msg=name)
-    assert found.result.steps == alone.result.steps
-    for name, numbers in alone.result.history.items():
-        np.testing.assert_allclose(found.result.history[name], numbers, **limits, err_msg=name)
-    for name, number in alone.measured.items():
-        np.testing.assert_allclose(found.measured[name], number, **limits, err_msg=name)
 
 
 @pytest.mark.parametrize("workers", [2, 4])
@@ -133,11 +68,15 @@ def test_a_worker_without_rows_in_the_last_batch_adds_nothing() -> None:
     require_close(found[0], train(make()))
 
 
-def counting(batch: int) -> Task:
+def counting_network() -> LayerGraph:
     graph = LayerGraph("binary")
     graph.outputs = (graph.add(Dense(1, "sigmoid"), graph.add(Input((2,)))),)
+    return graph
+
+
+def counting(batch: int) -> Task:
     return task(
-        graph, epochs=2, batch_size=batch, loss="binary_crossentropy",
+        counting_network(), epochs=2, batch_size=batch, loss="binary_crossentropy",
         metrics=["accuracy", "auc", "precision", "binary_iou"],
     )  # fmt: skip
 
@@ -223,6 +162,42 @@ def test_all_stop_behind_the_step_that_one_wanted_and_any_number_goes_on() -> No
     went_on = together(4, lambda exchange: train(make(), exchange, resumed=point))
     require_alike(went_on)
     require_close(went_on[0], whole)
+
+
+class Killed(BaseException):
+    """Ends a worker at once."""
+
+
+def test_a_training_that_ends_within_an_epoch_goes_on_there_with_other_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Steps of their own, each behind a checkpoint of the first worker.
+    monkeypatch.setattr(epoch_loop, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "CHECKPOINT_SECONDS", 0.0)
+    whole = train(counting(12))
+    made = project(counting_network(), epochs=2, batch_size=12)
+    made.save(tmp_path / "small.glassbox")
+    run, save = RunFolder.create(made), Checkpoint.save
+    written: list[Checkpoint] = []
+
+    def limited(self: Checkpoint, path: Path | str) -> None:
+        written.append(self)
+        if len(written) > 3:
+            raise Killed
+        save(self, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "save", limited)
+        with pytest.raises(Killed):
+            together(2, lambda e: train(counting(12), e, run=run if e.rank == 0 else None))
+    point = Checkpoint.load(run.last_checkpoint() or "")
+    assert point.position.step > 1
+    assert point.position.rows == 12 * point.position.step
+    for workers in (1, 3, 4):
+        found = together(workers, lambda exchange: train(counting(12), exchange, resumed=point))
+        require_alike(found)
+        require_close(found[0], whole)
+    require_close(train(counting(12), resumed=point), whole)
 
 
 def test_a_loss_that_is_no_number_ends_all_at_the_same_step() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from studio.engine.scale.parallel.process_manager import ProcessManager
 from tests.engine.scale.parallel import opengl_worker
-from tests.engine.scale.parallel.test_agreement import CLOSE, Found, train
+from tests.engine.scale.parallel.trained import CLOSE, Found, train
 from tests.engine.train.small_tasks import equal_bytes
 
 pytest.importorskip("mpi4py")

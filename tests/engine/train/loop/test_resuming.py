@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
-from studio.engine.core.errors import CheckpointError
+from studio.engine.core.errors import CheckpointError, NumericError
 from studio.engine.formats.checkpoint import Checkpoint
+from studio.engine.optim.optimizers import SGD
+from studio.engine.train.loop import epoch_loop, recording
 from studio.engine.train.loop.trainer import Trainer, TrainingResult
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import RunLock
 from studio.engine.train.runs.weights_origin import origin_of_run
-from tests.engine.train.small_tasks import mlp, project
+from tests.engine.train.small_tasks import equal_bytes, mlp, project
 
 if TYPE_CHECKING:
     from studio.engine.runtime.backend import Backend
@@ -146,6 +149,62 @@ def test_a_training_killed_at_any_checkpoint_ends_in_the_same_bytes(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", [2, 3, 5, 9])
+def test_a_training_killed_within_an_epoch_goes_on_there(
+    tmp_path: Path, cpu: Backend, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Steps of their own, each behind a checkpoint.
+    monkeypatch.setattr(epoch_loop, "CHUNK_SECONDS", 0.0)
+    made = saved(tmp_path, epochs=2, checkpoints={"best": False})
+    whole = RunFolder.create(made)
+    train(made, cpu, whole)
+    with monkeypatch.context() as patch:
+        patch.setattr(recording, "CHECKPOINT_SECONDS", 0.0)
+        killed = killed_before(made, cpu, number, patch)
+    position = Checkpoint.load(killed.last_checkpoint() or "").position
+    steps = 5
+    # One at the end of each epoch, and one before each of its steps.
+    assert (position.epoch, position.step) == divmod(number - 2, steps + 1)
+    resume(made, cpu, killed)
+    assert names_of(killed) == names_of(whole)
+    ours, theirs = (Checkpoint.load(run.checkpoint_path("final")) for run in (killed, whole))
+    assert equal_bytes(ours.tensors, theirs.tensors)
+    assert killed.metrics() == whole.metrics()
+
+
+def test_a_checkpoint_within_an_epoch_waits_for_ten_minutes(
+    tmp_path: Path, cpu: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert recording.CHECKPOINT_SECONDS == 600
+    written: list[str] = []
+    save = Checkpoint.save
+
+    def noted(self: Checkpoint, path: Path | str) -> None:
+        written.append(Path(path).stem)
+        save(self, path)
+
+    monkeypatch.setattr(Checkpoint, "save", noted)
+    made = saved(tmp_path, epochs=1)
+    train(made, cpu, RunFolder.create(made))
+    assert "last" not in written
+    monkeypatch.setattr(recording, "CHECKPOINT_SECONDS", 0.0)
+    train(made, cpu, RunFolder.create(made))
+    assert "last" in written
+
+
+def test_a_bad_loss_leaves_the_last_good_place(
+    tmp_path: Path, cpu: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(epoch_loop, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(recording, "CHECKPOINT_SECONDS", 0.0)
+    made = saved(tmp_path, optimizer=SGD(3e38))
+    run = RunFolder.create(made)
+    with pytest.raises(NumericError):
+        train(made, cpu, run)
+    found = Checkpoint.load(run.checkpoint_path("last"))
+    assert all(np.isfinite(number) for number in found.position.sums)
+
+
 def test_resumes_leave_no_checkpoint_over(tmp_path: Path, cpu: Backend) -> None:
     made = saved(tmp_path, epochs=3)
     run = RunFolder.create(made)

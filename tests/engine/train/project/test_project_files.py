@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from studio.engine.core.errors import FormatError, StudioError
+from studio.engine.layers.dense import Dense
+from studio.engine.layers.graph import LayerGraph
+from studio.engine.layers.inputs import Input
+from studio.engine.layers.normalization import BatchNormalization
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.samples import sample_names, sample_root
@@ -126,6 +130,21 @@ def test_a_layer_may_be_called_type_or_config() -> None:
     assert written == {"type": "MeanSquaredError", "config": "MeanAbsoluteError"}
     assert Project.load(made.text().encode()).training == made.training
     assert project(loss={"type": "mse"}).version == 1
+
+
+@pytest.mark.parametrize(("synchronized", "version"), [(False, 1), (True, 4)])
+def test_a_synchronized_normalisation_needs_the_newest_version(
+    synchronized: bool, version: int
+) -> None:
+    graph = LayerGraph("normalised")
+    x = graph.add(BatchNormalization(synchronized=synchronized), graph.add(Input((2,))))
+    graph.outputs = (graph.add(Dense(2, "softmax"), x),)
+    text = project(graph).text()
+    assert json.loads(text)["version"] == version
+    assert ("synchronized" in text) == synchronized
+    assert Project.load(text.encode()).graph.synchronized_nodes == (
+        {"batch_normalization"} if synchronized else set()
+    )
 
 
 @pytest.mark.parametrize(

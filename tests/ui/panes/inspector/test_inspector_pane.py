@@ -465,3 +465,17 @@ def test_a_tied_layer_is_chosen_among_those_that_fit_and_follows_renames(
     qtbot.waitUntil(lambda: [box().itemText(n) for n in range(box().count())]
                     == ["dense_2", "code_1"])  # fmt: skip
     assert box().currentText() == "code_1"
+
+
+def test_a_normalisation_is_synchronized_by_a_click(
+    studio: Studio, pane: InspectorPane, qtbot: QtBot
+) -> None:
+    studio.document.apply("Add", add_layer(studio.document.state, "BatchNormalization"))
+    node = one(studio, pane, qtbot, "BatchNormalization")
+    box = child(pane, QCheckBox, "field_synchronized")
+    assert "several workers" in box.toolTip()
+    assert not box.isChecked()
+    qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
+    assert config(studio, node)["synchronized"] is True
+    qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=QPoint(8, box.height() // 2))
+    assert "synchronized" not in config(studio, node)

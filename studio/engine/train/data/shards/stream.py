@@ -44,7 +44,7 @@ class Shard:
     Args:
         visit: which shard, when.
         order: int32[count], the order of its samples counted from its start; batch b takes
-            ``order[b * batch_size : (b + 1) * batch_size]``.
+            ``order[b * batch_size : (b + 1) * batch_size]``, or so many as are wanted of it.
         arrays: one [count, …] array per source.
         numbers: int32[count], which samples of the sources the arrays hold.
     """
@@ -72,6 +72,8 @@ class ShardStream:
             gathered from anywhere in the sources, and an epoch has the batches that it has with
             all samples at hand. Without it a shard is a run of the sources, and only samples of
             one shard are mixed.
+        part_of: gives first row and number of those rows of a batch that are wanted, with
+            ``order_of`` alone. No others are read: a shard then has these only, batch by batch.
 
     Raises:
         DataError: the sources differ in length or do not fit the plan.
@@ -87,6 +89,7 @@ class ShardStream:
         epochs: Iterable[int],
         first_position: int = 0,
         order_of: Callable[[int], Indices] | None = None,
+        part_of: Callable[[int], tuple[int, int]] | None = None,
     ) -> None:
         lengths = {source.shape[0] for source in sources}
         if lengths != {plan.n}:
@@ -99,6 +102,7 @@ class ShardStream:
         self._seed = seed
         self._shuffle = shuffle
         self._order_of = order_of
+        self._part_of = part_of
         self._order: tuple[int, Indices] | None = None
         self._visits = itertools.islice(
             (
@@ -116,12 +120,11 @@ class ShardStream:
         self._finished = False
         self._starting = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="shard reader", daemon=True)
+        most = len(self._wanted(plan.shard_samples))
         for _ in range(2):
             self._free.put(
                 tuple(
-                    np.empty(
-                        (plan.shard_samples, *source.shape[1:]), source.dtype.newbyteorder("=")
-                    )
+                    np.empty((most, *source.shape[1:]), source.dtype.newbyteorder("="))
                     for source in self._sources
                 )
             )
@@ -197,7 +200,7 @@ class ShardStream:
         numbers = self._numbers(visit)
         run = slice(visit.start, visit.start + visit.count)
         part = run if self._order_of is None else numbers
-        arrays = tuple(buffer[: visit.count] for buffer in buffers)
+        arrays = tuple(buffer[: len(numbers)] for buffer in buffers)
         for array, source in zip(arrays, self._sources, strict=True):
             samples = source[part]
             if samples.shape != array.shape:
@@ -208,8 +211,11 @@ class ShardStream:
                 )
             np.copyto(array, samples, casting="same_kind")
             _check_finite(array, numbers)
-        inside = self._shuffle and self._order_of is None
-        return Shard(visit, self._plan.order_within(visit, self._seed, inside), arrays, numbers)
+        if self._order_of is None:
+            order = self._plan.order_within(visit, self._seed, self._shuffle)
+        else:
+            order = np.arange(len(numbers), dtype=np.int32)
+        return Shard(visit, order, arrays, numbers)
 
     def _numbers(self, visit: ShardVisit) -> Indices:
         """Which samples a shard has."""
@@ -217,7 +223,19 @@ class ShardStream:
             return np.arange(visit.start, visit.start + visit.count, dtype=np.int32)
         if self._order is None or self._order[0] != visit.epoch:
             self._order = visit.epoch, self._order_of(visit.epoch)
-        return self._order[1][visit.start : visit.start + visit.count]
+        return self._order[1][visit.start : visit.start + visit.count][self._wanted(visit.count)]
+
+    def _wanted(self, count: int) -> npt.NDArray[np.intp]:
+        """Which rows of a shard of so many are read."""
+        if self._part_of is None:
+            return np.arange(count)
+        size = self._plan.batch_size
+        found = []
+        for begin in range(0, count, size):
+            first, own = self._part_of(min(size, count - begin))
+            # A step runs with one row at least.
+            found.append(begin + first + np.arange(max(1, own)))
+        return np.concatenate(found)
 
 
 def _check_finite(array: Array, numbers: Indices) -> None:
