@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPalette
+from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QFrame,
     QGridLayout,
+    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -29,6 +31,7 @@ from studio.ui.panes.sweeps.axes_form import AxesForm, error_label, say
 from studio.widgets import binding, numbers, theme
 from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.fields.stepping import Stepping
+from studio.widgets.frames.frame import separator
 from studio.widgets.labels.elided_label import ElidedLabel
 
 _LABEL = 104
@@ -47,10 +50,14 @@ _WAYS = (
     ("Highest", "highest", "The trial with the highest value is the best"),
 )
 _HOURS = 1e5
+_BESIDE = 600
+"""Width from which both parts stand beside each other."""
 
 
-class PlanForm(QScrollArea):
+class PlanForm(QWidget):
     """A form for `Wishes`; what is wrong is said below the field it is about.
+
+    Where there is room, what varies stands beside how it is searched.
 
     Args:
         studio: the models.
@@ -60,9 +67,8 @@ class PlanForm(QScrollArea):
     def __init__(self, studio: Studio, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("sweep_plan")
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setBackgroundRole(QPalette.ColorRole.Base)
+        self.setAutoFillBackground(True)
         self._sweeps: SweepModel = studio.sweeps
         self._actions = studio.actions
         self._fail = studio.fail
@@ -74,8 +80,9 @@ class PlanForm(QScrollArea):
         self.axes = AxesForm(studio.sweeps.draft, body)
         self._make_fields(body)
         self._make_end(body)
+        self._sides = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._lay_out(body)
-        self.setWidget(body)
+        self._frame(body)
         self.setFocusProxy(self.axes.field)
         binding.connect(self, self._sweeps.checked, self._take_check)
         binding.connect(self, self._sweeps.draft.changed, self.ask)
@@ -112,11 +119,10 @@ class PlanForm(QScrollArea):
         self.summary.setTextFormat(Qt.TextFormat.PlainText)
         self.summary.setWordWrap(True)
         self.problem = error_label("sweep_problem", body)
-        self.saving = QLabel(body)
+        self.saving = ElidedLabel(self)
         self.saving.setObjectName("sweep_saving")
-        self.saving.setProperty("role", "warning")
-        self.saving.setWordWrap(True)
-        self.start = QPushButton("Start", body)
+        self.saving.setProperty("role", "soft")
+        self.start = QPushButton("Start", self)
         self.start.setObjectName("start_sweep")
         self.start.setProperty("primary", True)
         self.start.clicked.connect(self._start)
@@ -146,19 +152,48 @@ class PlanForm(QScrollArea):
                 error = error_label(f"error.{option[2:]}", body)
                 grid.addWidget(error, 2 * place + 1, 0, 1, 2)
                 self._errors[option] = (error, field)
+        left, right = QVBoxLayout(), QVBoxLayout()
+        left.setSpacing(8)
+        left.addWidget(_heading("Varied", body))
+        left.addWidget(self.axes)
+        for widget in (self.summary, self.problem):
+            left.addWidget(widget)
+        right.setSpacing(8)
+        right.addWidget(_heading("Search", body))
+        right.addLayout(grid)
+        for side in (left, right):
+            side.addStretch(1)
+        self._sides.setSpacing(16)
+        self._sides.addLayout(left, 1)
+        self._sides.addLayout(right, 1)
         column = QVBoxLayout(body)
         column.setContentsMargins(12, 10, 12, 12)
-        column.setSpacing(8)
-        column.addWidget(_heading("Varied", body))
-        column.addWidget(self.axes)
-        column.addSpacing(4)
-        column.addWidget(_heading("Search", body))
-        column.addLayout(grid)
-        column.addSpacing(4)
-        for widget in (self.summary, self.problem, self.saving):
-            column.addWidget(widget)
-        column.addWidget(self.start, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addLayout(self._sides)
         column.addStretch(1)
+
+    def _frame(self, body: QWidget) -> None:
+        """The fields, which scroll, over the button, which stays in sight."""
+        area = QScrollArea(self)
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(body)
+        end = QHBoxLayout()
+        end.setContentsMargins(12, 6, 12, 8)
+        end.setSpacing(8)
+        end.addWidget(self.start)
+        end.addWidget(self.saving, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(area, 1)
+        column.addWidget(separator(self))
+        column.addLayout(end)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        way = QBoxLayout.Direction
+        self._sides.setDirection(way.LeftToRight if self.width() >= _BESIDE else way.TopToBottom)
 
     def _choice(
         self, name: str, title: str, parent: QWidget, entries: Sequence[tuple[str, str, str]] = ()
@@ -254,15 +289,14 @@ class PlanForm(QScrollArea):
         is_unsaved = sweeps.needs_saving
         said = ""
         if why:
-            said = "A sweep is running. Stop it, or wait until it ends, to start another."
+            said = "A sweep is running"
         elif is_unsaved:
             said = (
-                "A sweep trains the project as its file has it: it has no file yet."
+                "A sweep needs a saved project"
                 if path is None
-                else "A sweep trains the project as its file has it: it is saved first."
+                else "A sweep trains the project as it is saved"
             )
-        self.saving.setText(said)
-        self.saving.setVisible(bool(said))
+        self.saving.set_text(said)
         text = "Save project…" if path is None else "Save and start" if is_unsaved else "Start"
         self.start.setText(text)
         can = sweeps.is_checked and sweeps.check.plan is not None

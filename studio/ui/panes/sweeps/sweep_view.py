@@ -167,7 +167,8 @@ class SweepView(QWidget):
         if best is None or plan is None:
             self.best.set_text("No trial has reached a value yet")
             return
-        values = ", ".join(f"{name} {shown(value)}" for name, value in best.values.items())
+        names = [axis.name for axis in record.axes if axis.name in best.values]
+        values = ", ".join(f"{name} {shown(best.values[name])}" for name in names)
         value = numbers.number(best.value)
         self.best.set_text(f"Best: {plan.objective} {value}, trial {best.number}: {values}")
 
