@@ -58,6 +58,7 @@ from studio.session.runs.curves_display import CurvesDisplay
 from studio.session.runs.restoring import RunRestoring
 from studio.session.runs.runs import RunList
 from studio.session.safety.recovery import Recovery
+from studio.session.sweeps.draft import SweepDraft
 from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.training.device import ContextFactory
 from studio.session.training.state import State, TrainingOutcome
@@ -192,6 +193,7 @@ class Studio:
         self.restoring = RunRestoring(self._document, self.training, self.runs, tasks, test)
         self.plots = CurvesDisplay(self.training, self.runs)
         self.problems = ProblemList(self.bus)
+        self.sweep_draft = SweepDraft()
         self.annotations = AnnotationModel(
             lambda: self.compilation.provenance, lambda: self.compilation.provenances
         )
@@ -348,6 +350,7 @@ class Studio:
         self.data.follow(document)
         self.compilation.follow(document)
         self.previews.follow(document)
+        self.sweep_draft.follow(document)
         for holder in self.recovery.follow(document):
             self.notify(
                 f"This project is open in another window (process {holder.process.pid})", "warning",
