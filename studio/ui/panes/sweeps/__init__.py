@@ -1,0 +1,1 @@
+"""The pane of sweeps: what is varied, the trials, and what mattered."""
