@@ -105,7 +105,7 @@ class ParallelView(QWidget):
     def select(self, number: int | None) -> None:
         """Draw a trial that was chosen elsewhere above the others; None for none."""
         known = self._trials.numbers
-        self._selected = known.index(number) if number in known else None  # type: ignore[arg-type]
+        self._selected = known.index(number) if number in known else None
         self.update()
 
     @property
