@@ -407,8 +407,9 @@ def read_trials(path: Path, names: Sequence[str]) -> tuple[TrialRow, ...]:
     listed = found.get("trials") if isinstance(found, dict) else None
     rows: list[TrialRow] | None = None
     with suppress(KeyError, TypeError, ValueError, OverflowError):
-        rows = [TrialRow.from_json(each, names) for each in listed or ()]
-    if rows is None or not isinstance(listed, list):
+        if isinstance(listed, list):
+            rows = [TrialRow.from_json(each, names) for each in listed]
+    if rows is None:
         raise FormatError(
             "the table of the sweep is damaged",
             who=str(table),

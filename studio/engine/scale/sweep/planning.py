@@ -109,9 +109,6 @@ def make_plan(
         DataError: there is nothing to train on.
         StudioError: the project itself cannot be trained.
     """
-    if project.data is None:
-        raise DataError("the project has no data to train on", who=project.name,
-                        hint="attach some in the Data pane")  # fmt: skip
     sampler = cast("Sampler", _word(wishes.sampler or "tpe", SAMPLERS, "--sampler"))
     prune = cast("Pruner", _word(wishes.prune or "none", PRUNERS, "--prune"))
     seeds = _count(wishes.seeds, 1, MAX_SEEDS, "--seeds")
@@ -132,8 +129,7 @@ def make_plan(
             )
         trials = size
     measured, remark = _measured_apart(project)
-    opened = None if dataset is None else dataset(project.data, project.folder)
-    task = Task.of_project(measured, opened)
+    task = _task(measured, dataset)
     objective = _objective(task, wishes.objective or "val_loss")
     if any(axis.option == "loss" and axis.place == "training" for axis in axes) and (
         objective.removeprefix("val_").endswith("loss")
@@ -226,7 +222,31 @@ def _measured_apart(project: Project) -> tuple[Project, str]:
     )
 
 
-def objectives(task: Task) -> list[str]:
+def objectives_of(
+    project: Project, dataset: Callable[[DataSettings, Path], Dataset] | None = None
+) -> list[str]:
+    """What trials of a project can be compared by.
+
+    Args:
+        project: what is varied.
+        dataset: opens the data, or has it open.
+
+    Raises:
+        StudioError: the project cannot be trained.
+    """
+    measured, _ = _measured_apart(project)
+    return _objectives(_task(measured, dataset))
+
+
+def _task(project: Project, dataset: Callable[[DataSettings, Path], Dataset] | None) -> Task:
+    if project.data is None:
+        raise DataError("the project has no data to train on", who=project.name,
+                        hint="attach some in the Data pane")  # fmt: skip
+    opened = None if dataset is None else dataset(project.data, project.folder)
+    return Task.of_project(project, opened)
+
+
+def _objectives(task: Task) -> list[str]:
     """What trials of a task can be compared by; what is measured on the validation part first."""
     labels = metric_labels(Programs(task).program("train"))
     measured = () if task.validation is None else labels
@@ -235,7 +255,7 @@ def objectives(task: Task) -> list[str]:
 
 def _objective(task: Task, name: str) -> str:
     """The objective, where trials report it."""
-    known = objectives(task)
+    known = _objectives(task)
     if name == "test" or name.startswith("test_"):
         raise ParameterError(
             "the test part is no objective: what is chosen by it is no longer tested by it",

@@ -35,10 +35,10 @@ class InspectorPane(PaneFrame):
         self.setObjectName("inspector_pane")
         self._data = studio.data
         self.inspector = InspectorModel(lambda: studio.document, studio.bus, studio.compilation)
-        draft = studio.sweep_draft
+        draft = studio.sweeps.draft
 
         def varying(names: Callable[[Path], tuple[str, ...]]) -> Variation:
-            return Variation(draft, names, lambda: show_sweep(studio.actions))
+            return Variation(draft, names, lambda: show_sweep(studio))
 
         layers = layer_names(lambda: tuple(node.name for node in self.inspector.nodes))
         self.node_view = NodeView(self.inspector, varying=varying(layers))

@@ -9,8 +9,8 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from studio.engine.core.options import Plain
-from studio.session.core.action_table import ActionRegistry
 from studio.session.inspector.sections import OptionGroup, OptionSection
+from studio.session.studio import Studio
 from studio.widgets import theme
 from studio.widgets.forms.form import Form, TakeValue, Varying
 from studio.widgets.forms.section import Section
@@ -170,10 +170,11 @@ class _Body(QWidget):
         return part, form
 
 
-def show_sweep(actions: ActionRegistry) -> None:
-    """Bring the pane of sweeps into view, where there is one and it is not."""
-    if "pane.sweep" in actions and not actions.is_checked("pane.sweep"):
-        actions.trigger("pane.sweep")
+def show_sweep(studio: Studio) -> None:
+    """Bring the plan of the next sweep into view."""
+    studio.sweeps.plan_next()
+    if "pane.sweep" in studio.actions and not studio.actions.is_checked("pane.sweep"):
+        studio.actions.trigger("pane.sweep")
 
 
 def scrolled(body: QWidget) -> QScrollArea:

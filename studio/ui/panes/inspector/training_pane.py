@@ -25,13 +25,13 @@ class TrainingPane(PaneFrame):
         self.setObjectName("training_pane")
         self._data = studio.data
         inspector = InspectorModel(lambda: studio.document, studio.bus, studio.compilation)
-        varying = Variation(studio.sweep_draft, training_names, lambda: show_sweep(studio.actions))
+        varying = Variation(studio.sweeps.draft, training_names, lambda: show_sweep(studio))
         self.form = TrainingForm(inspector, unfolded=_UNFOLDED, varying=varying)
         self.set_body(scrolled(self.form))
         self._refresh_later = binding.refresh(
             self, self.refresh, studio.data.changed, when_visible=True
         )
-        binding.refresh(self, self.form.show_varied, studio.sweep_draft.changed, when_visible=True)
+        binding.refresh(self, self.form.show_varied, studio.sweeps.draft.changed, when_visible=True)
         binding.connect(self, studio.document_replaced, self._replace)
         self._follow(studio.document)
         self.refresh()

@@ -108,7 +108,7 @@ def test_a_number_of_a_layer_is_varied_from_its_field_and_left_from_its_label(
     assert texts(found)[-1] == "Vary this…"
     assert len(texts(found)) > 3
     choose(qtbot, found, "Vary this…")
-    assert studio.sweep_draft.axes == (("conv1.filters", "8,16,32"),)
+    assert studio.sweeps.draft.axes == (("conv1.filters", "8,16,32"),)
     qtbot.waitUntil(lambda: label.is_marked)
     assert label.toolTip().endswith("Varied in the next sweep: 8,16,32.")
     assert field.text() == "16"
@@ -116,7 +116,7 @@ def test_a_number_of_a_layer_is_varied_from_its_field_and_left_from_its_label(
     right_click(qtbot, label)
     assert texts(menu(qtbot)) == ["Do not vary"]
     choose(qtbot, menu(qtbot), "Do not vary")
-    assert studio.sweep_draft.axes == ()
+    assert studio.sweeps.draft.axes == ()
     qtbot.waitUntil(lambda: not label.is_marked)
     assert "Varied" not in label.toolTip()
 
@@ -135,8 +135,8 @@ def test_the_menu_opens_by_keys_at_the_field_with_the_keyboard(
     found = menu(qtbot)
     QTest.keyClick(found, Qt.Key.Key_Up)
     QTest.keyClick(found, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: studio.sweep_draft.holds("hidden.units"))
-    assert studio.sweep_draft.axes == (("hidden.units", "32,64,128"),)
+    qtbot.waitUntil(lambda: studio.sweeps.draft.holds("hidden.units"))
+    assert studio.sweeps.draft.axes == (("hidden.units", "32,64,128"),)
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_choices_and_flags_are_varied_too(
     vary(qtbot, child(pane, QComboBox, "field_padding"))
     vary(qtbot, child(pane, QCheckBox, "field_use_bias"))
     vary(qtbot, child(pane, QLineEdit, "field_kernel_size_0"))
-    assert studio.sweep_draft.axes == (
+    assert studio.sweeps.draft.axes == (
         ("conv1.padding", "valid,same"),
         ("conv1.use_bias", "true,false"),
         ("conv1.kernel_size", "1,3,5"),
@@ -175,14 +175,14 @@ def test_training_settings_are_named_by_themselves_and_options_of_a_schedule_beh
     vary(qtbot, child(training, QLineEdit, "field_beta_1"))
     vary(qtbot, child(training, QLineEdit, "field_initial_learning_rate"))
     vary(qtbot, child(training, QComboBox, "field_optimizer"))
-    names = [name for name, _ in studio.sweep_draft.axes]
+    names = [name for name, _ in studio.sweeps.draft.axes]
     assert names == [
         "batch_size", "beta_1", "learning_rate.initial_learning_rate", "optimizer",
     ]  # fmt: skip
-    assert all(studio.sweep_draft.problem_of(name) == "" for name in names)
+    assert all(studio.sweeps.draft.problem_of(name) == "" for name in names)
     nested = child(training, ElidedLabel, "label_initial_learning_rate")
     qtbot.waitUntil(lambda: nested.is_marked)
-    studio.sweep_draft.clear()
+    studio.sweeps.draft.clear()
     qtbot.waitUntil(lambda: not nested.is_marked)
 
 
@@ -192,20 +192,20 @@ def test_several_layers_are_varied_each_by_itself(
 ) -> None:
     select(studio, pane, qtbot, "conv1", "conv2")
     vary(qtbot, child(pane, QLineEdit, "field_filters"))
-    assert studio.sweep_draft.axes == (
+    assert studio.sweeps.draft.axes == (
         ("conv1.filters", "8,16,32"),
         ("conv2.filters", "16,32,64"),
     )
     select(studio, pane, qtbot, "conv2")
     vary(qtbot, child(pane, QLineEdit, "field_filters"), "Do not vary")
-    assert studio.sweep_draft.axes == (("conv1.filters", "8,16,32"),)
+    assert studio.sweeps.draft.axes == (("conv1.filters", "8,16,32"),)
 
 
 @pytest.mark.slow
 def test_the_mark_follows_the_layer_that_is_shown_and_its_name(
     studio: Studio, pane: InspectorPane, qtbot: QtBot
 ) -> None:
-    studio.sweep_draft.add("conv1.filters")
+    studio.sweeps.draft.add("conv1.filters")
     label = lambda: child(pane, ElidedLabel, "label_filters")  # noqa: E731
     select(studio, pane, qtbot, "conv2")
     qtbot.waitUntil(lambda: not label().is_marked)
@@ -213,7 +213,7 @@ def test_the_mark_follows_the_layer_that_is_shown_and_its_name(
     qtbot.waitUntil(lambda: label().is_marked)
     node = pane.inspector.nodes[0].id
     studio.document.apply("Rename", rename(studio.document.state, node, "first"))
-    assert studio.sweep_draft.axes == (("first.filters", "8,16,32"),)
+    assert studio.sweeps.draft.axes == (("first.filters", "8,16,32"),)
     qtbot.waitUntil(lambda: pane.inspector.nodes[0].name == "first" and label().is_marked)
 
 
@@ -224,7 +224,7 @@ def test_another_project_begins_without_marks(
     vary(qtbot, child(training, QLineEdit, "field_batch_size"))
     qtbot.waitUntil(lambda: child(training, ElidedLabel, "label_batch_size").is_marked)
     studio.new()
-    assert studio.sweep_draft.axes == ()
+    assert studio.sweeps.draft.axes == ()
     label = child(training, ElidedLabel, "label_batch_size")
     qtbot.waitUntil(lambda: not child(training, ElidedLabel, "label_batch_size").is_marked)
     assert "Varied" not in label.toolTip()
