@@ -225,13 +225,13 @@ def _numbers(option: AnyOption, value: float | None) -> str:
     number = 0.0 if value is None else value
     if by_decade or 0.0 < number < _TINY:
         middle = number if number > 0.0 else 1e-3
-        ends = (max(middle / 10.0, low), min(middle * 10.0, high))
-        return _range(*ends, "log:")
+        return _range(max(middle / 10.0, low), min(middle * 10.0, high), "log:")
     if low >= 0.0 and high <= 1.0:
         return _range(*_share_around(number, high))
     if number == 0.0:
         return _range(max(-1.0, low), min(1.0, high))
-    return _range(*sorted((max(number / 2.0, low), min(number * 2.0, high))))
+    ends = sorted((max(number / 2.0, low), min(number * 2.0, high)))
+    return _range(ends[0], ends[1])
 
 
 def _share_around(share: float, high: float) -> tuple[float, float]:
