@@ -7,11 +7,13 @@ from collections.abc import Callable
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
+    QFrame,
     QHBoxLayout,
     QInputDialog,
     QLabel,
     QProgressBar,
     QPushButton,
+    QScrollArea,
     QTabWidget,
     QVBoxLayout,
     QWidget,
@@ -22,6 +24,8 @@ from studio.engine.scale.sweep.folder import TrialRow
 from studio.engine.scale.sweep.search_space import MAX_POINTS, shown
 from studio.session.studio import Studio
 from studio.session.sweeps.records import SweepRecord
+from studio.ui.panes.sweeps.importance_view import ImportanceView
+from studio.ui.panes.sweeps.parallel_view import ParallelView
 from studio.ui.panes.sweeps.trial_menu import TrialActions
 from studio.ui.panes.sweeps.trial_table import TrialTable
 from studio.widgets import numbers
@@ -60,6 +64,7 @@ class SweepView(QWidget):
         self.bar.setObjectName("sweep_progress")
         self.bar.setAccessibleName("Trials that have ended")
         self.bar.setTextVisible(False)
+        self.bar.setMinimumWidth(40)
         self.best = ElidedLabel(self)
         self.best.setObjectName("best_trial")
         self.open_best = tool_button("runs", "open_best", "Open the run of the best trial", self)
@@ -75,8 +80,16 @@ class SweepView(QWidget):
         self.tabs = QTabWidget(self)
         self.tabs.setObjectName("sweep_tabs")
         self.tabs.setDocumentMode(True)
-        self.tabs.addTab(self.table, "Trials")
+        self.parallel = ParallelView(self)
+        self.importance = ImportanceView(self)
+        for view, title in (
+            (self.table, "Trials"), (self.parallel, "Parallel coordinates"),
+            (_scrolled(self.importance), "Importance"),
+        ):  # fmt: skip
+            self.tabs.addTab(view, title)
         self.tabs.setMinimumWidth(1)
+        self.table.picked.connect(self._picked)
+        self.parallel.chosen.connect(self._choose)
         self._lay_out()
         self.setFocusProxy(self.table)
 
@@ -84,6 +97,7 @@ class SweepView(QWidget):
         made = QPushButton(text, self)
         made.setObjectName(name)
         made.clicked.connect(lambda: self._do(work))
+        made.hide()
         return made
 
     def _lay_out(self) -> None:
@@ -145,6 +159,10 @@ class SweepView(QWidget):
         self.problem.setVisible(bool(record.problem))
         self._show_best(record)
         self.table.show_sweep(record)
+        plan = record.plan
+        if plan is not None:
+            self.parallel.show_trials(record.rows, record.axes, plan.maximize, plan.objective)
+            self.importance.show_trials(record.rows, record.axes)
 
     def _status(self, record: SweepRecord, *, own: bool) -> str:
         state = self._sweeps.state
@@ -171,6 +189,17 @@ class SweepView(QWidget):
         values = ", ".join(f"{name} {shown(best.values[name])}" for name in names)
         value = numbers.number(best.value)
         self.best.set_text(f"Best: {plan.objective} {value}, trial {best.number}: {values}")
+
+    def _picked(self) -> None:
+        """The trial chosen in the table is drawn above the others."""
+        chosen = self.table.chosen()
+        self.parallel.select(chosen[0].number if len(chosen) == 1 else None)
+
+    def _choose(self, number: int) -> None:
+        """The trial chosen among the lines is chosen in the table, too."""
+        row = self.table.entries.row_of(number)
+        if row >= 0:
+            self.table.selectRow(row)
 
     # -- doing ----------------------------------------------------------------------------------
 
@@ -220,3 +249,19 @@ class SweepView(QWidget):
             work()
         except StudioError as error:
             self._fail(error)
+
+
+def _scrolled(view: QWidget) -> QScrollArea:
+    """A view that is as high as it needs, however low the pane is."""
+    area = QScrollArea()
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    body = QWidget()
+    body.setBackgroundRole(QPalette.ColorRole.Base)
+    body.setAutoFillBackground(True)
+    column = QVBoxLayout(body)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.addWidget(view)
+    column.addStretch(1)
+    area.setWidget(body)
+    return area

@@ -69,6 +69,7 @@ class TrialTable(RecordTable):
         )
         super().__init__(entries, "trial_table", "Trials", parent, font="small")
         self._look: object = None
+        self._sized = 0
         self.setSortingEnabled(True)
         self.offer_columns()
         self.offer_menu()
@@ -91,21 +92,22 @@ class TrialTable(RecordTable):
             tuple(axis.name for axis in record.axes),
         )  # fmt: skip
         if look == self._look:
-            had = len(self.entries.rows)
             self.entries.take(rows)
-            if not had and rows:
-                self._size_columns()
+            if self._sized != record.ended:
+                self._sized = record.ended
+                self.fit()
             return
-        self._look = look
+        self._look, self._sized = look, record.ended
         self.entries.take(rows, _columns(record))
-        self._size_columns()
+        self.fit()
         self.entries.sort(0, Qt.SortOrder.AscendingOrder)
 
     def chosen(self) -> tuple[TrialRow, ...]:
         """The trials chosen, from above."""
         return tuple(self.entries.rows[row].row for row in self.chosen_rows())
 
-    def _size_columns(self) -> None:
+    def fit_columns(self) -> None:
+        """Each column is as wide as what it holds, unless the user drew its width."""
         words = QFontMetrics(theme.font("small"))
         for place, column in enumerate(self.entries.columns):
             if column.key in self._drawn:
