@@ -19,7 +19,7 @@ from studio.ui.panes.sweeps.pane import SweepsPane
 from tests.session.sweeps.sweep_bench import iris
 from tests.ui.panes.stage import Stage
 
-WAIT = 300_000
+WAIT = 12_000
 KEY = Qt.Key
 
 
