@@ -12,7 +12,7 @@ from studio.ui.panes.sweeps.pane import SweepsPane
 from studio.ui.shell.window import MainWindow
 from tests.ui.shell.driving import answer, question
 
-WAIT = 15_000
+WAIT = 60_000
 
 
 @pytest.fixture
@@ -45,7 +45,9 @@ def test_a_sweep_is_saved_first_and_asked_about_at_the_end(
     qtbot.mouseClick(pane.form.start, Qt.MouseButton.LeftButton)
     assert not document.dirty
     assert studio.sweeps.is_busy
-    qtbot.waitUntil(lambda: studio.sweeps.own and studio.sweeps.own.training, timeout=WAIT)
+    qtbot.waitUntil(
+        lambda: studio.sweeps.own is not None and studio.sweeps.own.training > 0, timeout=WAIT
+    )
     window.close()
     window.close()
     assert "Trials that have ended are kept" in question(qtbot, window).informativeText()
