@@ -1,1 +1,1 @@
-"""The pane of sweeps: what is varied, the trials, and what mattered."""
+"""The sweep pane: what is varied, how the trials go, what came out."""
