@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from studio.session.core.metric_names import metric_title
 from studio.session.plots.scale import Tick, place_text, place_ticks
 from studio.session.plots.series import Line
 from studio.session.runs.columns import is_share
-from studio.session.runs.curves_display import Content, CurvesDisplay, Drawn, Stroke
+from studio.session.runs.curves_display import Content, CurveKey, CurvesDisplay, Drawn, Stroke
 from studio.ui.panes.plots import strokes
 from studio.ui.panes.plots.axes import (
     LEFT_WIDTH,
@@ -86,7 +87,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self.left_needed = LEFT_WIDTH
         """Width its numbers on the left need; narrower, and none would be drawn."""
         self._lines: list[Any] = []
-        self._bands: list[QGraphicsPathItem] = []
+        self._bands = _Bands(self.box)
         self._dots: list[Any] = []
         self._grid = self._item(pg.PlotCurveItem(connect="pairs"), -10)
         self._minor = self._item(pg.PlotCurveItem(connect="pairs"), -11)
@@ -179,7 +180,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         total = sum(len(s.line.x) for d in content.drawn for s in d.strokes)
         smooth = not live and total <= _MOST_SMOOTH
         wanted = [(d, s) for d in content.drawn for s in d.strokes]
-        self._draw_bands([(d, band) for d in content.drawn for band in d.bands])
+        self._bands.show(content.drawn, display.hovered)
         self._draw_lines(wanted, smooth)
         self._draw_dots([(d, s) for d, s in wanted if s.points])
         self._draw_axes(content, view)
@@ -210,19 +211,6 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             item.setPen(pen)
             item.setZValue(10 + raised - 5 * stroke.ghost)
             item.setVisible(True)
-
-    def _draw_bands(self, wanted: list[tuple[Drawn, tuple[Line, Line]]]) -> None:
-        while len(self._bands) < len(wanted):
-            made = QGraphicsPathItem()
-            made.setPen(QPen(Qt.PenStyle.NoPen))
-            self._bands.append(self._item(made, 1))
-        for number, item in enumerate(self._bands):
-            item.setVisible(number < len(wanted))
-            if number < len(wanted):
-                drawn, band = wanted[number]
-                raised = drawn.entry.key == self._display.hovered
-                item.setBrush(strokes.colour(drawn.entry.style, strokes.BAND * (1 + raised)))
-                item.setPath(_area_of(*band))
 
     def _draw_dots(self, wanted: list[tuple[Drawn, Stroke]]) -> None:
         while len(self._dots) < len(wanted):
@@ -457,6 +445,35 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             painter.setPen(theme.colour("accent"))
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
             painter.end()
+
+
+class _Bands:
+    """The areas behind curves that are means.
+
+    Args:
+        box: what they lie in.
+    """
+
+    def __init__(self, box: PlotBox) -> None:
+        self._box = box
+        self._items: list[QGraphicsPathItem] = []
+
+    def show(self, drawn: Sequence[Drawn], hovered: CurveKey | None) -> None:
+        """Show those of these curves; stronger where the pointer is on a curve's name."""
+        wanted = [(each.entry, band) for each in drawn for band in each.bands]
+        while len(self._items) < len(wanted):
+            made = QGraphicsPathItem()
+            made.setPen(QPen(Qt.PenStyle.NoPen))
+            made.setZValue(1)
+            self._box.addItem(made, ignoreBounds=True)
+            self._items.append(made)
+        for number, item in enumerate(self._items):
+            item.setVisible(number < len(wanted))
+            if number < len(wanted):
+                entry, band = wanted[number]
+                strength = strokes.BAND * (2 if entry.key == hovered else 1)
+                item.setBrush(strokes.colour(entry.style, strength))
+                item.setPath(_area_of(*band))
 
 
 def _area_of(low: Line, high: Line) -> QPainterPath:
