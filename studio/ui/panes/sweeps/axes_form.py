@@ -150,6 +150,8 @@ class AxesForm(QWidget):
         for place, row in enumerate(made.values()):
             for column, widget in enumerate((row.label, row.field, row.remove)):
                 self._grid.addWidget(widget, 2 * place, column)
+                # A layout shows it later, and what is not shown cannot be given the keyboard.
+                widget.show()
             self._grid.addWidget(row.error, 2 * place + 1, 0, 1, 3)
             if before is not None:
                 self.setTabOrder(before, row.field)
