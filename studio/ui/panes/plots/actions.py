@@ -52,7 +52,6 @@ ACTIONS: ActionTable[PlotsPane] = ActionTable(
         "plots.seeds",
         "Join the seeds of a trial",
         "Draw the seeds of a trial as their mean with a band from the lowest to the highest.",
-        keys=("M",),
         context="plot",
         aliases=("mean", "spread", "average over seeds"),
         group="view",

@@ -112,9 +112,8 @@ def test_a_switch_shows_each_seed_by_itself_and_the_mean_again(
     content = pane.plot("loss").content
     assert content is not None
     assert all(not drawn.bands for drawn in content.drawn)
-    pane.plot("loss").setFocus()
-    qtbot.keyClick(pane.plot("loss"), Qt.Key.Key_M)
-    studio.actions.trigger("plots.seeds")
+    switch.setFocus()
+    qtbot.keyClick(switch, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: len(labels(pane)) == 2)
 
 
