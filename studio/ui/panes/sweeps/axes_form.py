@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QStringListModel, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
     QCompleter,
     QGridLayout,
@@ -93,17 +93,12 @@ class AxesForm(QWidget):
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(0, 2)
         self._grid.setColumnStretch(1, 3)
-        self._names = QStringListModel(self)
+        self._names: tuple[str, ...] = ()
         self.field = QLineEdit(self)
         self.field.setObjectName("add_axis")
         self.field.setAccessibleName("Vary another setting, by name")
         self.field.setPlaceholderText("Add a setting by name")
         self.field.setToolTip(_ADD_TIP)
-        completer = QCompleter(self._names, self)
-        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
-        completer.setFilterMode(Qt.MatchFlag.MatchContains)
-        completer.activated.connect(self._add)
-        self.field.setCompleter(completer)
         self.field.returnPressed.connect(self._add)
         self.field.textEdited.connect(self._typing)
         self.button: QToolButton = tool_button("plus", "add_axis_button", "Vary this", self)
@@ -130,10 +125,26 @@ class AxesForm(QWidget):
             self._fill(names)
         for row in self.rows.values():
             row.show()
+        self._offer_names()
 
     def begin(self) -> None:
         """Let a name be typed."""
         self.field.setFocus()
+
+    def _offer_names(self) -> None:
+        """Complete what is typed by the names that are not among the rows."""
+        names = tuple(n for n in self._draft.names() if not self._draft.holds(n))
+        if names == self._names:
+            return
+        self._names = names
+        completer = QCompleter(names, self)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.activated.connect(self._add)
+        before = self.field.completer()
+        self.field.setCompleter(completer)
+        if before is not None:
+            before.deleteLater()
 
     def _fill(self, names: list[str]) -> None:
         for name in [name for name in self.rows if name not in names]:
@@ -162,7 +173,7 @@ class AxesForm(QWidget):
         self.setTabOrder(self.field, self.button)
 
     def _typing(self) -> None:
-        self._names.setStringList([n for n in self._draft.names() if not self._draft.holds(n)])
+        self._offer_names()
         self._just_added = ""
         say(self.error, "", self.field)
 

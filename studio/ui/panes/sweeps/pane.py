@@ -90,6 +90,8 @@ class SweepsPane(PaneFrame):
         shown = None if plans else record
         done = "" if shown is None else f"{numbers.count(shown.ended)} of "
         self.set_note("" if shown is None else f"{done}{numbers.count(shown.ended + shown.left)}")
+        if not self.is_empty:
+            self.setFocusProxy(self.form.axes.field if plans else self.view.table)
         if plans and not self._was_planning and self.isVisible():
             self.form.begin()
         self._was_planning = plans

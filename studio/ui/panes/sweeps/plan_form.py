@@ -72,7 +72,7 @@ class PlanForm(QWidget):
         self._sweeps: SweepModel = studio.sweeps
         self._actions = studio.actions
         self._fail = studio.fail
-        self._document = lambda: studio.document
+        self._studio = studio
         self._errors: dict[str, tuple[QLabel, QWidget]] = {}
         body = QWidget(self)
         body.setBackgroundRole(QPalette.ColorRole.Base)
@@ -176,6 +176,8 @@ class PlanForm(QWidget):
         area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
+        # Fields bring themselves into sight.
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(body)
         end = QHBoxLayout()
@@ -284,7 +286,7 @@ class PlanForm(QWidget):
 
     def _show_state(self) -> None:
         """Whether it can be started, and why not."""
-        sweeps, path = self._sweeps, self._document().path
+        sweeps, path = self._sweeps, self._studio.document.path
         why = sweeps.why_not_start()
         is_unsaved = sweeps.needs_saving
         said = ""
@@ -304,15 +306,14 @@ class PlanForm(QWidget):
         self.start.setToolTip(why or ("" if can else "Something above is wrong or missing"))
 
     def _start(self) -> None:
-        sweeps = self._sweeps
-        if sweeps.needs_saving:
-            has_file = self._document().path is not None
+        had_file = self._studio.document.path is not None
+        if self._sweeps.needs_saving:
             self._actions.trigger("file.save")
-            # Where to save may be asked; then it is started by another click.
-            if sweeps.needs_saving or not has_file:
-                return
+        # Where to save may be asked; then it is started by another click.
+        if not had_file or self._sweeps.needs_saving:
+            return
         try:
-            sweeps.start(self.wishes(), self.hours.value or None)
+            self._sweeps.start(self.wishes(), self.hours.value or None)
         except StudioError as error:
             self._fail(error)
 
