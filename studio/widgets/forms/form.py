@@ -216,7 +216,7 @@ class FormRow(QObject):
         self._menu = menus.own_keys(menu)
         if menu.actions():
             menu.addSeparator()
-        entry = menu.addAction("Do not vary" if is_varied else "Vary this\N{HORIZONTAL ELLIPSIS}")
+        entry = menu.addAction("Do not vary" if is_varied else "Vary this…")
         entry.setObjectName("vary")
         entry.triggered.connect(lambda: varying.vary(name, not is_varied))
         menu.aboutToHide.connect(menu.deleteLater)

@@ -173,8 +173,8 @@ class _Body(QWidget):
 def show_sweep(studio: Studio) -> None:
     """Bring the plan of the next sweep into view."""
     studio.sweeps.plan_next()
-    if "pane.sweep" in studio.actions and not studio.actions.is_checked("pane.sweep"):
-        studio.actions.trigger("pane.sweep")
+    if "pane.sweeps" in studio.actions and not studio.actions.is_checked("pane.sweeps"):
+        studio.actions.trigger("pane.sweeps")
 
 
 def scrolled(body: QWidget) -> QScrollArea:

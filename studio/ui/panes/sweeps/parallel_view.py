@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
@@ -23,7 +24,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from studio.engine.scale.sweep.folder import TrialRow
 from studio.engine.scale.sweep.search_space import Axis
-from studio.session.sweeps.parallel import Flags, ParallelTrials
+from studio.session.sweeps.parallel import Flags, ParallelTrials, Places
 from studio.session.tensor_view.colours import colour_map
 from studio.widgets import binding, numbers, theme
 
@@ -36,6 +37,64 @@ _DARK, _LIGHT = (80, 255), (190, 0)
 """The worst and the best of the colour map, where the ground is dark and where it is light."""
 
 Brush = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where the axes stand in a view.
+
+    Attributes:
+        width: of the view.
+        height: of the view.
+        axes: how many there are.
+    """
+
+    width: int
+    height: int
+    axes: int
+
+    @property
+    def room(self) -> QRectF:
+        """What the axes span."""
+        high = max(self.height - _TOP - _BOTTOM, 1)
+        return QRectF(_LEFT, _TOP, max(self.width - _LEFT - _RIGHT, 1), high)
+
+    @property
+    def spacing(self) -> float:
+        """From one axis to the next."""
+        return self.room.width() / max(self.axes - 1, 1)
+
+    def axis_x(self, axis: int) -> float:
+        """Where an axis stands."""
+        return _LEFT + self.spacing * axis
+
+    def place_y(self, place: float) -> float:
+        """Where a place of an axis stands."""
+        return self.room.bottom() - place * self.room.height()
+
+    def heights(self, places: Places) -> Places:
+        """Where many places stand."""
+        return np.asarray(self.room.bottom() - places * self.room.height())
+
+    def place_at(self, y: float) -> float:
+        """The place of an axis at a height; its ends beyond them."""
+        return min(max((self.room.bottom() - y) / self.room.height(), 0.0), 1.0)
+
+    def axis_at(self, at: QPointF) -> int | None:
+        """The axis at a point, or beside it."""
+        near = min(_NEAR_AXIS, self.spacing / 3)
+        found = (axis for axis in range(self.axes) if abs(at.x() - self.axis_x(axis)) <= near)
+        return next(found, None)
+
+    def name_box(self, axis: int) -> QRectF:
+        """Where the name of an axis stands: over its axis, the outer ones within the edges."""
+        x, room, high = self.axis_x(axis), self.spacing - 6, _TOP - 12
+        left, right = x - room / 2, x + room / 2
+        if axis == 0:
+            left, right = 4.0, min(right, self.width / 2)
+        elif axis == self.axes - 1:
+            right = self.width - 4.0
+        return QRectF(left, 4, right - left, high)
 
 
 class ParallelView(QWidget):
@@ -118,6 +177,11 @@ class ParallelView(QWidget):
         return self._number(self._selected)
 
     @property
+    def grid(self) -> Grid:
+        """Where axes and places stand."""
+        return Grid(self.width(), self.height(), len(self._trials.axes))
+
+    @property
     def hovered(self) -> int | None:
         """Number of the trial under the pointer."""
         return self._number(self._hovered)
@@ -141,17 +205,6 @@ class ParallelView(QWidget):
         lines += [f"{name} {value}" for name, value in self._trials.words(place)]
         return "\n".join(lines)
 
-    def axis_x(self, axis: int) -> float:
-        """Where an axis stands."""
-        room = self._room()
-        last = max(len(self._trials.axes) - 1, 1)
-        return room.left() + room.width() * axis / last
-
-    def place_y(self, place: float) -> float:
-        """Where a place of an axis stands."""
-        room = self._room()
-        return room.bottom() - place * room.height()
-
     def _number(self, place: int | None) -> int | None:
         return None if place is None else self._trials.numbers[place]
 
@@ -169,12 +222,6 @@ class ParallelView(QWidget):
         """What was painted is no longer how it is."""
         self._picture = None
         self.update()
-
-    def _room(self) -> QRectF:
-        return QRectF(self.rect()).adjusted(_LEFT, _TOP, -_RIGHT, -_BOTTOM)
-
-    def _spacing(self) -> float:
-        return self._room().width() / max(len(self._trials.axes) - 1, 1)
 
     # -- painting -------------------------------------------------------------------------------
 
@@ -228,19 +275,14 @@ class ParallelView(QWidget):
         """The pieces of the lines of some trials; none where an end has no place."""
         if not len(places) or len(self._trials.axes) < 2:
             return []
-        heights = self.place_y_all(self._trials.places[places])
+        heights = self.grid.heights(self._trials.places[places])
         found = []
         for axis in range(len(self._trials.axes) - 1):
-            left, right = self.axis_x(axis), self.axis_x(axis + 1)
+            left, right = self.grid.axis_x(axis), self.grid.axis_x(axis + 1)
             known = np.isfinite(heights[:, axis]) & np.isfinite(heights[:, axis + 1])
             pairs = np.unique(np.round(heights[known][:, axis : axis + 2], 1), axis=0)
             found += [QLineF(left, y, right, end) for y, end in pairs.tolist()]
         return found
-
-    def place_y_all(self, places: np.ndarray) -> np.ndarray:
-        """Where many places stand."""
-        room = self._room()
-        return np.asarray(room.bottom() - places * room.height())
 
     def _paint_special(self, painter: QPainter) -> None:
         """The best trial, the one chosen and the one under the pointer, above all others."""
@@ -254,7 +296,7 @@ class ParallelView(QWidget):
 
     def _paint_line(self, painter: QPainter, place: int, colour: QColor, width: float) -> None:
         points = [
-            QPointF(self.axis_x(axis), self.place_y(float(height)))
+            QPointF(self.grid.axis_x(axis), self.grid.place_y(float(height)))
             for axis, height in enumerate(self._trials.places[place])
             if np.isfinite(height)
         ]
@@ -267,12 +309,12 @@ class ParallelView(QWidget):
             painter.drawEllipse(point, width + 0.5, width + 0.5)
 
     def _paint_axes(self, painter: QPainter) -> None:
-        room, metrics = self._room(), QFontMetricsF(self.font())
+        room, metrics = self.grid.room, QFontMetricsF(self.font())
         most = max(2, int(room.height() // _TICK_HEIGHT) + 1)
-        wide = self._spacing() if len(self._trials.axes) > 1 else float(_RIGHT)
+        wide = self.grid.spacing if len(self._trials.axes) > 1 else float(_RIGHT)
         ground = theme.colour("dock", 190)
         for number, axis in enumerate(self._trials.axes):
-            x = round(self.axis_x(number)) + 0.5
+            x = round(self.grid.axis_x(number)) + 0.5
             is_last = number == len(self._trials.axes) - 1
             painter.setPen(_pen(theme.colour("outline"), 1.0))
             painter.drawLine(QPointF(x, room.top()), QPointF(x, room.bottom()))
@@ -280,7 +322,7 @@ class ParallelView(QWidget):
             reach = (_RIGHT if is_last else wide) - 2 * _TEXT_GAP
             if reach >= _NARROW - 2 * _TEXT_GAP:
                 for tick in axis.ticks(most):
-                    y = self.place_y(tick.place)
+                    y = self.grid.place_y(tick.place)
                     text = metrics.elidedText(tick.text, Qt.TextElideMode.ElideRight, reach)
                     box = QRectF(x + _TEXT_GAP - 1, y - metrics.height() / 2,
                                  metrics.horizontalAdvance(text) + 2, metrics.height())  # fmt: skip
@@ -295,21 +337,8 @@ class ParallelView(QWidget):
         note = metrics.elidedText(self.note, Qt.TextElideMode.ElideRight, below.width())
         painter.drawText(below, Qt.AlignmentFlag.AlignLeft, note)
 
-    def name_box(self, axis: int) -> QRectF:
-        """Where the name of an axis stands: over its axis, the outer ones within the edges."""
-        x, room = self.axis_x(axis), self._spacing() - 6
-        last = len(self._trials.axes) - 1
-        if last <= 0:
-            return QRectF(4, 4, self.width() - 8, _TOP - 12)
-        if axis == 0:
-            return QRectF(4, 4, min(x + room / 2, self.width() / 2) - 4, _TOP - 12)
-        if axis == last:
-            left = x - room / 2
-            return QRectF(left, 4, self.width() - 4 - left, _TOP - 12)
-        return QRectF(x - room / 2, 4, room, _TOP - 12)
-
     def _paint_name(self, painter: QPainter, number: int, metrics: QFontMetricsF) -> None:
-        box = self.name_box(number)
+        box = self.grid.name_box(number)
         is_last = number == len(self._trials.axes) - 1
         # The end of layer.option tells axes apart.
         text = metrics.elidedText(
@@ -326,7 +355,7 @@ class ParallelView(QWidget):
     def _paint_brush(self, painter: QPainter, axis: int, x: float) -> None:
         if axis in self._brushes:
             low, high = self._brushes[axis]
-            top, bottom = self.place_y(high), self.place_y(low)
+            top, bottom = self.grid.place_y(high), self.grid.place_y(low)
             painter.setPen(_pen(theme.colour("accent"), 1.0))
             painter.setBrush(theme.colour("accent", 70))
             painter.drawRoundedRect(QRectF(x - 5, top, 10, max(bottom - top, 1.0)), 2, 2)
@@ -336,7 +365,7 @@ class ParallelView(QWidget):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton and self._trials.numbers:
             self._pressed = event.position()
-            self._dragged = self._axis_at(event.position())
+            self._dragged = self.grid.axis_at(event.position())
             event.accept()
         else:
             super().mousePressEvent(event)
@@ -346,7 +375,7 @@ class ParallelView(QWidget):
         if pressed is None:
             self._hover(at)
         elif self._dragged is not None and abs(at.y() - pressed.y()) >= _LEAST_DRAG:
-            ends = sorted((self._place_at(pressed), self._place_at(at)))
+            ends = sorted((self.grid.place_at(pressed.y()), self.grid.place_at(at.y())))
             self._brush(self._dragged, (ends[0], ends[1]))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -394,21 +423,11 @@ class ParallelView(QWidget):
         super().resizeEvent(event)
         self._forget()
 
-    def _axis_at(self, at: QPointF) -> int | None:
-        for axis in range(len(self._trials.axes)):
-            if abs(at.x() - self.axis_x(axis)) <= min(_NEAR_AXIS, self._spacing() / 3):
-                return axis
-        return None
-
-    def _place_at(self, at: QPointF) -> float:
-        room = self._room()
-        return min(max((room.bottom() - at.y()) / max(room.height(), 1.0), 0.0), 1.0)
-
     def _line_at(self, at: QPointF) -> int | None:
-        room = self._room()
+        room = self.grid.room
         if not room.adjusted(-_NEAR_LINE, -_NEAR_LINE, _NEAR_LINE, _NEAR_LINE).contains(at):
             return None
-        across = min(max((at.x() - room.left()) / max(self._spacing(), 1.0), 0.0),
+        across = min(max((at.x() - room.left()) / max(self.grid.spacing, 1.0), 0.0),
                      float(len(self._trials.axes) - 1))  # fmt: skip
         height = (room.bottom() - at.y()) / max(room.height(), 1.0)
         found = self._trials.nearest(across, height, self._within())
@@ -417,7 +436,7 @@ class ParallelView(QWidget):
         return found[0]
 
     def _hover(self, at: QPointF) -> None:
-        axis = self._axis_at(at)
+        axis = self.grid.axis_at(at)
         self.setCursor(
             Qt.CursorShape.SizeVerCursor if axis is not None else Qt.CursorShape.ArrowCursor
         )
@@ -431,12 +450,12 @@ class ParallelView(QWidget):
 
     def _show_tip(self, event: QHelpEvent) -> None:
         at, number = QPointF(event.pos()), self.hovered
-        names = [a for a in range(len(self._trials.axes)) if self.name_box(a).contains(at)]
+        names = [a for a in range(len(self._trials.axes)) if self.grid.name_box(a).contains(at)]
         if names:
             QToolTip.showText(event.globalPos(), self._trials.axes[names[0]].name, self)
         elif number is not None:
             QToolTip.showText(event.globalPos(), self.tip_of(number), self)
-        elif self._axis_at(at) is not None and self._trials.numbers:
+        elif self.grid.axis_at(at) is not None and self._trials.numbers:
             text = "Drag along an axis to see only the trials within. Esc shows all again."
             QToolTip.showText(event.globalPos(), text, self)
         else:

@@ -35,7 +35,7 @@ def view(dark: Theme, qtbot: QtBot) -> ParallelView:
 
 
 def at(view: ParallelView, axis: int, place: float, beside: int = 0) -> QPoint:
-    return QPoint(round(view.axis_x(axis)) + beside, round(view.place_y(place)))
+    return QPoint(round(view.grid.axis_x(axis)) + beside, round(view.grid.place_y(place)))
 
 
 def drag(qtbot: QtBot, view: ParallelView, axis: int, low: float, high: float) -> None:
@@ -113,7 +113,10 @@ def test_the_best_is_painted_brightest(view: ParallelView) -> None:
     ratio = picture.devicePixelRatio()
 
     def light(axis: float, place: float) -> float:
-        x, y = view.axis_x(0) * (1 - axis) + view.axis_x(1) * axis, view.place_y(place)
+        x, y = (
+            view.grid.axis_x(0) * (1 - axis) + view.grid.axis_x(1) * axis,
+            view.grid.place_y(place),
+        )
         return QColor(picture.pixel(round(x * ratio), round(y * ratio))).lightnessF()
 
     def brightest(low: float, high: float) -> float:
@@ -128,7 +131,7 @@ def test_the_best_is_painted_brightest(view: ParallelView) -> None:
 def test_names_of_axes_never_overlap(view: ParallelView, width: int) -> None:
     view.show_trials(ROWS, (*AXES, ACTIVATION), False, "val_loss")
     view.resize(width, 200)
-    boxes = [view.name_box(axis) for axis in range(5)]
+    boxes = [view.grid.name_box(axis) for axis in range(5)]
     for left, right in pairwise(boxes):
         assert left.right() <= right.left() + 1
     assert boxes[0].left() >= 0
