@@ -188,11 +188,6 @@ def _curves(bench: Bench) -> None:
     bench.studio.runs.curves(bench.studio.runs.runs[0].name)
 
 
-def _sweep_checked(bench: Bench) -> None:
-    bench.open("spirals")
-    bench.studio.sweeps.ask_check(Wishes(("batch_size=8,16",)))
-
-
 def _tested(bench: Bench) -> None:
     bench.open("spirals", epochs=1, early_stopping=None)
     bench.studio.training.start()
@@ -332,7 +327,10 @@ KINDS: dict[str, Way] = {
     "session/runs/runs.py:refresh": lambda bench: bench.studio.runs.refresh(),
     "session/runs/runs.py:curves": _curves,
     "session/sweeps/sweeps.py:look": lambda bench: bench.open("spirals"),
-    "session/sweeps/checking.py:_check": _sweep_checked,
+    "session/sweeps/checking.py:_check": lambda bench: (
+        bench.open("spirals"),
+        bench.studio.sweeps.ask_check(Wishes(("batch_size=8,16",))),
+    ),
     "session/evaluation/evaluation.py:measure": _tested,
     "session/evaluation/questions.py:_go_on": _asked,
     "session/profiling/profiling.py:start_dry_run": _dry_run,
@@ -479,15 +477,13 @@ def test_a_late_answer_lands_in_no_other_document(bench: Bench, site: str) -> No
 def _nothing_of_the_last_document(studio: Studio) -> None:
     """What an empty project shows."""
     assert (studio.data.status, studio.data.summary, studio.data.error) == ("none", None, None)
-    assert studio.data.columns == ()
-    assert studio.data.problems.rows == ()
+    assert (studio.data.columns, studio.data.problems.rows) == ((), ())
     assert studio.document.data_facts is None
     assert studio.document.state.data is None
     assert not studio.document.dirty
     assert studio.compilation.result is None
-    assert studio.runs.runs == ()
     assert not studio.runs.is_loading
-    assert (studio.sweeps.sweeps, studio.sweeps.check.plan) == ((), None)
+    assert (studio.runs.runs, studio.sweeps.sweeps, studio.sweeps.check.plan) == ((), (), None)
     evaluation = studio.evaluation
     assert (evaluation.status, evaluation.results, evaluation.subject) == ("nothing", None, None)
     assert (evaluation.answer, evaluation.questions.error, evaluation.error) == (None, None, None)
