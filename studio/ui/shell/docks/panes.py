@@ -305,9 +305,9 @@ PANES: tuple[PaneSpec, ...] = (
             lambda studio: (studio.sweeps.changed,),
         ),
         places={
-            "build": Place("bottom", 0, 4, shown=False),
-            "train": Place("bottom", 0, 6, shown=False),
-            "profile": Place("bottom", 0, 6, shown=False),
+            "build": Place("right", 0, 2, shown=False),
+            "train": Place("right", 0, 4, shown=False),
+            "profile": Place("right", 1, 2, shown=False),
         },
     ),
     PaneSpec(
