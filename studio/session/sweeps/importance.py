@@ -74,8 +74,9 @@ class ImportanceReport:
             "their ranks that lies between groups of trials with the same value, or with "
             "neighbouring values of a range, less what chance would leave (eta squared from "
             "Kruskal and Wallis' H). Effects that two settings only have together are not in "
-            "it. Faint bars: chance leaves as much in one of twenty sweeps or more. TPE tries "
-            "some values more often than others; the numbers tell of the trials that there are."
+            "it, and the numbers need not add up to 100 %. Faint bars: chance leaves as much in "
+            "one of twenty sweeps or more. TPE tries some values more often than others; the "
+            "numbers tell of the trials that there are."
         )
 
 
