@@ -297,6 +297,7 @@ def test_a_missing_package_is_a_notice(hand: Hand, monkeypatch: pytest.MonkeyPat
     assert hand.pane.form.isVisible()
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_terminal_is_only_looked_at(hand: Hand) -> None:
     project = hand.studio.document.project()
     plan, _ = make_plan(project, Wishes(("hidden.units=4,8,16",), sampler="grid"), 1)
@@ -312,6 +313,7 @@ def test_a_sweep_of_a_terminal_is_only_looked_at(hand: Hand) -> None:
     assert not view.open_best.isEnabled()
 
 
+@pytest.mark.slow
 def test_a_damaged_table_is_said(hand: Hand) -> None:
     project = hand.studio.document.project()
     plan, _ = make_plan(project, Wishes(("hidden.units=4,8,16",), sampler="grid"), 1)
@@ -326,6 +328,7 @@ def test_a_damaged_table_is_said(hand: Hand) -> None:
     assert hand.pane.view.resume.isVisible()
 
 
+@pytest.mark.slow
 def test_a_trial_without_a_run_offers_nothing(hand: Hand, qtbot: QtBot) -> None:
     project = hand.studio.document.project()
     plan, _ = make_plan(project, Wishes(("hidden.units=4,8",), sampler="grid"), 1)
