@@ -58,6 +58,7 @@ from studio.session.runs.curves_display import CurvesDisplay
 from studio.session.runs.restoring import RunRestoring
 from studio.session.runs.runs import RunList
 from studio.session.safety.recovery import Recovery
+from studio.session.sweeps.sweeps import SweepModel
 from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.training.device import ContextFactory
 from studio.session.training.state import State, TrainingOutcome
@@ -185,6 +186,10 @@ class Studio:
         self.culprit = Culprit(self._document, self.training)
         self.remedies = Remedies(self._document, self.training, self.notices)
         self.runs = RunList(self.training, scheduler, tasks, self.fail)
+        self.sweeps = SweepModel(
+            self._document, scheduler, tasks, self.preferences, datasets.open, self.fail,
+            self._training_said,
+        )  # fmt: skip
         self.evaluation = EvaluationModel(
             self.training, self.runs, tasks, self.preferences, datasets.open
         )
@@ -223,6 +228,7 @@ class Studio:
         self.training.ended.connect(self._training_ended)
         self.training.closing.connect(self._network_closing)
         self.training.state_changed.connect(self._training_state_changed)
+        self.sweeps.runs_changed.connect(self.runs.refresh)
         budget.follow(self.training, self.profiling, self.scheduler)
         self.profiling.device_found.connect(self._devices.found)
         self.live.kept_changed.connect(self.compilation.keep)
@@ -318,12 +324,9 @@ class Studio:
 
     def close(self) -> None:
         """End everything that runs; the models cannot be used after this."""
-        self.profiling.close()
-        self.previews.close()
-        self.live.close()
-        self.evaluation.close()
-        self.runs.close()
-        self.training.close()
+        tensors = (self.profiling, self.previews, self.live)
+        for model in (*tensors, self.evaluation, self.runs, self.sweeps, self.training):
+            model.close()
         self.compilation.follow(None)
         self.recovery.close()
         self.tasks.close()
@@ -346,6 +349,7 @@ class Studio:
         self.problems.follow(document)
         self.annotations.follow(document)
         self.data.follow(document)
+        self.sweeps.follow(document)
         self.compilation.follow(document)
         self.previews.follow(document)
         for holder in self.recovery.follow(document):

@@ -103,6 +103,7 @@ def wait_for(what: Callable[[], object]) -> None:
         (("--vary", UNITS, "--max-hours", "0"), "expected a number of hours above 0"),
         (("--vary", UNITS, "--max-hours", "nan"), "expected a number of hours above 0"),
         (("--resume",), "there is no sweep to resume"),
+        (("--vary", UNITS, "--name", "x"), "only a sweep that is continued has a name"),
         (("--vary", UNITS, "--cluster", "10.0.0.1:8786"), "is reached without TLS"),
     ],
 )

@@ -16,6 +16,7 @@ import pytest
 import studio as package
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import DataError
+from studio.engine.scale.sweep.planning import Wishes
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.samples import open_copy
 from studio.session.core.entities import Entity
@@ -325,6 +326,11 @@ KINDS: dict[str, Way] = {
     "session/preview/preview.py:_start": _previewed,
     "session/runs/runs.py:refresh": lambda bench: bench.studio.runs.refresh(),
     "session/runs/runs.py:curves": _curves,
+    "session/sweeps/sweeps.py:look": lambda bench: bench.open("spirals"),
+    "session/sweeps/checking.py:_check": lambda bench: (
+        bench.open("spirals"),
+        bench.studio.sweeps.ask_check(Wishes(("batch_size=8,16",))),
+    ),
     "session/evaluation/evaluation.py:measure": _tested,
     "session/evaluation/questions.py:_go_on": _asked,
     "session/profiling/profiling.py:start_dry_run": _dry_run,
@@ -415,6 +421,7 @@ OTHER_THREADS = {
     "session/core/tasks.py:start": "the tasks themselves",
     "session/live/scheduler.py:add": "its views are closed when the document is left",
     "session/safety/recovery.py:ask": "brings journals to the disk, answers nothing",
+    "session/sweeps/process.py:__init__": "a sweep's process, which is stopped with its document",
 }
 POSTED = {
     "session/live/tensors.py:_told": "a closed view gives the picture back",
@@ -431,6 +438,7 @@ POSTED = {
     "session/training/session.py:_done": "of a session that is left",
     "ui/shell/start/failures.py:caught": "what the window failed with is told",
     "ui/shell/start/failures.py:_say": "what the window failed with is told",
+    "ui/shell/files/leaving.py:_sweep_changed": "on the window's thread: leaves the document",
     "ui/shell/files/leaving.py:_export_changed": "on the window's thread: leaves the document",
     "ui/shell/files/leaving.py:_state_changed": "on the window's thread: leaves the document",
 }
@@ -469,14 +477,13 @@ def test_a_late_answer_lands_in_no_other_document(bench: Bench, site: str) -> No
 def _nothing_of_the_last_document(studio: Studio) -> None:
     """What an empty project shows."""
     assert (studio.data.status, studio.data.summary, studio.data.error) == ("none", None, None)
-    assert studio.data.columns == ()
-    assert studio.data.problems.rows == ()
+    assert (studio.data.columns, studio.data.problems.rows) == ((), ())
     assert studio.document.data_facts is None
     assert studio.document.state.data is None
     assert not studio.document.dirty
     assert studio.compilation.result is None
-    assert studio.runs.runs == ()
     assert not studio.runs.is_loading
+    assert (studio.runs.runs, studio.sweeps.sweeps, studio.sweeps.check.plan) == ((), (), None)
     evaluation = studio.evaluation
     assert (evaluation.status, evaluation.results, evaluation.subject) == ("nothing", None, None)
     assert (evaluation.answer, evaluation.questions.error, evaluation.error) == (None, None, None)

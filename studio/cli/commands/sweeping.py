@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,16 +13,22 @@ from studio.cli import console
 from studio.cli.app import CHECK_FAILED
 from studio.cli.options import JsonOption, ProjectArgument, check_trust, find_project, load_trusted
 from studio.engine.core.errors import ParameterError, StudioError, quoted
-from studio.engine.cpu.machine.threads import usable_threads
+from studio.engine.scale.sweep.control import SweepControl, follow
 from studio.engine.scale.sweep.folder import (
     Plan,
     SweepFolder,
     TrialRow,
-    latest_sweep,
+    find_sweep,
     ranked,
     read_plan,
 )
-from studio.engine.scale.sweep.planning import Wishes, make_plan, require_same
+from studio.engine.scale.sweep.planning import (
+    Wishes,
+    default_workers,
+    make_plan,
+    require_packages,
+    require_same,
+)
 from studio.engine.scale.sweep.search_space import shown
 from studio.engine.scale.sweep.workers import LocalPool, Pool
 from studio.engine.train.project.project import Project
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
     from studio.engine.scale.sweep.cluster import ClusterPool
     from studio.engine.scale.sweep.coordinator import Coordinator
 
-_MOST_WORKERS = 4
 _MOST_SHOWN = 40
 
 VaryOption = Annotated[
@@ -106,6 +110,21 @@ KeepOption = Annotated[
 ResumeOption = Annotated[
     bool, typer.Option("--resume", help="Continue the last sweep of the project.")
 ]
+NameOption = Annotated[
+    str | None,
+    typer.Option(
+        "--name", help="With --resume: which sweep, by the time in its name.", metavar="TIME"
+    ),
+]
+OwnedOption = Annotated[
+    bool,
+    typer.Option(
+        "--owned",
+        hidden=True,
+        help="Say where the sweep is, take pause, resume and stop on standard input, and stop at "
+        "its end.",
+    ),
+]
 
 
 def sweep(
@@ -126,6 +145,8 @@ def sweep(
     backend: DeviceOption = None,
     keep: KeepOption = None,
     resume: ResumeOption = False,
+    name: NameOption = None,
+    owned: OwnedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a project many times with other settings, each a run of its own, and compare them.
@@ -137,37 +158,35 @@ def sweep(
         synchronous, seed, backend, _kept(keep),
     )  # fmt: skip
     seconds = _seconds(max_hours)
-    _require_engines(cluster)
+    if name is not None and not resume:
+        raise ParameterError("only a sweep that is continued has a name", who="--name",
+                             hint="add --resume")  # fmt: skip
+    control = SweepControl()
+    if owned:
+        follow(control, 0)
+    require_packages(cluster=cluster is not None)
     opened = load_trusted(find_project(project))
     path = opened.path or Path(project)
-    plan = _plan(opened, wishes, resume, quiet=as_json)
+    last = find_sweep(path, name) if resume else None
+    plan = _plan(opened, wishes, last, quiet=as_json)
     with ExitStack() as stack:
         from studio.engine.scale.sweep.coordinator import Coordinator
 
         # First, so that no sweep is begun for a cluster that is not there.
         remote = None if cluster is None else stack.enter_context(_cluster(cluster, plan, path))
-        folder = stack.enter_context(_folder(opened, plan, resume))
-        coordinator = Coordinator(folder, path, seconds)
+        folder = stack.enter_context(_folder(opened, plan, last))
+        if owned:
+            console.say(str(folder.path))
+        coordinator = Coordinator(folder, path, seconds, control=control)
         pool = remote or stack.enter_context(LocalPool(plan.workers, plan.threads, folder.work))
         interrupted = _train(coordinator, plan, pool, quiet=as_json)
         _answer(coordinator, folder, as_json=as_json)
         if coordinator.left and not as_json:
-            why = "stopped as you asked" if interrupted else "the time is over"
+            is_asked = interrupted or control.is_stopped
+            why = "stopped as you asked" if is_asked else "the time is over"
             count = f"{coordinator.left} trial{' is' if coordinator.left == 1 else 's are'} left"
             console.say(f"{why}; {count}; go on with: glassbox sweep {path} --resume")
         raise typer.Exit(0 if coordinator.best is not None or coordinator.left else CHECK_FAILED)
-
-
-def _require_engines(cluster: str | None) -> None:
-    """ParameterError where a package of the extra is missing."""
-    wanted = {"optuna": "optuna"} | ({} if cluster is None else {"distributed": "distributed"})
-    for module, package in wanted.items():
-        if importlib.util.find_spec(module) is None:
-            raise ParameterError(
-                f"sweeps need the package {package}, which is not installed",
-                who="sweep",
-                hint='pip install "glassbox-studio[scale]", or use python3 start.py sweep …',
-            )
 
 
 def _kept(word: str | None) -> int | None:
@@ -185,27 +204,25 @@ def _seconds(hours: float | None) -> float | None:
     return None if hours is None else hours * 3600.0
 
 
-def _plan(project: Project, wishes: Wishes, resume: bool, *, quiet: bool) -> Plan:
-    """The plan of a new sweep, or of the last one with what is asked for now."""
-    if resume:
+def _plan(project: Project, wishes: Wishes, last: Path | None, *, quiet: bool) -> Plan:
+    """The plan of a new sweep, or of one that goes on, with what is asked for now."""
+    if last is not None:
         path = project.path or Path()
-        plan = require_same(read_plan(latest_sweep(path)), wishes)
+        plan = require_same(read_plan(last), wishes)
         # What a sweep began with may name other data than the project does now.
         check_trust(plan.project(path), str(path))
         return plan
-    default = min(_MOST_WORKERS, max(1, usable_threads() // (wishes.threads or 1)))
-    plan, remark = make_plan(project, wishes, default)
+    plan, remark = make_plan(project, wishes, default_workers(wishes.threads))
     if remark and not quiet:
         console.note(remark)
     return plan
 
 
-def _folder(project: Project, plan: Plan, resume: bool) -> SweepFolder:
-    """The folder of a new sweep, or of the last one, whose plan may have changed."""
-    if not resume:
+def _folder(project: Project, plan: Plan, last: Path | None) -> SweepFolder:
+    """The folder of a new sweep, or of one that goes on, whose plan may have changed."""
+    if last is None:
         return SweepFolder.create(project, plan)
-    path = project.path or Path()
-    folder = SweepFolder(latest_sweep(path), path)
+    folder = SweepFolder(last, project.path or Path())
     try:
         if plan != folder.plan:
             folder.change(plan)

@@ -94,6 +94,12 @@ def _test(studio: Studio) -> None:
     studio.evaluation.measure()
 
 
+def _plan_sweep(studio: Studio) -> None:
+    # First, so that the pane has something to show.
+    studio.sweeps.plan_next()
+    _show(studio, "sweeps")
+
+
 ACTIONS: ActionTable[Studio] = ActionTable(
     40,
     Action(
@@ -190,6 +196,17 @@ ACTIONS: ActionTable[Studio] = ActionTable(
         icon="testing",
         run=_test,
         enabled=lambda studio: studio.evaluation.why_not(),
+    ),
+    Action(
+        "train.sweep",
+        "New sweep…",
+        "Train the project many times with other settings and compare the results.",
+        menu="Train",
+        aliases=("hyperparameters", "tune", "search", "grid", "optuna", "vary"),
+        group="sweep",
+        needs="sight",
+        icon="sweep",
+        run=_plan_sweep,
     ),
 )
 """The actions of training, in menu order."""

@@ -123,6 +123,14 @@ def title_of(name: str, notes: RunNotes) -> str:
     return f"{when}, trial {int(number)}{'' if seed is None else f', seed {seed}'}"
 
 
+def trial_of(name: str) -> str:
+    """What the runs of a trial's seeds have in common; empty for a run that is none of several."""
+    found = _TRIAL.search(name[19:])
+    if found is None or found.group(2) is None or started_at(name) is None:
+        return ""
+    return name[: 19 + found.start(2) - 1]
+
+
 def started_at(name: str) -> datetime | None:
     """When a run began, which its folder's name says; None for another name."""
     try:

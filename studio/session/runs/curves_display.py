@@ -11,6 +11,7 @@ from studio.engine.core.signal import Signal
 from studio.engine.train.runs.step_log import RATE
 from studio.session.core.held_out import SHARED_PART
 from studio.session.core.metric_names import by_output
+from studio.session.core.run_notes import RunNotes, title_of, trial_of
 from studio.session.plots.axes import AXES, Axis
 from studio.session.plots.curves import Part, RunCurves, Segment
 from studio.session.plots.scale import ValueScale
@@ -25,6 +26,7 @@ from studio.session.plots.series import (
     thin,
 )
 from studio.session.plots.smoothing import DEFAULT_WEIGHT, position_of, weight_at
+from studio.session.plots.spread import Spread, spread_of
 from studio.session.runs.runs import RunList
 from studio.session.training.training import TrainingModel
 
@@ -37,12 +39,15 @@ _OUTLIERS = (2.0, 98.0)
 _MOST_SMOOTHED = 256
 _FEW_STEPS, _FEW_EPOCHS = 3, 50
 _SOME = 400
+_COUNTING = ("step", "epoch", "items")
+"""Axes on which the same step of two trainings stands at the same place."""
+
 
 View = tuple[float, float]
 
 
 class CurveKey(NamedTuple):
-    """One entry of the legend: a part of a run, in every plot."""
+    """One entry of the legend: a part of a run, or of a trial's seeds, in every plot."""
 
     run: str
     part: Part
@@ -71,6 +76,7 @@ class Entry(NamedTuple):
         style: how it is drawn.
         visible: whether it is.
         note: what to know of its numbers, a few words or nothing.
+        seeds: how many trainings it is the mean of; 0 for a single one.
     """
 
     key: CurveKey
@@ -78,6 +84,12 @@ class Entry(NamedTuple):
     style: LineStyle
     visible: bool
     note: str = ""
+    seeds: int = 0
+
+    @property
+    def legend(self) -> str:
+        """Its name, and what is drawn of it where that is more than a line."""
+        return f"{self.label}, mean and range of {self.seeds} seeds" if self.seeds else self.label
 
 
 class Stroke(NamedTuple):
@@ -102,12 +114,14 @@ class Drawn(NamedTuple):
         strokes: its lines, faint ones first.
         latest: its last number, and the place of its end on the plot; None without any.
         recorded: the number behind the last one where that is an average; None where it is not.
+        bands: lower and upper edges of areas behind the lines.
     """
 
     entry: Entry
     strokes: tuple[Stroke, ...]
     latest: tuple[float, float] | None
     recorded: float | None = None
+    bands: tuple[tuple[Line, Line], ...] = ()
 
 
 class Bad(NamedTuple):
@@ -129,11 +143,13 @@ class Reading(NamedTuple):
         entry: which curve.
         value: as it is drawn, smoothed.
         raw: as it was recorded.
+        reach: the lowest and the highest of the trainings that it is the mean of.
     """
 
     entry: Entry
     value: float
     raw: float
+    reach: tuple[float, float] | None = None
 
 
 class Content(NamedTuple):
@@ -167,6 +183,7 @@ class CurvesDisplay:
         self.axis: Axis = "step"
         self.weight = DEFAULT_WEIGHT
         self.leaves_out_outliers = False
+        self.joins_seeds = True
         self.view: View | None = None
         self.cursor: float | None = None
         self.hovered: CurveKey | None = None
@@ -177,6 +194,7 @@ class CurvesDisplay:
         self._runs = runs
         self._hidden: set[CurveKey] = set()
         self._smoothed: dict[int, Smoothed] = {}
+        self._spreads: dict[str, tuple[object, Spread | None]] = {}
 
     # -- what is drawn --------------------------------------------------------------------------
 
@@ -185,6 +203,44 @@ class CurvesDisplay:
         """The runs drawn whose curves are read, in the order of the list's."""
         found = ((name, self._runs.curves(name)) for name in self._runs.drawn)
         return tuple((name, curves) for name, curves in found if curves is not None)
+
+    @property
+    def shown(self) -> tuple[tuple[str, RunCurves], ...]:
+        """What has curves of its own: the runs, and the seeds of a trial as one."""
+        if not self.joins_seeds:
+            return self.runs
+        found: dict[str, RunCurves] = {}
+        spreads = self._seeds()
+        joined = {run: trial for trial, each in spreads.items() for run in each.members}
+        for name, curves in self.runs:
+            trial = joined.get(name, "")
+            found[trial or name] = spreads[trial].mean if trial else curves
+        return tuple(found.items())
+
+    @property
+    def has_seeds(self) -> bool:
+        """Whether several seeds of a trial are drawn, so that they can be joined."""
+        return bool(self._seeds())
+
+    def _seeds(self) -> dict[str, Spread]:
+        """The trials of which several seeds are drawn, where these have points at the same steps.
+
+        Over times there are none: no two trainings do a step at the same time.
+        """
+        trials: dict[str, list[tuple[str, RunCurves]]] = {}
+        for name, curves in self.runs if self.shown_axis in _COUNTING else ():
+            trial = trial_of(name)
+            if trial and not curves.is_empty:
+                trials.setdefault(trial, []).append((name, curves))
+        found = {}
+        for trial, members in trials.items():
+            state = tuple((id(c), c.segments[-1].last_step) for _, c in members)
+            if trial not in self._spreads or self._spreads[trial][0] != state:
+                self._spreads[trial] = state, spread_of(trial, members)
+            spread = self._spreads[trial][1]
+            if spread is not None:
+                found[trial] = spread
+        return found
 
     @property
     def is_empty(self) -> bool:
@@ -211,7 +267,7 @@ class CurvesDisplay:
 
     def entries(self, metric: str = "") -> tuple[Entry, ...]:
         """The legend: of one plot, or of all."""
-        runs = self.runs
+        runs = self.shown
         return tuple(
             self._entry(name, part, alone=len(runs) == 1)
             for name, curves in runs
@@ -264,6 +320,12 @@ class CurvesDisplay:
     def leave_out_outliers(self, on: bool) -> None:
         """Fit vertical ranges to most points, or to all."""
         self.leaves_out_outliers = on
+        self.heights.clear()
+        self.changed.emit()
+
+    def join_seeds(self, on: bool) -> None:
+        """Draw the seeds of a trial as their mean with a band, or each by itself."""
+        self.joins_seeds = on
         self.heights.clear()
         self.changed.emit()
 
@@ -321,7 +383,7 @@ class CurvesDisplay:
         """The whole axis, from its beginning to the last point of any curve."""
         axis = self.shown_axis
         low, high = np.inf, -np.inf
-        for _, curves in self.runs:
+        for _, curves in self.shown:
             for segment in curves.segments:
                 ends = np.array([float(segment.first), segment.last_step])
                 places = curves.horizontal(segment, axis).of_steps(ends)
@@ -361,20 +423,31 @@ class CurvesDisplay:
     def _entry(self, name: str, part: Part, *, alone: bool) -> Entry:
         key = CurveKey(name, part)
         marked = part == "validation"
-        run, visible = self._runs.run(name), key not in self._hidden
+        visible, spread = key not in self._hidden, self._spreads.get(name, (None, None))[1]
+        first = name if spread is None else spread.members[0]
+        run, seeds = self._runs.run(first), 0 if spread is None else len(spread.members)
         note = SHARED_PART if marked and run is not None and run.is_validated_on_test else ""
+        if seeds:
+            said = f"mean, and band from lowest to highest, of {seeds} seeds, as far as all go"
+            note = f"{said}; {note}" if note else said
         if alone:
             style = LineStyle(1 if marked else 0, 1 if marked else 0, marked)
-            return Entry(key, part.capitalize(), style, visible, note)
-        kept = self._runs.overlay.style(name)
+            return Entry(key, part.capitalize(), style, visible, note, seeds)
+        kept = self._runs.overlay.style(first)
         title = name if run is None else run.title
+        title = title_of(name, RunNotes()) if seeds else title
         style = LineStyle(kept.series, kept.dash, marked)
-        return Entry(key, f"{title} · {part}", style, visible, note)
+        return Entry(key, f"{title} · {part}", style, visible, note, seeds)
 
     def _series(self, metric: str, entry: Entry) -> Iterator[tuple[RunCurves, Segment, Series]]:
-        curves = dict(self.runs)[entry.key.run]
+        curves = dict(self.shown)[entry.key.run]
         for segment, series in curves.series(metric, entry.key.part):
             yield curves, segment, series
+
+    def _bounds(self, entry: Entry, series: Series) -> tuple[Series, ...]:
+        """The lowest and the highest of the trainings that a curve is the mean of."""
+        spread = self._spreads[entry.key.run][1] if entry.seeds else None
+        return () if spread is None else spread.bounds[series]
 
     def _weight_of(self, metric: str, series: Series) -> float:
         """Counters and rates are shown as they are; so is what has few points.
@@ -400,6 +473,7 @@ class CurvesDisplay:
         self, metric: str, entry: Entry, view: View, pixels: int, scale: ValueScale
     ) -> Drawn:
         strokes: list[Stroke] = []
+        bands: list[tuple[Line, Line]] = []
         latest: tuple[float, float] | None = None
         recorded: float | None = None
         axis = self.shown_axis
@@ -407,7 +481,15 @@ class CurvesDisplay:
             horizontal = curves.horizontal(segment, axis)
             smooth = self._smooth_curve(metric, series)
             marked = isinstance(series.steps, ListedSteps) and len(series) <= pixels / 4
-            for curve in (series.curve, smooth) if smooth is not series.curve else (smooth,):
+            edges = [
+                thin(self._smooth_curve(metric, edge), edge.steps, horizontal, view, pixels)
+                for edge in self._bounds(entry, series)
+            ]
+            if edges:
+                low, high = (Line(edge.x, scale.to(edge.y)) for edge in edges)
+                bands.append((low, high))
+            is_alone = smooth is series.curve or bool(edges)
+            for curve in (smooth,) if is_alone else (series.curve, smooth):
                 line = thin(curve, series.steps, horizontal, view, pixels)
                 ghost = curve is not smooth
                 drawn = Line(line.x, scale.to(line.y))
@@ -419,7 +501,7 @@ class CurvesDisplay:
                 latest = (value, float(scale.to(np.array([value]))[0]))
                 recorded = None if end is series.curve else float(series.curve.values[-1])
         strokes.sort(key=lambda stroke: not stroke.ghost)
-        return Drawn(entry, tuple(strokes), latest, recorded)
+        return Drawn(entry, tuple(strokes), latest, recorded, tuple(bands))
 
     def _range(
         self, metric: str, visible: Sequence[Entry], view: View
@@ -428,7 +510,12 @@ class CurvesDisplay:
         lows, highs, leasts = [], [], []
         axis = self.shown_axis
         for entry in visible:
-            for curves, segment, series in self._series(metric, entry):
+            every = (
+                (curves, segment, each)
+                for curves, segment, series in self._series(metric, entry)
+                for each in (series, *self._bounds(entry, series))
+            )
+            for curves, segment, series in every:
                 horizontal = curves.horizontal(segment, axis)
                 bounds = range_between(series.curve, series.steps, horizontal, view)
                 if bounds is None:
@@ -475,7 +562,10 @@ class CurvesDisplay:
                 index = min(count, len(series)) - 1
                 smooth = self._smooth_curve(metric, series)
                 raw = float(series.values[index])
-                best = Reading(entry, float(smooth.values[index]), raw)
+                edges = [self._smooth_curve(metric, e).values[index]
+                         for e in self._bounds(entry, series)]  # fmt: skip
+                reach = (float(edges[0]), float(edges[1])) if edges else None
+                best = Reading(entry, float(smooth.values[index]), raw, reach)
         return best
 
 

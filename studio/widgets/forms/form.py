@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, Self
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QToolButton, QWidget
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
+from PySide6.QtGui import QContextMenuEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QMenu, QToolButton, QWidget
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import AnyOption, Plain
 from studio.engine.core.options import Editor as EditorName
 from studio.session.core.option_rows import Row, default_text, tip
-from studio.widgets import icons, theme
+from studio.widgets import icons, menus, theme
 from studio.widgets.forms.choice_editors import ChoiceEditor, FlagEditor, TextEditor
 from studio.widgets.forms.editor import MIXED, Editor, is_escape
 from studio.widgets.forms.number_editors import (
@@ -36,6 +37,26 @@ TakeValue = Callable[[str, Plain, str], None]
 """Takes the name of an option, its new value and a merge key; raises StudioError to refuse."""
 
 
+class Varying(Protocol):
+    """Lets options of a form be varied by sweeps."""
+
+    def can_vary(self, option: str) -> bool:
+        """Whether a sweep can vary an option of that name."""
+        ...
+
+    def note(self, option: str) -> str:
+        """How an option is varied, in a sentence; empty where it is not."""
+        ...
+
+    def vary(self, option: str, on: bool) -> None:
+        """Vary an option in the next sweep, or not any more."""
+        ...
+
+    def inside(self, option: str) -> Self:
+        """The same for the options of the kind that is chosen for an option."""
+        ...
+
+
 class FormRow(QObject):
     """One option in a form.
 
@@ -46,6 +67,7 @@ class FormRow(QObject):
         parent: the form.
         nesting: how many forms that form stands in.
         about: what the options are of, for names of fields; empty where the label says it all.
+        varying: lets the option be varied by sweeps; None where none can be.
     """
 
     def __init__(
@@ -56,9 +78,12 @@ class FormRow(QObject):
         parent: QWidget,
         nesting: int = 0,
         about: str = "",
+        varying: Varying | None = None,
     ) -> None:
         super().__init__(parent)
         self.row = row
+        self._varying = varying
+        self._menu: QMenu | None = None
         self.is_touched = False
         self._is_told = False
         self._take = take
@@ -88,6 +113,7 @@ class FormRow(QObject):
         self.refusal.setWordWrap(True)
         self.refusal.setFont(theme.font("small"))
         self.refusal.hide()
+        self.label.installEventFilter(self)
         for part in (self.editor, *self.editor.findChildren(QWidget)):
             part.installEventFilter(self)
             if about and part.accessibleName():
@@ -115,8 +141,18 @@ class FormRow(QObject):
             self.label.setProperty("role", mark)
             self.label.style().unpolish(self.label)
             self.label.style().polish(self.label)
-        self.label.setToolTip(tip(row.option))
+        self.show_varied()
         self.editor.show_value(row.value, is_mixed=row.is_mixed)
+
+    def show_varied(self) -> None:
+        """Mark the label where the option is varied by the next sweep."""
+        note = "" if self._varying is None else self._varying.note(self.row.option.name)
+        self.label.set_marked(bool(note))
+        said = tip(self.row.option)
+        self.label.setToolTip(f"{said}\n{note}." if note else said)
+        self.editor.setAccessibleDescription(f"{said} {note}." if note else said)
+        if isinstance(self.editor.below, Form):
+            self.editor.below.show_varied()
 
     def take_refusal(self) -> str:
         """What was refused and what counts instead, in a sentence.
@@ -169,7 +205,27 @@ class FormRow(QObject):
     def _show_truth(self) -> None:
         self.editor.show_value(self.row.value, is_mixed=self.row.is_mixed)
 
+    def _open_menu(self, at: QPoint, over: QWidget) -> bool:
+        """Open the menu of a part of the row; whether there is anything beside the usual."""
+        varying, name = self._varying, self.row.option.name
+        is_varied = varying is not None and bool(varying.note(name))
+        if varying is None or not (is_varied or varying.can_vary(name)):
+            return False
+        menu = over.createStandardContextMenu() if isinstance(over, QLineEdit) else QMenu(over)
+        # The usual menu of a field lives only as long as Python holds it.
+        self._menu = menus.own_keys(menu)
+        if menu.actions():
+            menu.addSeparator()
+        entry = menu.addAction("Do not vary" if is_varied else "Vary this…")
+        entry.setObjectName("vary")
+        entry.triggered.connect(lambda: varying.vary(name, not is_varied))
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(at)
+        return True
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QContextMenuEvent) and isinstance(watched, QWidget):
+            return self._open_menu(event.globalPos(), watched)
         if self.refusal.isHidden():
             return False
         if is_escape(event):
@@ -202,6 +258,7 @@ class Form(QWidget):
         parent: the widget it stands in.
         nesting: how many forms it stands in; its labels are that much narrower.
         about: what the options are of, for names of fields.
+        varying: lets the options be varied by sweeps; None where none can be.
     """
 
     def __init__(
@@ -211,8 +268,10 @@ class Form(QWidget):
         parent: QWidget | None = None,
         nesting: int = 0,
         about: str = "",
+        varying: Varying | None = None,
     ) -> None:
         super().__init__(parent)
+        self.varying = varying
         self._nesting = nesting
         self._about = about
         self._take = take
@@ -249,6 +308,11 @@ class Form(QWidget):
         for row in self._rows.values():
             row.clear_error()
 
+    def show_varied(self) -> None:
+        """Mark the options that are varied by the next sweep, those of kinds too."""
+        for row in self._rows.values():
+            row.show_varied()
+
     def _rebuild(self, rows: Sequence[Row]) -> None:
         for old in self._rows.values():
             for widget in old.widgets:
@@ -258,7 +322,9 @@ class Form(QWidget):
             old.deleteLater()
         self._rows = {}
         for place, row in enumerate(rows):
-            made = FormRow(row, self._take, self._reset, self, self._nesting, self._about)
+            made = FormRow(
+                row, self._take, self._reset, self, self._nesting, self._about, self.varying
+            )
             self._rows[row.option.name] = made
             top = Qt.AlignmentFlag.AlignTop
             line = 3 * place

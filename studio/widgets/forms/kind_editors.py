@@ -47,7 +47,9 @@ class KindsEditor(Editor):
                 self.box.setItemData(self.box.count() - 1, kind.doc, _TIP)
         self.is_bare = len(self._kinds.kinds) == 1
         self.box.activated.connect(self._chosen)
-        self.form = Form(self._take, self._reset, parent, nesting + 1)
+        outer = parent.varying if isinstance(parent, Form) else None
+        varying = None if outer is None else outer.inside(option.name)
+        self.form = Form(self._take, self._reset, parent, nesting + 1, varying=varying)
         self.below = self.form
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QEvent, QPointF, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
+from studio.widgets import theme
+
 _ELLIPSIS = "\u2026"
+_DOT, _DOT_ROOM = 2.5, 10
 _NUMBER_BEGUN = re.compile(r"(?<![^\s(\[])[-\u2212]?\d[\d.,\u2009]*$")
 """A number at the end of a text, standing for itself: not digits within a name."""
 
@@ -28,6 +31,7 @@ class ElidedLabel(QLabel):
     _mode = Qt.TextElideMode.ElideRight
     _whole = ""
     _tip = ""
+    _is_marked = False
 
     def __init__(
         self,
@@ -47,6 +51,28 @@ class ElidedLabel(QLabel):
         self._whole, self._tip = text, ""
         self.setAccessibleName(text)
         self._cut()
+
+    @property
+    def is_marked(self) -> bool:
+        return self._is_marked
+
+    def set_marked(self, on: bool) -> None:
+        """Put a small dot at its end, or none."""
+        if on != self._is_marked:
+            self._is_marked = on
+            self._cut()
+            self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._is_marked:
+            painter = QPainter(self)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.colour("accent"))
+            middle = QPointF(self.width() - _DOT_ROOM / 2, self.height() / 2 + 0.5)
+            painter.drawEllipse(middle, _DOT, _DOT)
+            painter.end()
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self.fontMetrics().averageCharWidth() * 4, super().minimumSizeHint().height())
@@ -74,8 +100,9 @@ class ElidedLabel(QLabel):
         super().setToolTip("\n".join(part for part in parts if part))
 
     def _cut(self) -> None:
+        room = self.width() - (_DOT_ROOM if self._is_marked else 0)
         shown = whole_numbers(
-            self._whole, self.fontMetrics().elidedText(self._whole, self._mode, self.width())
+            self._whole, self.fontMetrics().elidedText(self._whole, self._mode, room)
         )
         self.setText(shown)
         self._show_tip()

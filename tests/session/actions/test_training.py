@@ -53,7 +53,7 @@ def bench(tmp_path: Path) -> Iterator[ActionBench]:
     made.close()
 
 
-STARTS = {"train.start", "train.step_batch", "train.step_epoch"}
+STARTS = {"train.start", "train.step_batch", "train.step_epoch", "train.sweep"}
 
 
 def test_what_is_possible_follows_the_state(bench: ActionBench) -> None:
@@ -61,7 +61,7 @@ def test_what_is_possible_follows_the_state(bench: ActionBench) -> None:
     bench.actions.trigger("train.start")
     assert bench.model.state == "preparing"
     bench.until_state("running")
-    during = {"train.pause", "train.stop", "train.step_batch", "train.step_epoch", "train.test"}
+    during = {"train.pause", "train.stop", "train.test", *STARTS} - {"train.start"}
     assert bench.possible() == during
     bench.actions.trigger("train.pause")
     bench.until_state("paused")

@@ -29,6 +29,7 @@ PANES: Mapping[str, tuple[int, int]] = {
     "log": (640, 220),
     "plots": (620, 620),
     "runs": (460, 420),
+    "sweeps": (460, 420),
     "data": (380, 640),
     "testing": (760, 620),
     "profiler": (560, 620),

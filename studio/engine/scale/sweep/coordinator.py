@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from pathlib import Path
 from studio.engine.core.errors import StudioError
 from studio.engine.core.options import Plain
 from studio.engine.core.signal import Signal
+from studio.engine.scale.sweep.control import SweepControl
 from studio.engine.scale.sweep.folder import SweepFolder, TrialRow, ranked
 from studio.engine.scale.sweep.journal import TrialJournal, rungs_of
 from studio.engine.scale.sweep.search_space import varied
@@ -27,6 +29,7 @@ from studio.engine.scale.sweep.workers import Event, Pool
 ATTEMPTS = 3
 """How often a trial is begun whose workers are lost."""
 _TICK = 0.2
+_TABLE_SECONDS = 1.0
 
 
 @dataclass
@@ -55,6 +58,7 @@ class Coordinator:
         project: the project's file, beside which its data lies.
         seconds: after which no trial is begun; None for no limit.
         clock: seconds since some moment.
+        control: what is asked of it meanwhile.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class Coordinator:
         project: Path,
         seconds: float | None = None,
         clock: Callable[[], float] = time.monotonic,
+        control: SweepControl | None = None,
     ) -> None:
         self.ended: Signal[[TrialRow]] = Signal()
         self.reported: Signal[[int, int, float]] = Signal()
@@ -76,12 +81,15 @@ class Coordinator:
         self._seconds = seconds
         self._clock = clock
         self._began = clock()
+        self._control = control or SweepControl()
         self._rows = {row.number: self._with_weights(row) for row in self._journal.rows()}
         self._waiting: deque[TrialRow] = deque()
         self._running: dict[int, _Running] = {}
         self._asking: dict[int, tuple[int, float]] = {}
         self._results: dict[int, Outcome] = {}
         self._attempts: dict[int, int] = {}
+        self._reached: dict[int, int] = {}
+        self._written: tuple[float, object] = (-math.inf, None)
 
     @property
     def rows(self) -> list[TrialRow]:
@@ -101,21 +109,26 @@ class Coordinator:
         return max(0, self._plan.trials - done)
 
     def run(self, pool: Pool) -> None:
-        """Train until every trial has ended, or the time is over.
+        """Train until every trial has ended, the time is over, or it is told to stop.
 
         Raises:
             StudioError: the record cannot be written, or no worker can be had.
         """
         self._take_up()
         self._folder.write_table(self.rows)
-        while True:
-            self._begin(pool)
-            if not self._running:
-                break
-            event = pool.next(_TICK)
-            if event is not None and event.number in self._running:
-                self._hear(event, pool)
-            self._settle(pool)
+        try:
+            while not self._control.is_stopped:
+                self._begin(pool)
+                if not self._running and not self._stands_still():
+                    break
+                self._write_progress()
+                event = pool.next(_TICK)
+                if event is not None and event.number in self._running:
+                    self._hear(event, pool)
+                self._settle(pool)
+        finally:
+            # What was under way waits to be trained again.
+            self._folder.write_table(self.rows)
 
     # -- which trials are begun --------------------------------------------------------------------
 
@@ -142,7 +155,31 @@ class Coordinator:
         self._write_down()
 
     def _may_ask(self) -> bool:
-        return len(self._rows) < self._plan.trials and not self._is_over()
+        return len(self._rows) < self._plan.trials and self._may_begin()
+
+    def _may_begin(self) -> bool:
+        return not self._is_over() and not self._control.is_paused
+
+    def _stands_still(self) -> bool:
+        """Whether only a pause keeps trials from being begun."""
+        left = bool(self._waiting) or len(self._rows) < self._plan.trials
+        return left and self._control.is_paused and not self._is_over()
+
+    def _write_progress(self) -> None:
+        """Write the table with the trials under way, now and then."""
+        now = self._clock()
+        under_way = {n: self._reached.get(n, 0) for n in self._running}
+        if now - self._written[0] < _TABLE_SECONDS or self._written[1] == under_way:
+            return
+        self._written = (now, under_way)
+        self._folder.write_table(
+            [
+                replace(row, is_training=True, reached=under_way[row.number])
+                if row.number in under_way
+                else row
+                for row in self.rows
+            ]
+        )
 
     def _is_over(self) -> bool:
         return self._seconds is not None and self._clock() - self._began >= self._seconds
@@ -168,12 +205,13 @@ class Coordinator:
             while len(self._running) + len(self._waiting) < plan.workers and self._may_ask():
                 self._ask()
         # A round that has begun is trained to its end.
-        goes_on = plan.synchronous or not self._is_over()
+        goes_on = plan.synchronous or self._may_begin()
         while goes_on and self._waiting and len(self._running) < plan.workers:
             self._start(self._waiting.popleft(), pool)
 
     def _start(self, row: TrialRow, pool: Pool) -> None:
         number, plan = row.number, self._plan
+        self._reached.pop(number, None)
         attempt = self._attempts[number] = self._attempts.get(number, 0) + 1
         settings: tuple[Mapping[str, Plain], ...] = (self._project.to_json(),)
         problem = ""
@@ -213,6 +251,7 @@ class Coordinator:
     def _hear(self, event: Event, pool: Pool) -> None:
         number = event.number
         if event.kind == "report":
+            self._count_epoch(number)
             self.reported.emit(number, event.epochs, event.value)
             if event.asks:
                 self._asking[number] = (event.epochs, event.value)
@@ -220,6 +259,10 @@ class Coordinator:
             self._end(number, event.outcome)
         else:
             self._lose(number, event.why)
+
+    def _count_epoch(self, number: int) -> None:
+        # Each seed counts its own epochs from one.
+        self._reached[number] = self._reached.get(number, 0) + 1
 
     def _lose(self, number: int, why: str) -> None:
         """A trial's worker is gone: it is tried again, with other workers if there are any."""
@@ -272,7 +315,8 @@ class Coordinator:
         if not ended:
             return
         self._keep_best()
-        self._folder.write_table(self.rows)
+        self._written = (-math.inf, None)
+        self._write_progress()
         for number in ended:
             self.ended.emit(self._rows[number])
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from studio.engine.core.closing import Closing
-from studio.engine.core.errors import DataError, FormatError, StudioError
+from studio.engine.core.errors import DataError, FormatError, StudioError, quoted
+from studio.engine.core.near_names import did_you_mean
 from studio.engine.core.options import Plain
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.formats.limits import MIB, Limits
@@ -138,6 +139,8 @@ class TrialRow:
         outcome: how it ended; None while it has not.
         attempts: how often it was begun.
         has_weights: whether its runs keep their weights.
+        is_training: whether it is under way.
+        reached: epochs it has done while it is.
     """
 
     number: int
@@ -145,6 +148,8 @@ class TrialRow:
     outcome: Outcome | None = None
     attempts: int = 0
     has_weights: bool = False
+    is_training: bool = False
+    reached: int = 0
 
     @property
     def value(self) -> float | None:
@@ -153,8 +158,15 @@ class TrialRow:
 
     @property
     def state(self) -> str:
-        """How it ended, or that it waits to be trained."""
-        return "waiting" if self.outcome is None else self.outcome.state
+        """How it ended, that it is trained, or that it waits for that."""
+        if self.outcome is not None:
+            return self.outcome.state
+        return "training" if self.is_training else "waiting"
+
+    @property
+    def epochs(self) -> int:
+        """Epochs of all its seeds; so far, while it is trained."""
+        return self.reached if self.outcome is None else self.outcome.epochs
 
     def to_json(self, sweep: str, seeds: int) -> dict[str, Plain]:
         """The row as the file and ``--json`` have it."""
@@ -168,13 +180,43 @@ class TrialRow:
             "by_seed": each,
             "values": dict(self.values),
             "reason": "" if outcome is None else outcome.reason,
-            "epochs": 0 if outcome is None else outcome.epochs,
+            "epochs": self.epochs,
             "seconds": 0.0 if outcome is None else outcome.seconds,
             "device": "" if outcome is None else outcome.device,
             "attempts": self.attempts,
             "weights": self.has_weights,
             "runs": runs if outcome is not None else [],
         }
+
+    @classmethod
+    def from_json(cls, found: object, names: Sequence[str]) -> TrialRow:
+        """The row of a table.
+
+        Args:
+            found: what the table has.
+            names: of the axes.
+
+        Raises:
+            KeyError, TypeError, ValueError: this is no row of such a sweep.
+        """
+        if not isinstance(found, dict):
+            raise TypeError("no row")
+        number, state, values = found["trial"], found["state"], found["values"]
+        counts = [number, found["attempts"], found["epochs"]]
+        if not all(type(each) is int and each >= 0 for each in counts):
+            raise ValueError("no counts")
+        # A kill may have cut the choice of values short.
+        if not isinstance(values, dict) or not values.keys() <= set(names):
+            raise ValueError("no values of the axes")
+        if not all(isinstance(each, bool | int | float | str | None) for each in values.values()):
+            raise TypeError("no values of options")
+        outcome = None
+        if state not in ("waiting", "training"):
+            outcome = Outcome.from_json({**found, "values": found["by_seed"]})
+        return cls(
+            number, values, outcome, found["attempts"], found["weights"] is True,
+            state == "training", 0 if outcome is not None else found["epochs"],
+        )  # fmt: skip
 
 
 def ranked(rows: Sequence[TrialRow], *, maximize: bool) -> list[TrialRow]:
@@ -320,15 +362,60 @@ def sweeps_path(project: Path) -> Path:
     return project.with_suffix(".sweeps")
 
 
-def latest_sweep(project: Path) -> Path:
-    """The folder of the newest sweep; DataError where there is none."""
+def list_sweeps(project: Path) -> list[Path]:
+    """The folders of a project's sweeps, the newest first."""
     root = sweeps_path(project)
-    found = sorted(root.glob(f"*/{PLAN}")) if root.is_dir() else []
+    found = sorted(root.glob(f"*/{PLAN}"), reverse=True) if root.is_dir() else []
+    return [path.parent for path in found]
+
+
+def find_sweep(project: Path, name: str | None = None) -> Path:
+    """The folder of the sweep of that name, or of the newest; DataError where there is none."""
+    found = list_sweeps(project)
     if not found:
         raise DataError(
             "there is no sweep to resume", who=str(project), hint="begin one with --vary"
         )
-    return found[-1].parent
+    if name is None:
+        return found[0]
+    named = next((path for path in found if path.name == name), None)
+    if named is None:
+        raise DataError(
+            f"there is no sweep {quoted(name)}",
+            who=str(project),
+            hint=did_you_mean(name, [path.name for path in found]),
+        )
+    return named
+
+
+def read_trials(path: Path, names: Sequence[str]) -> tuple[TrialRow, ...]:
+    """The table of a sweep as it stands, by number; without one, no trials.
+
+    Safe to call while another process writes.
+
+    Args:
+        path: of the sweep's folder.
+        names: of the axes.
+
+    Raises:
+        FormatError: the table is damaged.
+    """
+    table = path / TABLE
+    if not table.is_file():
+        return ()
+    found = load_json(table, _LIMITS)
+    listed = found.get("trials") if isinstance(found, dict) else None
+    rows: list[TrialRow] | None = None
+    with suppress(KeyError, TypeError, ValueError, OverflowError):
+        if isinstance(listed, list):
+            rows = [TrialRow.from_json(each, names) for each in listed]
+    if rows is None:
+        raise FormatError(
+            "the table of the sweep is damaged",
+            who=str(table),
+            hint="it is written again when the sweep is continued",
+        )
+    return tuple(sorted(rows, key=lambda row: row.number))
 
 
 def read_plan(path: Path) -> Plan:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import importlib.util
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import cast
 
 from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
+from studio.engine.cpu.machine.threads import usable_threads
 from studio.engine.scale.sweep.folder import (
     MAX_SEEDS,
     MAX_THREADS,
@@ -20,13 +23,16 @@ from studio.engine.scale.sweep.folder import (
 )
 from studio.engine.scale.sweep.search_space import MAX_POINTS, grid_size, parse_axes
 from studio.engine.scale.sweep.trial import direction_of
+from studio.engine.train.data.dataset import Dataset
 from studio.engine.train.devices import CHOICES
 from studio.engine.train.network.metrics_reader import metric_labels
 from studio.engine.train.network.programs import Programs
+from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 
 DEFAULT_TRIALS = 20
+_MOST_WORKERS = 4
 
 
 @dataclass(frozen=True)
@@ -64,22 +70,45 @@ class Wishes:
     keep: int | None = None
 
 
-def make_plan(project: Project, wishes: Wishes, workers: int) -> tuple[Plan, str]:
+def require_packages(*, cluster: bool = False) -> None:
+    """ParameterError where a package of the extra is missing.
+
+    Args:
+        cluster: whether trials are trained on a cluster.
+    """
+    for package in ("optuna", *(["distributed"] if cluster else [])):
+        if importlib.util.find_spec(package) is None:
+            raise ParameterError(
+                f"sweeps need the package {package}, which is not installed",
+                who="sweep",
+                hint='pip install "glassbox-studio[scale]", or use python3 start.py sweep …',
+            )
+
+
+def default_workers(threads: int | None) -> int:
+    """Trials at once on this machine, where that was not asked for."""
+    return min(_MOST_WORKERS, max(1, usable_threads() // (threads or 1)))
+
+
+def make_plan(
+    project: Project,
+    wishes: Wishes,
+    workers: int,
+    dataset: Callable[[DataSettings, Path], Dataset] | None = None,
+) -> tuple[Plan, str]:
     """The plan, and a remark for the user, or empty.
 
     Args:
         project: what is varied.
         wishes: what was asked for.
         workers: trials at once, where that was not asked for.
+        dataset: opens the data, or has it open.
 
     Raises:
         ParameterError: something asked for is wrong, or things asked for do not go together.
         DataError: there is nothing to train on.
         StudioError: the project itself cannot be trained.
     """
-    if project.data is None:
-        raise DataError("the project has no data to train on", who=project.name,
-                        hint="attach some in the Data pane")  # fmt: skip
     sampler = cast("Sampler", _word(wishes.sampler or "tpe", SAMPLERS, "--sampler"))
     prune = cast("Pruner", _word(wishes.prune or "none", PRUNERS, "--prune"))
     seeds = _count(wishes.seeds, 1, MAX_SEEDS, "--seeds")
@@ -100,7 +129,7 @@ def make_plan(project: Project, wishes: Wishes, workers: int) -> tuple[Plan, str
             )
         trials = size
     measured, remark = _measured_apart(project)
-    task = Task.of_project(measured)
+    task = _task(measured, dataset)
     objective = _objective(task, wishes.objective or "val_loss")
     if any(axis.option == "loss" and axis.place == "training" for axis in axes) and (
         objective.removeprefix("val_").endswith("loss")
@@ -193,11 +222,40 @@ def _measured_apart(project: Project) -> tuple[Project, str]:
     )
 
 
-def _objective(task: Task, name: str) -> str:
-    """The objective, where trials report it."""
+def objectives_of(
+    project: Project, dataset: Callable[[DataSettings, Path], Dataset] | None = None
+) -> list[str]:
+    """What trials of a project can be compared by.
+
+    Args:
+        project: what is varied.
+        dataset: opens the data, or has it open.
+
+    Raises:
+        StudioError: the project cannot be trained.
+    """
+    measured, _ = _measured_apart(project)
+    return _objectives(_task(measured, dataset))
+
+
+def _task(project: Project, dataset: Callable[[DataSettings, Path], Dataset] | None) -> Task:
+    if project.data is None:
+        raise DataError("the project has no data to train on", who=project.name,
+                        hint="attach some in the Data pane")  # fmt: skip
+    opened = None if dataset is None else dataset(project.data, project.folder)
+    return Task.of_project(project, opened)
+
+
+def _objectives(task: Task) -> list[str]:
+    """What trials of a task can be compared by; what is measured on the validation part first."""
     labels = metric_labels(Programs(task).program("train"))
     measured = () if task.validation is None else labels
-    known = [*(f"val_{label}" for label in measured), *labels]
+    return [*(f"val_{label}" for label in measured), *labels]
+
+
+def _objective(task: Task, name: str) -> str:
+    """The objective, where trials report it."""
+    known = _objectives(task)
     if name == "test" or name.startswith("test_"):
         raise ParameterError(
             "the test part is no objective: what is chosen by it is no longer tested by it",

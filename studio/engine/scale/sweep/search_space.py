@@ -9,7 +9,7 @@ of points (``log:1e-4..1e-1/4``).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
 
@@ -41,6 +41,7 @@ _WHOLE = (
     "stop_on_nan",
     "class_weights",
 )
+_BARRED = (*_MEASURING, *_WHOLE)
 _NUMBERS = (OptionKind.INTEGER, OptionKind.NUMBER)
 _LISTED = (*_NUMBERS, OptionKind.FLAG, OptionKind.CHOICE, OptionKind.PAIR)
 
@@ -102,6 +103,21 @@ class Axis:
         return round(found) if self.is_whole else found
 
 
+@dataclass(frozen=True)
+class Variable:
+    """Something of a project that may be varied.
+
+    Attributes:
+        name: as an axis names it.
+        option: what is varied.
+        value: what it is now, as plain data.
+    """
+
+    name: str
+    option: AnyOption
+    value: Plain
+
+
 def parse_axes(words: Sequence[str], project: Project) -> tuple[Axis, ...]:
     """The axes that words such as ``conv1.filters=8,16`` mean for a project.
 
@@ -128,6 +144,31 @@ def parse_axes(words: Sequence[str], project: Project) -> tuple[Axis, ...]:
         for value in axis.values or (axis.at(0.0), axis.at(1.0)):
             _try(axis, value, project)
     return tuple(axes)
+
+
+def variables(project: Project) -> dict[str, Variable]:
+    """Everything of a project that may be varied, by name; lists and what is fixed are left out."""
+    training, optimizer = project.training, project.training.optimizer
+    rate = optimizer.option_values.get("learning_rate")
+    owners: list[tuple[str, Configured]] = [("", training), ("", optimizer)]
+    if isinstance(rate, Configured):
+        owners.append(("learning_rate.", rate))
+    owners += [
+        (f"{layer.name}.", layer)
+        for layer in project.graph.layers()
+        if not isinstance(layer, Input)
+    ]
+    found: dict[str, Variable] = {}
+    for prefix, owner in owners:
+        for option in owner.options:
+            value = owner.option_values[option.name]
+            barred = _BARRED if owner is training else ("name",)
+            is_schedule = owner is optimizer and isinstance(value, Configured)
+            is_value = option.kind in (*_LISTED, OptionKind.SPEC) and not option.is_fixed
+            if is_value and not is_schedule and option.name not in barred:
+                name = f"{prefix}{option.name}"
+                found.setdefault(name, Variable(name, option, option.plain(value)))
+    return found
 
 
 def varied(project: Project, axes: Sequence[Axis], values: Mapping[str, Raw]) -> Project:
@@ -251,24 +292,9 @@ def _allowed(option: AnyOption, name: str) -> AnyOption:
 
 
 def _unknown(name: str, project: Project, message: str) -> ParameterError:
-    known = list(_names(project))
+    known = list(variables(project))
     otherwise = "name a training setting, an option of the optimiser, or LAYER.OPTION"
     return ParameterError(message, who="--vary", hint=did_you_mean(name, known, otherwise))
-
-
-def _names(project: Project) -> Iterator[str]:
-    """Everything that may be varied."""
-    for option in TrainingSettings.options:
-        if option.name not in (*_MEASURING, *_WHOLE):
-            yield option.name
-    for option in project.training.optimizer.options:
-        yield option.name
-    rate = project.training.optimizer.option_values.get("learning_rate")
-    if isinstance(rate, Configured):
-        yield from (f"learning_rate.{option.name}" for option in rate.options)
-    for layer in project.graph.layers():
-        if not isinstance(layer, Input):
-            yield from (f"{layer.name}.{option.name}" for option in layer.options)
 
 
 def _ranged(axis: Axis, option: AnyOption) -> Axis:

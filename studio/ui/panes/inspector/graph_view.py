@@ -10,6 +10,7 @@ from studio.session.inspector.inspector import InspectorModel
 from studio.ui.panes.inspector.training_form import TrainingForm
 from studio.widgets import numbers, theme
 from studio.widgets.forms.facts import Fact, Facts
+from studio.widgets.forms.form import Varying
 from studio.widgets.forms.reverting_line import RevertingLine
 from studio.widgets.forms.section import Section
 
@@ -19,7 +20,12 @@ _NOTES_LINES = 5
 class GraphView(QWidget):
     """Shows and changes what belongs to no layer."""
 
-    def __init__(self, inspector: InspectorModel, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        inspector: InspectorModel,
+        parent: QWidget | None = None,
+        varying: Varying | None = None,
+    ) -> None:
         super().__init__(parent)
         self._inspector = inspector
         self.name = RevertingLine(self)
@@ -41,7 +47,7 @@ class GraphView(QWidget):
         self._refusal.hide()
         self.facts = Facts(self)
         self._totals = Section("Network", self.facts, parent=self)
-        self.settings = TrainingForm(inspector, self)
+        self.settings = TrainingForm(inspector, self, varying=varying)
         self.notes = QPlainTextEdit(self)
         self.notes.setObjectName("notes")
         self.notes.setAccessibleName("Notes of the project")

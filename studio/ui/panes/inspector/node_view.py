@@ -19,7 +19,7 @@ from studio.ui.panes.inspector.sections_view import SectionsView
 from studio.widgets import icons, numbers, theme
 from studio.widgets.forms.editor import choice_box
 from studio.widgets.forms.facts import Fact, Facts
-from studio.widgets.forms.form import LABEL_WIDTH
+from studio.widgets.forms.form import LABEL_WIDTH, Varying
 from studio.widgets.forms.section import Section
 from studio.widgets.in_sight import bring_into_sight_soon
 
@@ -36,12 +36,17 @@ _PREVIEWS = {
 class NodeView(QWidget):
     """Shows and changes the layers the model holds."""
 
-    def __init__(self, inspector: InspectorModel, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        inspector: InspectorModel,
+        parent: QWidget | None = None,
+        varying: Varying | None = None,
+    ) -> None:
         super().__init__(parent)
         self._inspector = inspector
         self.head = NodeHead(inspector.rename, inspector.take_fix, self)
         self.sharing = SharedUses(inspector, self)
-        self.options = SectionsView(inspector.set_value, inspector.reset, self)
+        self.options = SectionsView(inspector.set_value, inspector.reset, self, varying=varying)
         self.kept = Facts(self)
         self._kept = Section("Options, kept unchanged", self.kept, parent=self)
         self.facts = Facts(self)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from studio.session.document.document import Document
 from studio.session.inspector.inspector import InspectorModel
 from studio.session.studio import Studio
+from studio.session.sweeps.variation import Path, Variation, layer_names, training_names
 from studio.ui.panes.inspector.actions import ACTIONS
 from studio.ui.panes.inspector.block_view import BlockView
 from studio.ui.panes.inspector.graph_view import GraphView
 from studio.ui.panes.inspector.node_head import TroubleBand
 from studio.ui.panes.inspector.node_view import NodeView
-from studio.ui.panes.inspector.sections_view import scrolled
+from studio.ui.panes.inspector.sections_view import scrolled, show_sweep
 from studio.widgets import binding
 from studio.widgets.frames.frame import PaneFrame
 
@@ -32,8 +35,14 @@ class InspectorPane(PaneFrame):
         self.setObjectName("inspector_pane")
         self._data = studio.data
         self.inspector = InspectorModel(lambda: studio.document, studio.bus, studio.compilation)
-        self.node_view = NodeView(self.inspector)
-        self.graph_view = GraphView(self.inspector)
+        draft = studio.sweeps.draft
+
+        def varying(names: Callable[[Path], tuple[str, ...]]) -> Variation:
+            return Variation(draft, names, lambda: show_sweep(studio))
+
+        layers = layer_names(lambda: tuple(node.name for node in self.inspector.nodes))
+        self.node_view = NodeView(self.inspector, varying=varying(layers))
+        self.graph_view = GraphView(self.inspector, varying=varying(training_names))
         self.block_view = BlockView(self.inspector, self._act_on_blocks)
         self._areas = QStackedWidget(self)
         self._areas.addWidget(scrolled(self.graph_view))
@@ -47,6 +56,7 @@ class InspectorPane(PaneFrame):
             self, self.refresh, studio.compilation.changed, studio.compilation.stale_changed,
             studio.data.changed, when_visible=True,
         )  # fmt: skip
+        binding.refresh(self, self._show_varied, draft.changed, when_visible=True)
         binding.connect(self, self.inspector.selection_changed, self.refresh)
         binding.connect(self, studio.document_replaced, self._replace)
         self._actions = studio.actions
@@ -66,6 +76,10 @@ class InspectorPane(PaneFrame):
             self.graph_view.refresh(() if dataset is None else dataset.class_names)
         self._areas.setCurrentIndex(1 if nodes else 2 if blocks else 0)
         self.set_note(_selected(len(nodes), len(blocks)))
+
+    def _show_varied(self) -> None:
+        for view in (self.node_view.options, self.graph_view.settings):
+            view.show_varied()
 
     def focus_first_field(self) -> None:
         """Give the keyboard to the first option of the layer shown."""

@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from studio.engine.core.options import Plain
 from studio.session.inspector.sections import OptionGroup, OptionSection
+from studio.session.studio import Studio
 from studio.widgets import theme
-from studio.widgets.forms.form import Form, TakeValue
+from studio.widgets.forms.form import Form, TakeValue, Varying
 from studio.widgets.forms.section import Section
 from studio.widgets.labels.elided_label import ElidedLabel
 
@@ -35,6 +36,7 @@ class SectionsView(QWidget):
         parent: the widget it stands in.
         take_of_group: takes it for an option in a group of a section.
         reset_of_group: takes the default of such an option again.
+        varying: lets options be varied by sweeps, those of groups excepted.
     """
 
     def __init__(
@@ -45,8 +47,10 @@ class SectionsView(QWidget):
         *,
         take_of_group: TakeOfGroup = _no_group,
         reset_of_group: ResetOfGroup = _no_group,
+        varying: Varying | None = None,
     ) -> None:
         super().__init__(parent)
+        self._varying = varying
         self._take = take
         self._reset = reset
         self._of_group = (take_of_group, reset_of_group)
@@ -84,6 +88,12 @@ class SectionsView(QWidget):
             body.form.show_rows(each.rows)
             body.show_groups(each.groups)
             section.set_note(f"{each.changed} changed" if each.changed else "")
+        self.show_varied()
+
+    def show_varied(self) -> None:
+        """Mark the options that are varied by the next sweep."""
+        for _, body in self._sections.values():
+            body.form.show_varied()
 
     def clear_error(self) -> None:
         """Say no more what was refused."""
@@ -92,7 +102,8 @@ class SectionsView(QWidget):
                 form.clear_error()
 
     def _add(self, each: OptionSection, place: int) -> None:
-        body = _Body(Form(self._take, self._reset), *self._of_group)
+        form = Form(self._take, self._reset, varying=self._varying)
+        body = _Body(form, *self._of_group)
         section = Section(each.title, body, is_open=each.is_open, parent=self)
         self._sections[each.title] = (section, body)
         self._column.insertWidget(place, section)
@@ -157,6 +168,13 @@ class _Body(QWidget):
         column.addWidget(heading)
         column.addWidget(form)
         return part, form
+
+
+def show_sweep(studio: Studio) -> None:
+    """Bring the plan of the next sweep into view."""
+    studio.sweeps.plan_next()
+    if "pane.sweeps" in studio.actions and not studio.actions.is_checked("pane.sweeps"):
+        studio.actions.trigger("pane.sweeps")
 
 
 def scrolled(body: QWidget) -> QScrollArea:

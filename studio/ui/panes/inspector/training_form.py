@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from studio.session.inspector.inspector import InspectorModel
 from studio.session.inspector.sections import training_sections
 from studio.ui.panes.inspector.sections_view import SectionsView
-from studio.widgets.forms.form import Form
+from studio.widgets.forms.form import Form, Varying
 from studio.widgets.forms.kind_editors import WeightsEditor
 
 _LOSSES = "Loss and metrics"
@@ -23,6 +23,7 @@ class TrainingForm(SectionsView):
         inspector: the document and its options.
         parent: owner in Qt.
         unfolded: titles of sections that are open from the start besides the usual ones.
+        varying: lets settings be varied by sweeps.
     """
 
     def __init__(
@@ -30,11 +31,12 @@ class TrainingForm(SectionsView):
         inspector: InspectorModel,
         parent: QWidget | None = None,
         unfolded: Collection[str] = (),
+        varying: Varying | None = None,
     ) -> None:
         super().__init__(
             inspector.set_training, inspector.reset_training, parent,
             take_of_group=inspector.set_output_training,
-            reset_of_group=inspector.reset_output_training,
+            reset_of_group=inspector.reset_output_training, varying=varying,
         )  # fmt: skip
         self._inspector = inspector
         self._unfolded = unfolded

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QWidget
 from studio.session.document.document import Document
 from studio.session.inspector.inspector import InspectorModel
 from studio.session.studio import Studio
-from studio.ui.panes.inspector.sections_view import scrolled
+from studio.session.sweeps.variation import Variation, training_names
+from studio.ui.panes.inspector.sections_view import scrolled, show_sweep
 from studio.ui.panes.inspector.training_form import TrainingForm
 from studio.widgets import binding
 from studio.widgets.frames.frame import PaneFrame
@@ -24,11 +25,13 @@ class TrainingPane(PaneFrame):
         self.setObjectName("training_pane")
         self._data = studio.data
         inspector = InspectorModel(lambda: studio.document, studio.bus, studio.compilation)
-        self.form = TrainingForm(inspector, unfolded=_UNFOLDED)
+        varying = Variation(studio.sweeps.draft, training_names, lambda: show_sweep(studio))
+        self.form = TrainingForm(inspector, unfolded=_UNFOLDED, varying=varying)
         self.set_body(scrolled(self.form))
         self._refresh_later = binding.refresh(
             self, self.refresh, studio.data.changed, when_visible=True
         )
+        binding.refresh(self, self.form.show_varied, studio.sweeps.draft.changed, when_visible=True)
         binding.connect(self, studio.document_replaced, self._replace)
         self._follow(studio.document)
         self.refresh()

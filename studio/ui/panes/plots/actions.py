@@ -49,6 +49,17 @@ ACTIONS: ActionTable[PlotsPane] = ActionTable(
         checked=lambda pane: pane.display.leaves_out_outliers,
     ),
     Action(
+        "plots.seeds",
+        "Join the seeds of a trial",
+        "Draw the seeds of a trial as their mean with a band from the lowest to the highest.",
+        context="plot",
+        aliases=("mean", "spread", "average over seeds"),
+        group="view",
+        run=lambda pane: pane.display.join_seeds(not pane.display.joins_seeds),
+        enabled=lambda pane: pane.why_no_seeds(),
+        checked=lambda pane: pane.display.joins_seeds,
+    ),
+    Action(
         "plots.smoother",
         "Smooth more",
         "Average over more steps.",

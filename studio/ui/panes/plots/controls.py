@@ -22,7 +22,8 @@ from studio.widgets.keys import with_keys
 
 _NOTCHES = 100
 _SLIDER = (48, 96)
-_SWITCHES = (("plots.log_y", "Log y"), ("plots.outliers", "Clip"), ("plots.follow", ""))
+_SWITCHES = (("plots.log_y", "Log y"), ("plots.outliers", "Clip"), ("plots.seeds", "Mean"),
+             ("plots.follow", ""))  # fmt: skip
 
 
 class PlotControls(QWidget):
@@ -85,10 +86,13 @@ class PlotControls(QWidget):
         display = self._display
         known, follows = display.axes, display.follows
         checked = tuple(self._actions.is_checked(action_id) for action_id in self._switches)
-        state = (known, display.shown_axis, display.weight, follows, checked)
+        has_seeds = display.has_seeds
+        state = (known, display.shown_axis, display.weight, follows, checked, has_seeds)
         if state == self._state:
             return
         self._state = state
+        # It is in the way where there is nothing to join.
+        self._switches["plots.seeds"].setVisible(has_seeds)
         model = self._axis.model()
         for row, axis in enumerate(AXES):
             index = model.index(row, 0)

@@ -35,9 +35,9 @@ class Chip(QAbstractButton):
         """Show another curve, or the same in another state."""
         self.entry = entry
         self.setObjectName(f"chip.{entry.key.run}.{entry.key.part}")
-        self.setText(entry.label)
+        self.setText(entry.legend)
         self.setChecked(entry.visible)
-        self.setAccessibleName(entry.label)
+        self.setAccessibleName(entry.legend)
         state = "shown" if entry.visible else "hidden"
         self.setAccessibleDescription(f"{state}; {entry.note}" if entry.note else state)
         self.setToolTip(f"{entry.label}: {entry.note}\n{_TIP}" if entry.note else _TIP)
@@ -81,6 +81,9 @@ class Chip(QAbstractButton):
         visible, style = self.entry.visible, self.entry.style
         painter.setOpacity(1.0 if visible else 0.35)
         middle = self.height() / 2
+        if self.entry.seeds:
+            painter.fillRect(QRectF(4, middle - 5, _SAMPLE - 2, 10),
+                             strokes.colour(style, strokes.BAND))  # fmt: skip
         painter.setPen(strokes.pen(style, 2.0, ratio=self.devicePixelRatioF()))
         painter.drawLine(QPointF(4, middle), QPointF(4 + _SAMPLE - 2, middle))
         if style.dotted:

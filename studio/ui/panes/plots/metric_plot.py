@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg  # type: ignore[import-untyped]
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QFocusEvent, QFontMetricsF, QPainter, QPixmap
-from PySide6.QtWidgets import QGraphicsRectItem, QLabel, QSizePolicy, QWidget
+from PySide6.QtGui import (
+    QBrush,
+    QFocusEvent,
+    QFontMetricsF,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPixmap,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QGraphicsPathItem, QGraphicsRectItem, QLabel, QSizePolicy, QWidget
 
 from studio.session.core.metric_names import metric_title
 from studio.session.plots.scale import Tick, place_text, place_ticks
+from studio.session.plots.series import Line
 from studio.session.runs.columns import is_share
-from studio.session.runs.curves_display import Content, CurvesDisplay, Drawn, Stroke
+from studio.session.runs.curves_display import Content, CurveKey, CurvesDisplay, Drawn, Stroke
 from studio.ui.panes.plots import strokes
 from studio.ui.panes.plots.axes import (
     LEFT_WIDTH,
@@ -76,6 +87,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         self.left_needed = LEFT_WIDTH
         """Width its numbers on the left need; narrower, and none would be drawn."""
         self._lines: list[Any] = []
+        self._bands = _Bands(self.box)
         self._dots: list[Any] = []
         self._grid = self._item(pg.PlotCurveItem(connect="pairs"), -10)
         self._minor = self._item(pg.PlotCurveItem(connect="pairs"), -11)
@@ -168,6 +180,7 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
         total = sum(len(s.line.x) for d in content.drawn for s in d.strokes)
         smooth = not live and total <= _MOST_SMOOTH
         wanted = [(d, s) for d in content.drawn for s in d.strokes]
+        self._bands.show(content.drawn, display.hovered)
         self._draw_lines(wanted, smooth)
         self._draw_dots([(d, s) for d, s in wanted if s.points])
         self._draw_axes(content, view)
@@ -322,8 +335,12 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
                 f'<span style="color:{name}">■</span> {value_text(self.metric_name, reading.value)}'
             )
             raw = value_text(self.metric_name, reading.raw)
-            if raw != value_text(self.metric_name, reading.value):
+            if reading.reach is None and raw != value_text(self.metric_name, reading.value):
                 text += f' <span style="color:{theme.colour("text3").name()}">{raw}</span>'
+            if reading.reach is not None:
+                ends = [value_text(self.metric_name, end) for end in reading.reach]
+                faint = theme.colour("text3").name()
+                text += f' <span style="color:{faint}">{ends[0]} to {ends[1]}</span>'
             lines.append(f"{text} {reading.entry.label.lower()}")
         head = f"{self._display.shown_axis} {place_text(self._display.shown_axis, place)}"
         self._reading.setText("<br>".join([head, *lines]))
@@ -428,6 +445,51 @@ class MetricPlot(pg.PlotWidget):  # type: ignore[misc]
             painter.setPen(theme.colour("accent"))
             painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
             painter.end()
+
+
+class _Bands:
+    """The areas behind curves that are means.
+
+    Args:
+        box: what they lie in.
+    """
+
+    def __init__(self, box: PlotBox) -> None:
+        self._box = box
+        self._items: list[QGraphicsPathItem] = []
+
+    def show(self, drawn: Sequence[Drawn], hovered: CurveKey | None) -> None:
+        """Show those of these curves; stronger where the pointer is on a curve's name."""
+        wanted = [(each.entry, band) for each in drawn for band in each.bands]
+        while len(self._items) < len(wanted):
+            made = QGraphicsPathItem()
+            made.setPen(QPen(Qt.PenStyle.NoPen))
+            made.setZValue(1)
+            self._box.addItem(made, ignoreBounds=True)
+            self._items.append(made)
+        for number, item in enumerate(self._items):
+            item.setVisible(number < len(wanted))
+            if number < len(wanted):
+                entry, band = wanted[number]
+                strength = strokes.BAND * (2 if entry.key == hovered else 1)
+                item.setBrush(strokes.colour(entry.style, strength))
+                item.setPath(_area_of(*band))
+
+
+def _area_of(low: Line, high: Line) -> QPainterPath:
+    """The area between two lines, where both are numbers."""
+    made = QPainterPath()
+    known = np.zeros(len(low.y), bool)
+    if len(low.y) == len(high.y):
+        known = np.isfinite(low.y) & np.isfinite(high.y)
+    # Stretches of numbers, by their first places and those after their last.
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], known.astype(int), [0]])))
+    for begin, end in edges.reshape(-1, 2).tolist():
+        x = np.concatenate([low.x[begin:end], high.x[begin:end][::-1]])
+        y = np.concatenate([low.y[begin:end], high.y[begin:end][::-1]])
+        made.addPolygon(QPolygonF([QPointF(*place) for place in zip(x, y, strict=True)]))
+        made.closeSubpath()
+    return made
 
 
 def _set_pairs(item: Any, lines: list[tuple[float, float, float, float]]) -> None:

@@ -44,8 +44,8 @@ _EMPTY, _HIDDEN = 0.35, 1.0
 _ONE_ROW = 700
 _APART = 1
 _LINES = 3
-_MENU = ("plots.follow", "plots.log_y", "plots.outliers", "plots.pin", None, "plots.copy",
-         "plots.export_csv")  # fmt: skip
+_MENU = ("plots.follow", "plots.log_y", "plots.outliers", "plots.seeds", "plots.pin", None,
+         "plots.copy", "plots.export_csv")  # fmt: skip
 
 
 class PlotsPane(PaneFrame):
@@ -260,6 +260,10 @@ class PlotsPane(PaneFrame):
     def why_no_run(self) -> str:
         """Why there is no run to act on; empty when there is one."""
         return "" if not self._display.is_empty else "there is no run yet"
+
+    def why_no_seeds(self) -> str:
+        """Why there are no seeds to join; empty when there are."""
+        return "" if self._display.has_seeds else "no two seeds of a trial are drawn"
 
     def metric_in_hand(self) -> str:
         """The plot that keys act on: the one with the focus, or the one last used."""

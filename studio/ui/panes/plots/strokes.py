@@ -11,6 +11,9 @@ from studio.widgets import theme
 GHOST = 64
 """Strength of a raw line behind its smoothed one, of 255."""
 
+BAND = 50
+"""Strength of the band of a curve that is a mean, of 255."""
+
 _PATTERNS: tuple[tuple[float, ...], ...] = ((), (6.0, 3.0), (1.5, 2.5), (7.0, 2.5, 1.5, 2.5))
 
 

@@ -296,6 +296,21 @@ PANES: tuple[PaneSpec, ...] = (
         },
     ),
     PaneSpec(
+        id="sweeps", title="Sweep", icon="sweep",
+        path="studio.ui.panes.sweeps.pane:SweepsPane",
+        page="scale",
+        room=Room(420, 340, 280, 280, 240, 200),
+        content=Content(
+            lambda studio: not (studio.sweeps.sweeps or studio.sweeps.is_planning),
+            lambda studio: (studio.sweeps.changed,),
+        ),
+        places={
+            "build": Place("right", 0, 2, shown=False),
+            "train": Place("right", 0, 4, shown=False),
+            "profile": Place("right", 1, 2, shown=False),
+        },
+    ),
+    PaneSpec(
         id="data", title="Data", icon="data",
         path="studio.ui.panes.data.pane:DataPane",
         page="data",

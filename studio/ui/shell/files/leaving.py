@@ -1,4 +1,4 @@
-"""The questions before a project is closed while a training or export runs."""
+"""The questions before a project is closed while a training, sweep or export runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Then = Callable[[], object]
 
 
 class Leaving:
-    """Asks once whether a training that is under way may be ended.
+    """Asks once whether a training or a sweep that is under way may be ended.
 
     Args:
         studio: the models.
@@ -32,14 +32,52 @@ class Leaving:
         self._asking = False
         self._waiting: Then | None = None
         self._after_export: Then | None = None
+        self._after_sweep: Then | None = None
         self._question: QMessageBox | None = None
         self._tick = tick_of(studio.training)
         binding.connect(window, self._tick.ticked, self._show_progress)
         studio.exporting.changed.connect(self._export_changed)
         studio.training.state_changed.connect(self._state_changed)
+        studio.sweeps.changed.connect(self._sweep_changed)
 
     def ask(self, then: Then) -> None:
-        """Call back when no training stands in the way, now or after it has ended."""
+        """Call back when no training or sweep stands in the way, now or after it has ended."""
+        self._ask_about_sweep(lambda: self._ask_about_training(then))
+
+    def _ask_about_sweep(self, then: Then) -> None:
+        if self._asking or self._after_sweep is not None:
+            return
+        if not self._studio.sweeps.is_busy:
+            then()
+            return
+        self._asking = True
+        answers = (
+            Answer("keep", "Keep running", "cancel"),
+            Answer("stop", "Stop the sweep", "destroy"),
+        )
+
+        def answered(name: str) -> None:
+            self._asking = False
+            if name == "stop":
+                self._after_sweep = then
+                self._studio.sweeps.stop()
+                self._sweep_changed()
+
+        ask(
+            self._window,
+            "A sweep is running",
+            "Trials that have ended are kept. Those under way are trained again when you resume "
+            "the sweep.",
+            answers,
+            answered,
+        )
+
+    def _sweep_changed(self) -> None:
+        if self._after_sweep is not None and not self._studio.sweeps.is_busy:
+            then, self._after_sweep = self._after_sweep, None
+            self._studio.scheduler.post(then)
+
+    def _ask_about_training(self, then: Then) -> None:
         if self._asking:
             return
         if not self._studio.training.is_busy:

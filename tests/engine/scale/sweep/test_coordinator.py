@@ -11,7 +11,7 @@ import pytest
 from studio.engine.core.errors import StudioError
 from studio.engine.scale.sweep import coordinator as coordinating
 from studio.engine.scale.sweep.coordinator import Coordinator
-from studio.engine.scale.sweep.folder import SweepFolder, TrialRow, latest_sweep, ranked
+from studio.engine.scale.sweep.folder import SweepFolder, TrialRow, find_sweep, ranked
 from studio.engine.scale.sweep.journal import TrialJournal, numbered_values, rungs_of
 from studio.engine.scale.sweep.trial import Outcome
 from studio.engine.scale.sweep.workers import Event
@@ -103,9 +103,7 @@ def test_a_killed_synchronous_sweep_goes_on_to_the_same_table(tmp_path: Path, af
     whole = table(swept(found, **wishes))
     with pytest.raises(KilledError), begin(found, **wishes) as folder:
         run(folder, found, KilledPool(after))
-    with SweepFolder(
-        latest_sweep(tmp_path / "small.glassbox"), tmp_path / "small.glassbox"
-    ) as left:
+    with SweepFolder(find_sweep(tmp_path / "small.glassbox"), tmp_path / "small.glassbox") as left:
         pool = ThreadPool()
         assert table(run(left, found, pool)) == whole
         # What was whole is not trained again.

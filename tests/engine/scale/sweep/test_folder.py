@@ -14,7 +14,7 @@ import pytest
 from studio.engine.core.errors import DataError, FormatError, ParameterError
 from studio.engine.scale.sweep.bundle import Bundle, unpacked, write_files
 from studio.engine.scale.sweep.cluster import ClusterPool, checked_address
-from studio.engine.scale.sweep.folder import Plan, SweepFolder, latest_sweep
+from studio.engine.scale.sweep.folder import Plan, SweepFolder, find_sweep
 from studio.engine.scale.sweep.planning import Wishes, make_plan, require_same
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
@@ -37,7 +37,7 @@ def test_one_process_has_a_sweep(tmp_path: Path) -> None:
     assert [name for name in before if name.endswith(".lock")]
     with SweepFolder(folder.path, found.path):
         pass
-    assert latest_sweep(found.path) == folder.path
+    assert find_sweep(found.path) == folder.path
     assert not [path for path in folder.path.iterdir() if path.suffix == ".lock"]
 
 
@@ -105,7 +105,7 @@ def test_a_damaged_plan_is_refused(tmp_path: Path, change: dict[str, object], sa
 def test_there_is_nothing_to_resume_before_the_first(tmp_path: Path) -> None:
     saved(tmp_path)
     with pytest.raises(DataError, match="there is no sweep to resume"):
-        latest_sweep(tmp_path / "small.glassbox")
+        find_sweep(tmp_path / "small.glassbox")
 
 
 # -- plans -----------------------------------------------------------------------------------------

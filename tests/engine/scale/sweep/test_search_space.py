@@ -18,6 +18,7 @@ from studio.engine.scale.sweep.search_space import (
     grid_size,
     parse_axes,
     shown,
+    variables,
     varied,
 )
 from studio.engine.train.project.project import Project
@@ -181,3 +182,24 @@ def test_values_are_shown_short() -> None:
     assert [shown(value) for value in (None, True, 3, 0.123456, "relu")] == [
         "none", "true", "3", "0.1235", "relu",
     ]  # fmt: skip
+
+
+def test_what_can_be_varied_is_named_with_its_present_value() -> None:
+    found = variables(pictures())
+    assert found["conv1.filters"].value == 4
+    assert found["conv1.filters"].option is Conv2D.option("filters")
+    assert found["batch_size"].value == pictures().training.batch_size
+    assert found["digit.activation"].value == "softmax"
+    assert "learning_rate" in found
+    # Decided for all trials alike, lists, names and what has one value only.
+    barred = {"validation", "metrics", "loss_weights", "callbacks", "early_stopping", "name"}
+    barred |= {"conv1.name", "conv1.data_format", "conv1.groups"}
+    assert not barred & found.keys()
+
+
+def test_of_a_schedule_its_options_can_be_varied() -> None:
+    found = variables(with_schedule())
+    assert "learning_rate" not in found
+    assert found["learning_rate.initial_learning_rate"].value == 0.01
+    assert found["learning_rate.decay_steps"].value == 100
+    assert found["momentum"].value == 0.9
