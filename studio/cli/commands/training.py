@@ -88,6 +88,14 @@ def train(
     mpi: Annotated[
         bool, typer.Option("--mpi", help="Be one of the workers that mpirun has started.")
     ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            help="Train on a Dask cluster of yours, by its address; with --resume connect again.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a project, record the run beside it, and evaluate on the test part.
@@ -96,6 +104,16 @@ def train(
     a file could not be written.
     """
     order = TrainingOrder(project, backend, epochs, batch, seed, resume, out, in_order, as_json)
+    if cluster is not None:
+        from studio.cli.cluster_training import train_on_cluster
+
+        if workers is not None or mpi or out is not None:
+            raise ParameterError(
+                "one process trains on a cluster, and leaves a run",
+                who="--cluster",
+                hint="leave --workers, --mpi and --out out; glassbox export makes files of a run",
+            )
+        raise typer.Exit(train_on_cluster(order, cluster))
     if workers is None and not mpi:
         raise typer.Exit(order.run())
     if workers is not None and mpi:
@@ -202,7 +220,7 @@ class _Worker:
                 exports, refusal = _exported(trained, order.out, opened)
                 origin = trained.origin
         self._tell(device.backend.device, run, result, test, exports, origin, task)
-        return _complain(result, exports, refusal)
+        return complain_of(result, exports, refusal)
 
     def _checkpoint(self, opened: Project) -> Checkpoint | None:
         """Where to go on, as the first worker has found it."""
@@ -223,7 +241,7 @@ class _Worker:
         if self.exchange is not None:
             each = task.settings.batch_size // self.exchange.size
             console.note(f"{self.exchange.size} workers, {each} rows of every batch each")
-        for line in _where(self.point, checkpoint, task.settings.epochs):
+        for line in where_to_go_on(self.point, checkpoint, task.settings.epochs):
             console.note(line)
 
     def _run_folder(self, opened: Project) -> RunFolder | None:
@@ -253,7 +271,7 @@ class _Worker:
                     "device": device,
                     "run": str(run.path),
                     "weights": None if origin is None else origin.to_json(),
-                    **_plain(result, task.cleaning),
+                    **result_to_json(result, task.cleaning),
                     "test": test,
                     "exports": [export_to_json(each) for each in exports],
                 }
@@ -288,7 +306,7 @@ def _exported(
         return [], error
 
 
-def _complain(result: TrainingResult, exports: list[Export], refusal: StudioError | None) -> int:
+def complain_of(result: TrainingResult, exports: list[Export], refusal: StudioError | None) -> int:
     """Name what went wrong; the code to end with."""
     code = complain_of_exports(exports)
     for error in (refusal, result.unsaved):
@@ -325,7 +343,8 @@ def report(result: TrainingResult, test: dict[str, float], project: Path | None)
         console.complain(f"{result.verdict.text}\n  hint: {result.verdict.hint}")
 
 
-def _plain(result: TrainingResult, cleaning: Cleaning) -> dict[str, object]:
+def result_to_json(result: TrainingResult, cleaning: Cleaning) -> dict[str, object]:
+    """What came out of a training, as plain fields."""
     return {
         **cleaning_to_json(cleaning),
         "epochs": len(result.epochs),
@@ -352,7 +371,9 @@ def _from_there(found: Checkpoint, epochs: int | None) -> Checkpoint:
     return found
 
 
-def _where(point: ResumePoint | None, checkpoint: Checkpoint | None, epochs: int) -> Iterator[str]:
+def where_to_go_on(
+    point: ResumePoint | None, checkpoint: Checkpoint | None, epochs: int
+) -> Iterator[str]:
     """Which run goes on, where, and what is left to do; nothing where none goes on."""
     if point is None or checkpoint is None:
         return
