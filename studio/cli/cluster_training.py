@@ -21,13 +21,13 @@ from studio.engine.core.signal import Signal
 from studio.engine.scale.remote.messages import (
     Compiled,
     Ended,
+    Entered,
     Failed,
     Lost,
     Opened,
     Order,
     RemoteEvent,
     Said,
-    Standing,
 )
 from studio.engine.scale.remote.tickets import run_elsewhere
 from studio.engine.scale.sweep.connection import checked_address, require_dask
@@ -61,7 +61,7 @@ class _Heard:
             (self.warned if event.is_warning else self.said).emit(event.text)
         elif isinstance(event, Opened):
             self.said.emit(event.why)
-        elif isinstance(event, Standing) and event.state == "waiting":
+        elif isinstance(event, Entered) and event.state == "waiting":
             self.said.emit("waiting until a worker is free")
 
 

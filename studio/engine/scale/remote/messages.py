@@ -19,6 +19,9 @@ from studio.engine.train.runs.step_log import EpochSize, StepChunk, StepsHeader
 
 Line: TypeAlias = Mapping[str, Any]
 
+RUN = "run"
+"""The message that names the run's folder, once the training is there and what it has is here."""
+
 
 @dataclass(frozen=True)
 class Order:
@@ -56,6 +59,39 @@ class Order:
 
 
 @dataclass(frozen=True)
+class Errand:
+    """What a follower is wanted for.
+
+    Attributes:
+        address: of the cluster.
+        order: what is to be trained; its run is empty for a new one. None to connect again.
+        path: file of the project, beside which its data lies; empty without one.
+        runs: folder of the runs.
+        run: name of the run to connect to again.
+    """
+
+    address: str
+    order: Order | None
+    path: str
+    runs: str
+    run: str = ""
+
+    def to_json(self) -> dict[str, Plain]:
+        """The errand as a message holds it."""
+        order = None if self.order is None else self.order.to_json()
+        return {
+            "address": self.address, "order": order, "path": self.path, "runs": self.runs,
+            "run": self.run,
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Errand:
+        """The errand of a message."""
+        order = fields["order"]
+        return cls(**{**fields, "order": None if order is None else Order.from_json(order)})
+
+
+@dataclass(frozen=True)
 class Began:
     """The first step is about to run, so many are done before."""
 
@@ -88,7 +124,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Entered:
     """The training is in a state of `studio.engine.train.loop.control`, or ``waiting`` to begin."""
 
     state: str
@@ -125,7 +161,7 @@ class Lost:
 
 
 RemoteEvent: TypeAlias = (
-    "Began | StepChunk | EpochDone | Mark | Progress | Compiled | Said | Standing | Opened | Ended "
+    "Began | StepChunk | EpochDone | Mark | Progress | Compiled | Said | Entered | Opened | Ended "
     "| Failed | Lost"
 )
 
@@ -169,7 +205,7 @@ def event_of(line: Line) -> RemoteEvent | None:
 
 def _event(kind: str, found: Any) -> RemoteEvent | None:
     plain = {"EpochDone": EpochDone, "Mark": Mark, "Compiled": Compiled, "Said": Said}
-    plain |= {"Standing": Standing, "Opened": Opened, "Lost": Lost}
+    plain |= {"Entered": Entered, "Opened": Opened, "Lost": Lost}
     if kind in plain:
         made: RemoteEvent = plain[kind](**found)
         return made

@@ -20,12 +20,14 @@ from distributed import Future, fire_and_forget
 from studio.engine.core.closing import Closing
 from studio.engine.core.errors import DataError, in_one_line
 from studio.engine.scale.remote.messages import (
+    Compiled,
     Ended,
+    Entered,
     Failed,
     Lost,
     Order,
     RemoteEvent,
-    Standing,
+    Said,
     event_of,
 )
 from studio.engine.scale.remote.mirror import Mirror, is_sent, stamp_of
@@ -48,6 +50,7 @@ from studio.engine.scale.sweep.connection import (
     require_tls_files,
     require_workers,
 )
+from studio.engine.train.loop.progress import Progress
 from studio.engine.train.loop.trainer import TrainingResult
 from studio.engine.train.project.project import Project
 from studio.engine.train.runs.run_folder import RunFolder
@@ -79,7 +82,8 @@ class ClusterTraining(Closing):
         self.address = checked_address(address)
         require_tls_files(self.address)
         # A connection that is lost is told of once, in a sentence.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in ("distributed", "distributed.client", "distributed.core"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._client: Client = open_client(self.address)
         self._run: RunFolder | None = None
         self._lock: RunLock | None = None
@@ -89,6 +93,7 @@ class ClusterTraining(Closing):
         self._next = 0
         self._waits = 0
         self._end: RemoteEvent | None = None
+        self._replays = False
         self.is_over = False
         """Whether nothing more will come."""
         self.is_level = False
@@ -150,6 +155,7 @@ class ClusterTraining(Closing):
         self._take(run)
         self._ticket = ticket
         self._future = Future(ticket.training, client=self._client)
+        self._replays = True
 
     def _take(self, run: RunFolder) -> None:
         lock = RunLock(run.path)
@@ -194,6 +200,10 @@ class ClusterTraining(Closing):
         for event in found:
             if isinstance(event, Ended | Failed | Lost):
                 self._end = event
+        if self._replays and found:
+            # What was heard before is not told of twice.
+            self._replays = False
+            found = _of_use_late(found)
         # The end is told of once the last file is here.
         found = [event for event in found if event is not self._end]
         return [*found, self._finish()] if news.is_over and news.is_whole else found
@@ -267,7 +277,7 @@ class ClusterTraining(Closing):
         if why:
             return [self._lose(Lost(why, goes_on=False))]
         self._waits += 1
-        return [Standing("waiting")] if self._waits == _PATIENCE else []
+        return [Entered("waiting")] if self._waits == _PATIENCE else []
 
     def _finish(self) -> RemoteEvent:
         """All of it is here: nothing of it stays elsewhere."""
@@ -287,6 +297,17 @@ class ClusterTraining(Closing):
     def _on_worker(self, function: Callable[..., Any], *values: object) -> Any:
         place = "" if self._ticket is None else self._ticket.worker
         return self._client.run(function, *values, workers=[place])[place]
+
+
+def _of_use_late(events: list[RemoteEvent]) -> list[RemoteEvent]:
+    """Without what mattered only when it was said: of reports of progress the last is enough."""
+    progress = [event for event in events if isinstance(event, Progress)][-1:]
+    return [
+        event
+        for event in events
+        if not isinstance(event, Progress | Compiled)
+        and not (isinstance(event, Said) and not event.is_warning)
+    ] + progress
 
 
 def _files_of(run: RunFolder) -> RunFiles:

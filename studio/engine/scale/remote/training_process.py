@@ -24,6 +24,7 @@ from studio.engine.scale.remote.messages import (
     Began,
     Compiled,
     Ended,
+    Entered,
     EpochDone,
     Failed,
     Line,
@@ -31,7 +32,6 @@ from studio.engine.scale.remote.messages import (
     Order,
     RemoteEvent,
     Said,
-    Standing,
     line_of,
 )
 from studio.engine.scale.sweep.worker_process import message_output, send_message
@@ -160,7 +160,7 @@ def _report(trainer: Trainer, tell: Callable[[RemoteEvent], object]) -> None:
     trainer.said.connect(lambda text: tell(Said(text)))
     trainer.warned.connect(lambda text: tell(Said(text, is_warning=True)))
     trainer.marked.connect(tell)
-    trainer.control.changed.connect(lambda state: tell(Standing(state)))
+    trainer.control.changed.connect(lambda state: tell(Entered(state)))
 
 
 def _new_run(run: RunFolder, order: Order) -> None:
