@@ -224,6 +224,7 @@ class Studio:
         self.compilation.changed.connect(self._compiled)
         self.data.read_again.connect(self._data_read_again)
         self.training.started.connect(self._training_started)
+        self.training.sent.connect(lambda _: self._train_elsewhere(True))
         self.training.ended.connect(self._training_ended)
         self.training.closing.connect(self._network_closing)
         self.training.state_changed.connect(self._training_state_changed)
@@ -304,6 +305,7 @@ class Studio:
         """Work on another document; the caller has asked about unsaved work."""
         self.bus.leave_document()
         self.training.follow()
+        self._train_elsewhere(False)
         self.live.rest_on(None)
         self.profiling.forget()
         self.evaluation.follow()
@@ -413,9 +415,17 @@ class Studio:
         if name == "backend":
             self.compilation.compile_now()
 
+    def _train_elsewhere(self, is_elsewhere: bool) -> None:
+        """Tensors and steps of a training on a cluster stay there: live views say so."""
+        if is_elsewhere:
+            self.problems.provide_error("training", None, self._ids())
+        self.live.train_elsewhere(is_elsewhere)
+        self.profiling.train_elsewhere(is_elsewhere)
+
     def _training_ended(self, outcome: TrainingOutcome) -> None:
         trainer, run = self.training.trainer, self.training.run
         self.profiling.unfollow()
+        self._train_elsewhere(False)
         resting = None
         if trainer is not None and self.training.has_weights:
             label = "trained weights" if run is None else f"weights of run {run.name}"

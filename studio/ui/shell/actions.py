@@ -13,7 +13,7 @@ from studio.engine.interop.reading import import_endings
 from studio.session.core.action_table import Action, ActionTable
 from studio.session.export.exporting import search_words
 from studio.ui.shell.commands import command_palette, go_to
-from studio.ui.shell.dialogs import about, help_viewer, key_sheet
+from studio.ui.shell.dialogs import about, cluster_address, help_viewer, key_sheet
 from studio.ui.shell.dialogs import preferences as preferences_dialog
 from studio.ui.shell.docks.workspaces import WORKSPACES, Workspace
 
@@ -380,5 +380,5 @@ def of_panes(panes: Iterable[PaneSpec]) -> ActionTable[MainWindow]:
     return ActionTable(100, *map(pane_action, panes))
 
 
-OF_WINDOW = (DATA, EXPORT, ACTIONS)
+OF_WINDOW = (DATA, cluster_address.ACTIONS, EXPORT, ACTIONS)
 """All tables of the window but that of its panes."""

@@ -302,12 +302,13 @@ class ClusterTraining(Closing):
 def _of_use_late(events: list[RemoteEvent]) -> list[RemoteEvent]:
     """Without what mattered only when it was said: of reports of progress the last is enough."""
     progress = [event for event in events if isinstance(event, Progress)][-1:]
-    return [
+    useful = [
         event
         for event in events
         if not isinstance(event, Progress | Compiled)
         and not (isinstance(event, Said) and not event.is_warning)
-    ] + progress
+    ]
+    return [*useful, *progress]
 
 
 def _files_of(run: RunFolder) -> RunFiles:
