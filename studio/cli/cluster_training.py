@@ -98,7 +98,7 @@ def train_on_cluster(order: TrainingOrder, address: str) -> int:
 
 def _begun(training: ClusterTraining, project: Project, order: TrainingOrder) -> RunFolder:
     """The run that trains there now: one that did already, one that goes on, or a new one."""
-    elsewhere = run_elsewhere(project) if order.resume else None
+    elsewhere = run_elsewhere(project, training.address) if order.resume else None
     if elsewhere is not None:
         training.again(elsewhere)
         if not order.as_json:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from studio import __version__
 from studio.engine.scale.remote.mirror import TICKET
 from tests.cli.test_processes import START, environment, posix
 from tests.cli.test_sweeping import PATIENCE, children, cluster, iris, read, started, wait_for
@@ -212,7 +213,10 @@ def test_a_cluster_of_another_version_is_refused(iris: Path, tmp_path: Path) -> 
     other = tmp_path / "other"
     shutil.copytree(Path(__file__).parents[2] / "studio", other / "studio",
                     ignore=shutil.ignore_patterns("__pycache__"))  # fmt: skip
-    (other / "studio/_version.py").write_text('__version__ = "0.0.1"\n', encoding="utf-8")
+    package = other / "studio/__init__.py"
+    package.write_text(
+        package.read_text("utf-8").replace(f'"{__version__}"', '"0.0.1"'), encoding="utf-8"
+    )
     with cluster(tmp_path / "cluster", 1, PYTHONPATH=str(other)) as (address, _):
         said = trained(iris, "--cluster", address, code=2).stderr
     assert "runs Glassbox 0.0.1 on Python" in said

@@ -34,6 +34,7 @@ from studio.engine.scale.parallel.joining import (
     take_cores,
 )
 from studio.engine.scale.parallel.shared_control import SharedControl
+from studio.engine.scale.remote.tickets import remove_ticket, ticket_of
 from studio.engine.train.data.cleaning import Cleaning
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import Export, export_all
@@ -258,8 +259,18 @@ class _Worker:
             trainer.resume(checkpoint, project=opened)
             if self.point is not None:
                 self.point.require_newest()
+                self._leave_cluster(self.point.run)
         elif (text := _begun(trainer, opened, run)) and not self.is_quiet:
             console.note(text)
+
+    def _leave_cluster(self, run: RunFolder) -> None:
+        """What goes on here is not fetched from a cluster any more."""
+        ticket = ticket_of(run)
+        if ticket is not None:
+            remove_ticket(run.path)
+            if not self.is_quiet:
+                console.note(f"the cluster at {ticket.address} is left: what it has trained since "
+                             "is not fetched")  # fmt: skip
 
     def _tell(
         self, device: str, run: RunFolder, result: TrainingResult, test: dict[str, float],

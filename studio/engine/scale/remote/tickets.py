@@ -68,10 +68,13 @@ def ticket_of(run: RunFolder) -> Ticket | None:
     return Ticket(address, training, worker, pid, started)
 
 
-def run_elsewhere(project: Project) -> RunFolder | None:
-    """The newest run of a project that trains on a cluster, as far as is known here."""
-    found = (run for run in reversed(list_runs(project)) if ticket_of(run) is not None)
-    return next(found, None)
+def run_elsewhere(project: Project, address: str) -> RunFolder | None:
+    """The newest run of a project that trains on that cluster, as far as is known here."""
+    for run in reversed(list_runs(project)):
+        ticket = ticket_of(run)
+        if ticket is not None and ticket.address == address:
+            return run
+    return None
 
 
 def write_ticket(run: RunFolder, ticket: Ticket) -> None:
