@@ -224,7 +224,7 @@ class Studio:
         self.compilation.changed.connect(self._compiled)
         self.data.read_again.connect(self._data_read_again)
         self.training.started.connect(self._training_started)
-        self.training.sent.connect(lambda _: self._train_elsewhere(True))
+        self.training.sent.connect(self._training_sent)
         self.training.ended.connect(self._training_ended)
         self.training.closing.connect(self._network_closing)
         self.training.state_changed.connect(self._training_state_changed)
@@ -414,6 +414,9 @@ class Studio:
     def _preference_changed(self, name: str) -> None:
         if name == "backend":
             self.compilation.compile_now()
+
+    def _training_sent(self, _run: RunFolder) -> None:
+        self._train_elsewhere(True)
 
     def _train_elsewhere(self, is_elsewhere: bool) -> None:
         """Tensors and steps of a training on a cluster stay there: live views say so."""

@@ -157,7 +157,7 @@ def test_a_training_outlives_who_asked_for_it_and_ctrl_c_ends_it(
 def test_a_killed_worker_leaves_a_run_to_continue_anywhere(iris: Path, tmp_path: Path) -> None:
     with cluster(tmp_path / "cluster", 1) as (address, workers):
         with training(iris, "--epochs", "100000", "--cluster", address) as process:
-            wait_for(lambda: any(run.glob("checkpoints/epoch-*") for run in runs_of(iris)))
+            wait_for(lambda: any(list(run.glob("checkpoints/epoch-*")) for run in runs_of(iris)))
             workers[0].kill()
             _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 2

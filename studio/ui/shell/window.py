@@ -111,7 +111,7 @@ class MainWindow(QMainWindow):
         self.actions_of_window: WindowActions = WindowActions(studio.actions, self, self._refused)
         self._typed_first = TypedFirst(studio, self)
         self.actions_of_window.fill_menu_bar()
-        cluster_address.show_place(self)
+        cluster_address.PlaceInMenu(self)
         self._take_place(reset_layout=reset_layout)
         self._follow()
 

@@ -44,6 +44,7 @@ from studio.engine.train.project.data_settings import DataSettings
 from studio.engine.train.project.project import Project
 from studio.engine.train.project.task import Task
 from studio.engine.train.runs.run_folder import RunFolder
+from studio.engine.train.runs.step_log import StepsHeader
 
 MODULE = "studio.engine.scale.remote.training_process"
 _OWNER_GONE = 3
@@ -132,7 +133,7 @@ def train(
         open_backend(order.backend, in_order=order.in_order, threads=threads) as device,
         Trainer(task, device.backend, run=run, control=control) as trainer,
     ):
-        _report(trainer, tell)
+        reports = _Reports(trainer, tell)
         tell(Opened(device.why))
         for sentence in task.cleaning.sentences:
             tell(Said(f"data: {sentence}"))
@@ -146,21 +147,43 @@ def train(
             )
         commands.trainer = trainer
         result = trainer.run()
+        del reports
         return Ended(result, trainer.evaluate("test") if order.tests else {})
 
 
-def _report(trainer: Trainer, tell: Callable[[RemoteEvent], object]) -> None:
-    trainer.steps.began.connect(lambda header, step: tell(Began(header, step)))
-    trainer.steps.added.connect(tell)
-    trainer.epoch_ended.connect(
-        lambda _epoch, numbers: tell(EpochDone(trainer.loop.total_step, dict(numbers)))
-    )
-    trainer.progress.connect(tell)
-    trainer.compiling.connect(lambda done, total: tell(Compiled(done, total)))
-    trainer.said.connect(lambda text: tell(Said(text)))
-    trainer.warned.connect(lambda text: tell(Said(text, is_warning=True)))
-    trainer.marked.connect(tell)
-    trainer.control.changed.connect(lambda state: tell(Entered(state)))
+class _Reports:
+    """Tells what a trainer says as long as it is kept: signals hold their listeners weakly."""
+
+    def __init__(self, trainer: Trainer, tell: Callable[[RemoteEvent], object]) -> None:
+        self._trainer = trainer
+        self._tell = tell
+        trainer.steps.began.connect(self._began)
+        trainer.steps.added.connect(tell)
+        trainer.epoch_ended.connect(self._epoch_ended)
+        trainer.progress.connect(tell)
+        trainer.compiling.connect(self._compiled)
+        trainer.said.connect(self._said)
+        trainer.warned.connect(self._warned)
+        trainer.marked.connect(tell)
+        trainer.control.changed.connect(self._entered)
+
+    def _began(self, header: StepsHeader, step: int) -> None:
+        self._tell(Began(header, step))
+
+    def _epoch_ended(self, _epoch: int, numbers: Mapping[str, float]) -> None:
+        self._tell(EpochDone(self._trainer.loop.total_step, dict(numbers)))
+
+    def _compiled(self, done: int, total: int) -> None:
+        self._tell(Compiled(done, total))
+
+    def _said(self, text: str) -> None:
+        self._tell(Said(text))
+
+    def _warned(self, text: str) -> None:
+        self._tell(Said(text, is_warning=True))
+
+    def _entered(self, state: str) -> None:
+        self._tell(Entered(state))
 
 
 def _new_run(run: RunFolder, order: Order) -> None:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QLabel,
+    QLayout,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from studio.engine.core.errors import StudioError
 from studio.session.core.action_table import Action, ActionTable
@@ -55,6 +63,8 @@ class ClusterAddress(QDialog):
         self.refusal.setTextFormat(Qt.TextFormat.PlainText)
         for label in (about, self.refusal):
             label.setWordWrap(True)
+            # A label that wraps has a height only for a width.
+            label.setFixedWidth(_WIDTH)
         self.refusal.hide()
         buttons = QDialogButtonBox(self)
         use = buttons.addButton("Train there", QDialogButtonBox.ButtonRole.AcceptRole)
@@ -70,7 +80,7 @@ class ClusterAddress(QDialog):
         column.setSpacing(12)
         for widget in (heading, self.field, about, self.refusal, buttons):
             column.addWidget(widget)
-        self.setMinimumWidth(_WIDTH)
+        column.setSizeConstraint(QLayout.SizeConstraint.SetFixedSize)
 
     def accept(self) -> None:
         """Close where the address is one; say else why it is not."""
@@ -95,17 +105,26 @@ def choose(window: MainWindow) -> None:
         ClusterAddress(place, window).open()
 
 
-def show_place(window: MainWindow) -> None:
-    """Keep the menu showing where trainings go."""
-    studio, action = window.studio, window.actions_of_window[CLUSTER]
-    place = studio.training.place
+class PlaceInMenu(QObject):
+    """Keeps the menu showing where trainings go.
 
-    def show() -> None:
-        action.setText(f"Cluster at {place.remembered}" if place.remembered else _ASKED)
-        studio.actions.refresh(COMPUTER, CLUSTER)
+    Args:
+        window: the main window, whose child it is.
+    """
 
-    binding.connect(window, place.changed, show)
-    show()
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._place = window.studio.training.place
+        self._actions = window.studio.actions
+        self._action = window.actions_of_window[CLUSTER]
+        binding.connect(self, self._place.changed, self.show)
+        self.show()
+
+    def show(self) -> None:
+        """Name the cluster that is remembered, and check what is in force."""
+        known = self._place.remembered
+        self._action.setText(f"Cluster at {known}" if known else _ASKED)
+        self._actions.refresh(COMPUTER, CLUSTER)
 
 
 def _why_not(window: MainWindow) -> str:
