@@ -183,8 +183,7 @@ class ClusterSession(Standing):
             if self.state not in BUSY:
                 continue
             if line is None:
-                self._lose(f"the process that follows {self.address} has ended; "
-                           "the training goes on there")  # fmt: skip
+                self._lose(f"the connection to {self.address} was lost; the training goes on there")  # fmt: skip
             elif messages.RUN in line:
                 self._read(RunFolder(Path(str(line[messages.RUN]))))
             else:
