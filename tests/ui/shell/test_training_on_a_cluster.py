@@ -36,10 +36,15 @@ PROCESS = "studio.engine.scale.remote.training_process"
 def asked(qtbot: QtBot, window: MainWindow, entry: str = "Cluster…") -> ClusterAddress:
     """The dialog that the menu opens."""
     choose(qtbot, window, "Train", "Train on", entry)
-    qtbot.waitUntil(lambda: window.findChild(ClusterAddress) is not None, timeout=LONG)
-    found = window.findChild(ClusterAddress)
-    assert found is not None
-    return found
+
+    def dialog() -> ClusterAddress | None:
+        found = window.findChildren(ClusterAddress)
+        return next((each for each in found if each.isActiveWindow()), None)
+
+    qtbot.waitUntil(lambda: dialog() is not None, timeout=LONG)
+    made = dialog()
+    assert made is not None
+    return made
 
 
 def send_to(qtbot: QtBot, window: MainWindow, address: str) -> None:
@@ -47,6 +52,8 @@ def send_to(qtbot: QtBot, window: MainWindow, address: str) -> None:
     QTest.keyClicks(dialog.field, address)
     QTest.keyClick(dialog.field, Qt.Key.Key_Return)
     assert window.studio.training.place.address == address
+    qtbot.waitUntil(window.isActiveWindow, timeout=LONG)
+    qtbot.waitUntil(lambda: not window.studio.actions.why_not("train.start"), timeout=LONG)
 
 
 def set_epochs(window: MainWindow, epochs: int) -> None:
