@@ -16,7 +16,7 @@ from studio.cli.commands.training import (
 from studio.cli.commands.using import say_origin
 from studio.cli.options import find_project
 from studio.cli.progress_bar import ProgressBar
-from studio.engine.core.errors import BackendError, StudioError
+from studio.engine.core.errors import BackendError, ParameterError, StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.scale.remote.messages import (
     Compiled,
@@ -65,12 +65,22 @@ class _Heard:
             self.said.emit("waiting until a worker is free")
 
 
-def train_on_cluster(order: TrainingOrder, address: str) -> int:
+def train_on_cluster(order: TrainingOrder, address: str, *, alone: bool) -> int:
     """Train a project on a cluster, or follow a training there again; the code to end with.
+
+    Args:
+        address: of the cluster.
+        alone: no several workers were asked for.
 
     Raises:
         StudioError: it cannot be begun there, failed, or was lost.
     """
+    if not alone or order.out is not None:
+        raise ParameterError(
+            "one process trains on a cluster, and leaves a run",
+            who="--cluster",
+            hint="leave --workers, --mpi and --out out; glassbox export makes files of a run",
+        )
     address = checked_address(address)
     require_dask()
     path = find_project(order.project)

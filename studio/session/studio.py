@@ -48,7 +48,7 @@ from studio.session.live.imported import ImportedFiles
 from studio.session.live.scheduler import budget
 from studio.session.live.sources import NetworkAtRest
 from studio.session.live.tensors import LiveTensors
-from studio.session.notices.elsewhere import ElsewhereNotices
+from studio.session.notices.connecting import Elsewhere
 from studio.session.notices.logbook import Logbook, LogEvents
 from studio.session.notices.notices import Notice, NoticeAction, Notices, Severity
 from studio.session.notices.remedies import Remedies
@@ -220,11 +220,10 @@ class Studio:
             self.actions.attach(table, self)
         self.welcome_state.changed.connect(self.actions.refresh)
         self._settling = NoticeSettling(self.notices, self.actions, self.data, self.training)
-        self._elsewhere = ElsewhereNotices(self.notices, self.training, self.tasks)
+        self._remote = Elsewhere(self.notices, self.training, self.tasks, self.live, self.profiling)
         self.compilation.changed.connect(self._compiled)
         self.data.read_again.connect(self._data_read_again)
         self.training.started.connect(self._training_started)
-        self.training.sent.connect(self._training_sent)
         self.training.ended.connect(self._training_ended)
         self.training.closing.connect(self._network_closing)
         self.training.state_changed.connect(self._training_state_changed)
@@ -305,7 +304,6 @@ class Studio:
         """Work on another document; the caller has asked about unsaved work."""
         self.bus.leave_document()
         self.training.follow()
-        self._train_elsewhere(False)
         self.live.rest_on(None)
         self.profiling.forget()
         self.evaluation.follow()
@@ -318,7 +316,7 @@ class Studio:
         self.document = document
         self._follow(document)
         self.runs.follow()
-        self._elsewhere.follow()
+        self._remote.follow()
         self.document_replaced.emit(document)
         for warning in document.warnings:
             self.notify(warning, "warning", about=DOCUMENT)
@@ -415,20 +413,9 @@ class Studio:
         if name == "backend":
             self.compilation.compile_now()
 
-    def _training_sent(self, _run: RunFolder) -> None:
-        self._train_elsewhere(True)
-
-    def _train_elsewhere(self, is_elsewhere: bool) -> None:
-        """Tensors and steps of a training on a cluster stay there: live views say so."""
-        if is_elsewhere:
-            self.problems.provide_error("training", None, self._ids())
-        self.live.train_elsewhere(is_elsewhere)
-        self.profiling.train_elsewhere(is_elsewhere)
-
     def _training_ended(self, outcome: TrainingOutcome) -> None:
         trainer, run = self.training.trainer, self.training.run
         self.profiling.unfollow()
-        self._train_elsewhere(False)
         resting = None
         if trainer is not None and self.training.has_weights:
             label = "trained weights" if run is None else f"weights of run {run.name}"

@@ -108,13 +108,7 @@ def train(
     if cluster is not None:
         from studio.cli.cluster_training import train_on_cluster
 
-        if workers is not None or mpi or out is not None:
-            raise ParameterError(
-                "one process trains on a cluster, and leaves a run",
-                who="--cluster",
-                hint="leave --workers, --mpi and --out out; glassbox export makes files of a run",
-            )
-        raise typer.Exit(train_on_cluster(order, cluster))
+        raise typer.Exit(train_on_cluster(order, cluster, alone=workers is None and not mpi))
     if workers is None and not mpi:
         raise typer.Exit(order.run())
     if workers is not None and mpi:

@@ -23,7 +23,7 @@ from studio.session.core.metric_names import named_outputs
 from studio.session.core.scheduling import Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.plots.curves import RunCurves, Segment, load_curves
-from studio.session.training.standing import Begun, Standing
+from studio.session.training.session_base import AnySession, Begun
 from studio.session.training.state import BUSY, Compiling, State, TrainingOutcome
 
 FOLLOWER = "studio.engine.scale.remote.follower"
@@ -64,7 +64,7 @@ class Errands:
         )  # fmt: skip
 
 
-class ClusterSession(Standing):
+class ClusterSession(AnySession):
     """A training on a cluster; used on the window's thread.
 
     Nothing of it is stopped when it is left: it goes on there.
@@ -183,7 +183,8 @@ class ClusterSession(Standing):
             if self.state not in BUSY:
                 continue
             if line is None:
-                self._lose(f"the connection to {self.address} was lost; the training goes on there")  # fmt: skip
+                why = f"the connection to {self.address} was lost"
+                self._lose(f"{why}; the training goes on there")
             elif messages.RUN in line:
                 self._read(RunFolder(Path(str(line[messages.RUN]))))
             else:

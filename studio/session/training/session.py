@@ -36,7 +36,7 @@ from studio.session.training.events import (
     TrainingStarted,
 )
 from studio.session.training.network import SharedNetwork
-from studio.session.training.standing import Begun, Standing
+from studio.session.training.session_base import AnySession, Begun
 from studio.session.training.state import BUSY, Compiling, State, TrainingOutcome
 
 _LOG = logging.getLogger(__name__)
@@ -76,6 +76,11 @@ class Prepared(Begun):
 
     trainer: Trainer
     events: TrainingEvents
+
+    @property
+    def trainer_here(self) -> Trainer | None:
+        """What trains."""
+        return self.trainer
 
 
 def runs_folder(path: Path | None, data: Path, uuid: str) -> Path:
@@ -176,7 +181,7 @@ def _new_run(project: Project, runs: Path) -> RunFolder:
     return RunFolder.create(recorded, datetime.now(UTC))
 
 
-class TrainingSession(Standing):
+class TrainingSession(AnySession):
     """A training on this machine; used on the window's thread.
 
     Args:

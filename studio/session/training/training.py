@@ -12,7 +12,6 @@ from studio.engine.core.signal import Signal
 from studio.engine.scale.remote.tickets import remove_ticket, ticket_of
 from studio.engine.train.loop.control import HIGHEST_RATE
 from studio.engine.train.loop.trainer import Trainer
-from studio.engine.train.loop.verdict import Verdict
 from studio.engine.train.project.project import Project
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import require_free
@@ -22,21 +21,15 @@ from studio.session.core.scheduling import Debounce, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.document.change import Change
 from studio.session.document.document import Document
-from studio.session.plots.curves import RunCurves
 from studio.session.training.device import ContextFactory, Device
 from studio.session.training.elsewhere import ClusterSession, Errands
-from studio.session.training.network import SharedNetwork
 from studio.session.training.place import TrainingPlace
 from studio.session.training.session import Plan, Prepared, TrainingSession, runs_folder
+from studio.session.training.session_base import EVENT_SECONDS, AnySession, Watched
 from studio.session.training.staleness import GraphDifference, Lineage, graph_difference
-from studio.session.training.standing import EVENT_SECONDS, Begun, Standing
 from studio.session.training.state import (
-    BUSY,
-    WORDS,
-    Compiling,
     State,
     TrainingOutcome,
-    TrainingStatus,
 )
 
 _LOG = logging.getLogger(__name__)
@@ -49,7 +42,7 @@ def _no_context() -> None:
     return None
 
 
-class TrainingModel:
+class TrainingModel(Watched):
     """Trains the network of the document and tells the views; used on the window's thread.
 
     ``changed`` comes at most ten times a second. ``started`` comes with the trainer before its
@@ -97,7 +90,7 @@ class TrainingModel:
         self._said = said or _log_sentence
         self.place = place or TrainingPlace()
         self._device = Device(scheduler)
-        self._session: Standing | None = None
+        super().__init__()
         self._event_seconds = EVENT_SECONDS
         self.staleness = ""
         """How the trained network differs from the one drawn; empty where it does not."""
@@ -106,92 +99,6 @@ class TrainingModel:
         self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
 
     # -- where it stands ------------------------------------------------------------------------
-
-    @property
-    def state(self) -> State:
-        """Where the training stands."""
-        return "idle" if self._session is None else self._session.state
-
-    @property
-    def word(self) -> str:
-        """The state as users read it."""
-        return WORDS[self.state] if self.outcome is None else self.outcome.word
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a training is under way, standing still or not."""
-        return self.state in BUSY
-
-    @property
-    def status(self) -> TrainingStatus:
-        """How far it is."""
-        return TrainingStatus() if self._session is None else self._session.status
-
-    @property
-    def compiling(self) -> Compiling:
-        """How far the compilation of its kernels is."""
-        return Compiling() if self._session is None else self._session.compiling
-
-    @property
-    def doing(self) -> str:
-        """What its preparation is at."""
-        return "" if self._session is None else self._session.doing
-
-    @property
-    def outcome(self) -> TrainingOutcome | None:
-        """How the last training ended."""
-        return None if self._session is None else self._session.outcome
-
-    @property
-    def error(self) -> StudioError | None:
-        """What the last training failed with."""
-        return None if self.outcome is None else self.outcome.error
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Why the last training has not learned, None where nothing says so."""
-        return None if self.outcome is None else self.outcome.verdict
-
-    @property
-    def curves(self) -> RunCurves | None:
-        """What the training under way, or the last, has given."""
-        return None if self._session is None else self._session.curves
-
-    @property
-    def device(self) -> str:
-        """One sentence about where it trains and why there."""
-        return "" if self._begun is None else self._begun.why
-
-    @property
-    def address(self) -> str:
-        """Of the cluster that the training is on; empty for one on this computer."""
-        return self._session.address if isinstance(self._session, ClusterSession) else ""
-
-    @property
-    def trainer(self) -> Trainer | None:
-        """What trains, or trained last; None before the first training and after a reset."""
-        begun = self._begun
-        return begun.trainer if isinstance(begun, Prepared) else None
-
-    @property
-    def network(self) -> SharedNetwork | None:
-        """The network of the training under way or of the last; None before its first step."""
-        return None if self._session is None or self.state == "preparing" else self._session.network
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether there is a network whose weights can be used."""
-        return self.network is not None and self.state != "failed"
-
-    @property
-    def run(self) -> RunFolder | None:
-        """Where the training is recorded."""
-        return None if self._begun is None else self._begun.run
-
-    @property
-    def trained_project(self) -> Project | None:
-        """What is trained, as it was when the training began."""
-        return None if self._begun is None else self._begun.project
 
     @property
     def runs_path(self) -> Path:
@@ -404,11 +311,7 @@ class TrainingModel:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    @property
-    def _begun(self) -> Begun | None:
-        return None if self._session is None else self._session.begun
-
-    def _with_session(self, work: Callable[[Standing], object]) -> None:
+    def _with_session(self, work: Callable[[AnySession], object]) -> None:
         if self._session is not None:
             work(self._session)
 
@@ -451,7 +354,7 @@ class TrainingModel:
         session.begin(close)
         self._tell_begin()
 
-    def _hear(self, session: Standing) -> None:
+    def _hear(self, session: AnySession) -> None:
         session.set_event_seconds(self._event_seconds)
         session.changed.connect(self.changed.emit)
         session.state_changed.connect(self.state_changed.emit)

@@ -38,7 +38,7 @@ _LAST = (Ended.__name__, Failed.__name__, Lost.__name__)
 
 
 @dataclass(frozen=True)
-class News:
+class Fetched:
     """What a training has given since it was asked last.
 
     Attributes:
@@ -106,10 +106,10 @@ _trainings: dict[str, _Training] = {}
 
 
 class _Quiet(logging.Filter):
-    """Leaves out of a worker's log that it was asked for news, some times a second."""
+    """Leaves out of a worker's log that it was asked for more, some times a second."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        return news_of.__name__ not in record.getMessage()
+        return fetch.__name__ not in record.getMessage()
 
 
 _QUIET = _Quiet()
@@ -160,7 +160,7 @@ def train_here(
         training.is_over = True
 
 
-def news_of(ident: str, first: int, known: Mapping[str, Known], part: Part | None) -> News | None:
+def fetch(ident: str, first: int, known: Mapping[str, Known], part: Part | None) -> Fetched | None:
     """What a training has given; None where it is not known here.
 
     Args:
@@ -175,7 +175,7 @@ def news_of(ident: str, first: int, known: Mapping[str, Known], part: Part | Non
     is_over = training.is_over
     lines, count = training.since(first)
     pieces, names, has_more = pieces_of(training.run, known, part)
-    return News(lines, count, pieces, names, not has_more, is_over)
+    return Fetched(lines, count, pieces, names, not has_more, is_over)
 
 
 def command(ident: str, do: str, value: float | None) -> bool:

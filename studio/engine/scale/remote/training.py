@@ -32,12 +32,12 @@ from studio.engine.scale.remote.messages import (
 )
 from studio.engine.scale.remote.mirror import Mirror, is_sent, stamp_of
 from studio.engine.scale.remote.serving import (
-    News,
+    Fetched,
     RunFiles,
     command,
     discard,
+    fetch,
     has_files,
-    news_of,
     train_here,
 )
 from studio.engine.scale.remote.tickets import Ticket, remove_ticket, ticket_of, write_ticket
@@ -187,16 +187,16 @@ class ClusterTraining(Closing):
 
     def look(self) -> list[RemoteEvent]:
         """Fetch what is new, a chunk at most."""
-        news = self._ask()
-        if isinstance(news, Lost):
-            return [self._lose(news)]
-        if news is None:
+        fetched = self._ask()
+        if isinstance(fetched, Lost):
+            return [self._lose(fetched)]
+        if fetched is None:
             return self._look_for_begin()
-        self._next = news.next
+        self._next = fetched.next
         if self._mirror is not None:
-            self._mirror.take(news.pieces, news.names, is_whole=news.is_whole)
-        self.is_level = news.is_whole
-        found = [event for event in map(event_of, news.lines) if event is not None]
+            self._mirror.take(fetched.pieces, fetched.names, is_whole=fetched.is_whole)
+        self.is_level = fetched.is_whole
+        found = [event for event in map(event_of, fetched.lines) if event is not None]
         for event in found:
             if isinstance(event, Ended | Failed | Lost):
                 self._end = event
@@ -206,7 +206,7 @@ class ClusterTraining(Closing):
             found = _of_use_late(found)
         # The end is told of once the last file is here.
         found = [event for event in found if event is not self._end]
-        return [*found, self._finish()] if news.is_over and news.is_whole else found
+        return [*found, self._finish()] if fetched.is_over and fetched.is_whole else found
 
     def tell(self, do: str, value: float | None = None) -> None:
         """Tell it to ``stop``, ``pause``, ``resume``, ``step_batch``, ``step_epoch``, or a rate.
@@ -230,7 +230,7 @@ class ClusterTraining(Closing):
         with suppress(Exception):
             self._client.close(timeout=_CLOSE_SECONDS)
 
-    def _ask(self) -> News | Lost | None:
+    def _ask(self) -> Fetched | Lost | None:
         """What is new; `Lost` where the worker or the cluster cannot be reached."""
         ticket, mirror = self._ticket, self._mirror
         if ticket is None or mirror is None:
@@ -238,7 +238,7 @@ class ClusterTraining(Closing):
         why = ""
         for _ in range(_TRIES):
             try:
-                return self._news(ticket.training, mirror)
+                return self._fetch(ticket.training, mirror)
             except Exception as error:
                 why = in_one_line(error)
             try:
@@ -251,9 +251,9 @@ class ClusterTraining(Closing):
         text = f"the connection to {self.address} was lost; the training goes on there"
         return Lost(text, goes_on=True)
 
-    def _news(self, training: str, mirror: Mirror) -> News | None:
-        found: News | None = self._on_worker(
-            news_of, training, self._next, mirror.known, mirror.part
+    def _fetch(self, training: str, mirror: Mirror) -> Fetched | None:
+        found: Fetched | None = self._on_worker(
+            fetch, training, self._next, mirror.known, mirror.part
         )
         return found
 

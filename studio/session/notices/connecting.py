@@ -11,9 +11,11 @@ from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import holder_of
 from studio.session.core.run_notes import read_notes, title_of
 from studio.session.core.tasks import TaskHandle, TaskList
+from studio.session.live.tensors import LiveTensors
 from studio.session.notices.notices import NoticeAction, Notices
 from studio.session.notices.settling import TRAINING
-from studio.session.training.state import TrainingOutcome
+from studio.session.profiling.profiling import ProfilingModel
+from studio.session.training.state import BUSY, State, TrainingOutcome
 from studio.session.training.training import TrainingModel
 
 CONNECT = "Connect again"
@@ -23,14 +25,22 @@ _IF_GONE = (
 )
 
 
-class ElsewhereNotices:
+class Elsewhere:
     """Tells where trainings go on out of sight: after a connection was lost, and at opening.
 
     Args:
         training: connects again.
+        live: shows nothing of a training elsewhere.
+        profiling: measures nothing of one.
     """
 
-    def __init__(self, notices: Notices, training: TrainingModel, tasks: TaskList) -> None:
+    def __init__(
+        self, notices: Notices, training: TrainingModel, tasks: TaskList, live: LiveTensors,
+        profiling: ProfilingModel,
+    ) -> None:  # fmt: skip
+        self._live = live
+        self._profiling = profiling
+        training.state_changed.connect(self._state_changed)
         self._notices = notices
         self._training = training
         self._tasks = tasks
@@ -53,6 +63,12 @@ class ElsewhereNotices:
         self._tasks.start(
             "Look for trainings elsewhere", partial(_newest_elsewhere, runs), found, quiet=True
         )
+
+    def _state_changed(self, state: State) -> None:
+        """Tensors and steps of a training elsewhere stay there: live views say so."""
+        is_there = bool(self._training.address) and state in BUSY
+        self._live.train_elsewhere(is_there)
+        self._profiling.train_elsewhere(is_there)
 
     def _ended(self, outcome: TrainingOutcome) -> None:
         run = self._training.run

@@ -6,16 +6,25 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.loop.progress import Progress
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.loop.verdict import Verdict
 from studio.engine.train.project.project import Project
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.core.scheduling import Scheduler
 from studio.session.plots.curves import RunCurves
 from studio.session.training.events import CrossThreadThrottle
 from studio.session.training.network import SharedNetwork
-from studio.session.training.state import Compiling, State, TrainingOutcome, TrainingStatus
+from studio.session.training.state import (
+    BUSY,
+    WORDS,
+    Compiling,
+    State,
+    TrainingOutcome,
+    TrainingStatus,
+)
 
 EVENT_SECONDS = 1 / 10
 """How often the window hears of a training under way at most; it reports about as often."""
@@ -40,8 +49,13 @@ class Begun:
     why: str
     project: Project
 
+    @property
+    def trainer_here(self) -> Trainer | None:
+        """What trains; None where that is on another machine."""
+        return None
 
-class Standing(ABC):
+
+class AnySession(ABC):
     """One training and where it stands; used on the window's thread.
 
     ``launched`` comes before the first step of one on this machine, ``sent`` once one elsewhere
@@ -66,6 +80,8 @@ class Standing(ABC):
         self.doing = ""
         self.outcome: TrainingOutcome | None = None
         self.network: SharedNetwork | None = None
+        self.address = ""
+        """Of the cluster it is on; empty for this computer."""
         self._scheduler = scheduler
         self._said = said
         self._throttle = CrossThreadThrottle(scheduler, EVENT_SECONDS, self._take_events)
@@ -155,3 +171,99 @@ class Standing(ABC):
             if state != "preparing":
                 self.doing = ""
             self.state_changed.emit(state)
+
+
+class Watched:
+    """Where the training under way, or the last, stands: what views read."""
+
+    def __init__(self) -> None:
+        self._session: AnySession | None = None
+
+    @property
+    def state(self) -> State:
+        """Where the training stands."""
+        return "idle" if self._session is None else self._session.state
+
+    @property
+    def word(self) -> str:
+        """The state as users read it."""
+        return WORDS[self.state] if self.outcome is None else self.outcome.word
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a training is under way, standing still or not."""
+        return self.state in BUSY
+
+    @property
+    def status(self) -> TrainingStatus:
+        """How far it is."""
+        return TrainingStatus() if self._session is None else self._session.status
+
+    @property
+    def compiling(self) -> Compiling:
+        """How far the compilation of its kernels is."""
+        return Compiling() if self._session is None else self._session.compiling
+
+    @property
+    def doing(self) -> str:
+        """What its preparation is at."""
+        return "" if self._session is None else self._session.doing
+
+    @property
+    def outcome(self) -> TrainingOutcome | None:
+        """How the last training ended."""
+        return None if self._session is None else self._session.outcome
+
+    @property
+    def error(self) -> StudioError | None:
+        """What the last training failed with."""
+        return None if self.outcome is None else self.outcome.error
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Why the last training has not learned, None where nothing says so."""
+        return None if self.outcome is None else self.outcome.verdict
+
+    @property
+    def curves(self) -> RunCurves | None:
+        """What the training under way, or the last, has given."""
+        return None if self._session is None else self._session.curves
+
+    @property
+    def device(self) -> str:
+        """One sentence about where it trains and why there."""
+        return "" if self._begun is None else self._begun.why
+
+    @property
+    def address(self) -> str:
+        """Of the cluster that the training is on; empty for one on this computer."""
+        return "" if self._session is None else self._session.address
+
+    @property
+    def trainer(self) -> Trainer | None:
+        """What trains, or trained last; None before the first training and after a reset."""
+        return None if self._begun is None else self._begun.trainer_here
+
+    @property
+    def network(self) -> SharedNetwork | None:
+        """The network of the training under way or of the last; None before its first step."""
+        return None if self._session is None or self.state == "preparing" else self._session.network
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether there is a network whose weights can be used."""
+        return self.network is not None and self.state != "failed"
+
+    @property
+    def run(self) -> RunFolder | None:
+        """Where the training is recorded."""
+        return None if self._begun is None else self._begun.run
+
+    @property
+    def trained_project(self) -> Project | None:
+        """What is trained, as it was when the training began."""
+        return None if self._begun is None else self._begun.project
+
+    @property
+    def _begun(self) -> Begun | None:
+        return None if self._session is None else self._session.begun
