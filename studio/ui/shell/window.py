@@ -111,7 +111,10 @@ class MainWindow(QMainWindow):
         self.actions_of_window: WindowActions = WindowActions(studio.actions, self, self._refused)
         self._typed_first = TypedFirst(studio, self)
         self.actions_of_window.fill_menu_bar()
-        cluster_address.PlaceInMenu(self)
+        cluster_address.PlaceInMenu(
+            studio.training.place, studio.actions,
+            self.actions_of_window[cluster_address.CLUSTER], self,
+        )  # fmt: skip
         self._take_place(reset_layout=reset_layout)
         self._follow()
 

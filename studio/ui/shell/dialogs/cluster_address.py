@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -16,17 +15,12 @@ from PySide6.QtWidgets import (
 )
 
 from studio.engine.core.errors import StudioError
-from studio.session.core.action_table import Action, ActionTable
+from studio.session.core.action_table import ActionRegistry
 from studio.session.training.place import TrainingPlace
 from studio.widgets import binding, theme
 
-if TYPE_CHECKING:
-    from studio.ui.shell.window import MainWindow
-
-MENU = "Train/Train on"
 COMPUTER, CLUSTER = "train.on_computer", "train.on_cluster"
-_UNDER_WAY = "a training is running"
-_ASKED = "Cluster…"
+ASKED = "Cluster…"
 _WIDTH = 420
 
 
@@ -96,9 +90,8 @@ class ClusterAddress(QDialog):
         super().accept()
 
 
-def choose(window: MainWindow) -> None:
+def choose(place: TrainingPlace, window: QWidget) -> None:
     """Train on the cluster that is remembered; ask which, where none is or it is in use already."""
-    place = window.studio.training.place
     if place.remembered and not place.address:
         place.use_cluster(place.remembered)
     else:
@@ -109,43 +102,24 @@ class PlaceInMenu(QObject):
     """Keeps the menu showing where trainings go.
 
     Args:
+        place: where that is.
+        actions: have the entries of the menu.
+        action: the entry of the cluster.
         window: the main window, whose child it is.
     """
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(
+        self, place: TrainingPlace, actions: ActionRegistry, action: QAction, window: QWidget
+    ) -> None:
         super().__init__(window)
-        self._place = window.studio.training.place
-        self._actions = window.studio.actions
-        self._action = window.actions_of_window[CLUSTER]
+        self._place = place
+        self._actions = actions
+        self._action = action
         binding.connect(self, self._place.changed, self.show)
         self.show()
 
     def show(self) -> None:
         """Name the cluster that is remembered, and check what is in force."""
         known = self._place.remembered
-        self._action.setText(f"Cluster at {known}" if known else _ASKED)
+        self._action.setText(f"Cluster at {known}" if known else ASKED)
         self._actions.refresh(COMPUTER, CLUSTER)
-
-
-def _why_not(window: MainWindow) -> str:
-    return _UNDER_WAY if window.studio.training.is_busy else ""
-
-
-ACTIONS: ActionTable[MainWindow] = ActionTable(
-    42,
-    Action(
-        COMPUTER, "This computer", "Train on this computer, from the next training on.",
-        menu=MENU, aliases=("local", "train here"), group="place",
-        run=lambda window: window.studio.training.place.use_this_computer(),
-        enabled=_why_not,
-        checked=lambda window: not window.studio.training.place.address,
-    ),
-    Action(
-        CLUSTER, _ASKED,
-        "Train on a Dask cluster, from the next training on; again, to choose another one.",
-        menu=MENU, aliases=("dask", "remote", "scheduler", "train elsewhere"), group="place",
-        run=choose, enabled=_why_not,
-        checked=lambda window: bool(window.studio.training.place.address),
-    ),
-)  # fmt: skip
-"""The actions that choose where to train."""
