@@ -202,7 +202,10 @@ class ClusterSession(AnySession):
             if self._abandoned:
                 return
             if curves.segments:
-                self._known_steps = curves.segments[-1].last_step
+                # Epochs are written at once, steps a little later: those in between are to come.
+                last = curves.segments[-1]
+                ends = (series.last_step for series in last.steps.values())
+                self._known_steps = max(ends, default=float(last.first))
             self._known_wall = max((mark.wall for mark in curves.marks), default=0.0)
             self._begun = Begun(run=run, curves=curves, why=self._why, project=self._wanted.project)
             self.sent.emit(run)
