@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
@@ -15,8 +15,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 from studio.cli import console
 from studio.engine.core.progress import Progress as Heard
 from studio.engine.core.progress import unheard
+from studio.engine.core.signal import Signal
 from studio.engine.train.loop.progress import Progress as TrainingProgress
-from studio.engine.train.loop.trainer import Trainer
 
 _SCALE = 1000
 _WIDTH = 20
@@ -49,17 +49,26 @@ def share_bar(*, quiet: bool = False) -> Iterator[Heard]:
         )
 
 
+class Reports(Protocol):
+    """Signals that tell of a training, as `Trainer` has them."""
+
+    progress: Signal[[TrainingProgress]]
+    compiling: Signal[[int, int]]
+    said: Signal[[str]]
+    warned: Signal[[str]]
+
+
 class ProgressBar:
     """Shows where a training stands; on a pipe it prints one line per epoch instead.
 
     Reports are heard on the training thread and shown by `refresh` on the caller's.
 
     Args:
-        trainer: whose reports are shown.
+        trainer: whose reports are shown, wherever it trains.
         quiet: show nothing.
     """
 
-    def __init__(self, trainer: Trainer, *, quiet: bool = False) -> None:
+    def __init__(self, trainer: Reports, *, quiet: bool = False) -> None:
         self._latest: TrainingProgress | None = None
         self._compiled = (0, 0)
         self._began = time.monotonic()

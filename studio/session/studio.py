@@ -48,6 +48,7 @@ from studio.session.live.imported import ImportedFiles
 from studio.session.live.scheduler import budget
 from studio.session.live.sources import NetworkAtRest
 from studio.session.live.tensors import LiveTensors
+from studio.session.notices.connecting import Elsewhere
 from studio.session.notices.logbook import Logbook, LogEvents
 from studio.session.notices.notices import Notice, NoticeAction, Notices, Severity
 from studio.session.notices.remedies import Remedies
@@ -61,6 +62,7 @@ from studio.session.safety.recovery import Recovery
 from studio.session.sweeps.sweeps import SweepModel
 from studio.session.tensor_view.pointing import LinkedCursor
 from studio.session.training.device import ContextFactory
+from studio.session.training.place import TrainingPlace
 from studio.session.training.state import State, TrainingOutcome
 from studio.session.training.training import TrainingModel
 
@@ -182,6 +184,7 @@ class Studio:
         self.training = TrainingModel(
             self._document, scheduler, tasks, self.preferences, self.dirs.data, contexts=contexts,
             dataset=datasets.open, said=self._training_said,
+            place=TrainingPlace(self.dirs.state / "cluster.json"),
         )  # fmt: skip
         self.culprit = Culprit(self._document, self.training)
         self.remedies = Remedies(self._document, self.training, self.notices)
@@ -222,6 +225,7 @@ class Studio:
             self.actions.attach(table, self)
         self.welcome_state.changed.connect(self.actions.refresh)
         self._settling = NoticeSettling(self.notices, self.actions, self.data, self.training)
+        self._remote = Elsewhere(self.notices, self.training, self.tasks, self.live, self.profiling)
         self.compilation.changed.connect(self._compiled)
         self.data.read_again.connect(self._data_read_again)
         self.training.started.connect(self._training_started)
@@ -318,6 +322,7 @@ class Studio:
         self.document = document
         self._follow(document)
         self.runs.follow()
+        self._remote.follow()
         self.document_replaced.emit(document)
         for warning in document.warnings:
             self.notify(warning, "warning", about=DOCUMENT)

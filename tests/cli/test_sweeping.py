@@ -238,12 +238,15 @@ def swept(iris: Path, *more: str, words: tuple[str, ...] = RANDOM) -> dict:
 
 
 @contextmanager
-def cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
-    """A Dask scheduler and its workers, as a user starts them."""
+def cluster(
+    folder: Path, workers: int, **more: str
+) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A Dask scheduler and its workers, as a user starts them, with more in their environment."""
     folder.mkdir()
     about = folder / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
     quiet = {"DASK_DISTRIBUTED__ADMIN__TICK__LIMIT": "1h", "DASK_TEMPORARY_DIRECTORY": str(folder)}
+    quiet |= more
     with ExitStack() as stack:
         stack.enter_context(
             started(

@@ -19,7 +19,7 @@ from studio.session.live.scheduler import (
     LiveBudget,
 )
 from studio.session.studio import Studio
-from studio.session.training.session import EVENT_SECONDS
+from studio.session.training.session_base import EVENT_SECONDS
 from studio.widgets import binding
 
 

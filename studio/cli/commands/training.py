@@ -31,6 +31,7 @@ from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.runtime.exchange import Exchange
 from studio.engine.scale.parallel.joining import join_workers, shared_checkpoint
 from studio.engine.scale.parallel.shared_control import SharedControl
+from studio.engine.scale.remote.tickets import remove_ticket, ticket_of
 from studio.engine.train.data.cleaning import Cleaning
 from studio.engine.train.devices import open_backend
 from studio.engine.train.export.exporting import Export, export_all
@@ -78,6 +79,14 @@ def train(
     in_order: InOrderOption = False,
     workers: WorkersOption = None,
     mpi: MpiOption = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            help="Train on a Dask cluster of yours, by its address; with --resume connect again.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Train a project, record the run beside it, and evaluate on the test part.
@@ -86,6 +95,10 @@ def train(
     a file could not be written.
     """
     order = TrainingOrder(project, backend, epochs, batch, seed, resume, out, in_order, as_json)
+    if cluster is not None:
+        from studio.cli.cluster_training import train_on_cluster
+
+        raise typer.Exit(train_on_cluster(order, cluster, alone=workers is None and not mpi))
     if workers is None and not mpi:
         raise typer.Exit(order.run())
     from studio.cli.workers import run_shared
@@ -182,7 +195,7 @@ class _Worker:
                 exports, refusal = _exported(trained, order.out, opened)
                 origin = trained.origin
         self._tell(device.backend.device, run, result, test, exports, origin, task)
-        return _complain(result, exports, refusal)
+        return complain_of(result, exports, refusal)
 
     def _checkpoint(self, opened: Project) -> Checkpoint | None:
         """Where to go on, as the first worker has found it."""
@@ -203,7 +216,7 @@ class _Worker:
         if self.exchange is not None:
             each = task.settings.batch_size // self.exchange.size
             console.note(f"{self.exchange.size} workers, {each} rows of every batch each")
-        for line in _where(self.point, checkpoint, task.settings.epochs):
+        for line in where_to_go_on(self.point, checkpoint, task.settings.epochs):
             console.note(line)
 
     def _run_folder(self, opened: Project) -> RunFolder | None:
@@ -220,8 +233,18 @@ class _Worker:
             trainer.resume(checkpoint, project=opened)
             if self.point is not None:
                 self.point.require_newest()
+                self._leave_cluster(self.point.run)
         elif (text := _begun(trainer, opened, run)) and not self.is_quiet:
             console.note(text)
+
+    def _leave_cluster(self, run: RunFolder) -> None:
+        """What goes on here is not fetched from a cluster any more."""
+        ticket = ticket_of(run)
+        if ticket is not None:
+            remove_ticket(run.path)
+            if not self.is_quiet:
+                console.note(f"the cluster at {ticket.address} is left: what it has trained since "
+                             "is not fetched")  # fmt: skip
 
     def _tell(
         self, device: str, run: RunFolder, result: TrainingResult, test: dict[str, float],
@@ -233,7 +256,7 @@ class _Worker:
                     "device": device,
                     "run": str(run.path),
                     "weights": None if origin is None else origin.to_json(),
-                    **_plain(result, task.cleaning),
+                    **result_to_json(result, task.cleaning),
                     "test": test,
                     "exports": [export_to_json(each) for each in exports],
                 }
@@ -268,7 +291,7 @@ def _exported(
         return [], error
 
 
-def _complain(result: TrainingResult, exports: list[Export], refusal: StudioError | None) -> int:
+def complain_of(result: TrainingResult, exports: list[Export], refusal: StudioError | None) -> int:
     """Name what went wrong; the code to end with."""
     code = complain_of_exports(exports)
     for error in (refusal, result.unsaved):
@@ -305,7 +328,8 @@ def report(result: TrainingResult, test: dict[str, float], project: Path | None)
         console.complain(f"{result.verdict.text}\n  hint: {result.verdict.hint}")
 
 
-def _plain(result: TrainingResult, cleaning: Cleaning) -> dict[str, object]:
+def result_to_json(result: TrainingResult, cleaning: Cleaning) -> dict[str, object]:
+    """What came out of a training, as plain fields."""
     return {
         **cleaning_to_json(cleaning),
         "epochs": len(result.epochs),
@@ -332,7 +356,9 @@ def _from_there(found: Checkpoint, epochs: int | None) -> Checkpoint:
     return found
 
 
-def _where(point: ResumePoint | None, checkpoint: Checkpoint | None, epochs: int) -> Iterator[str]:
+def where_to_go_on(
+    point: ResumePoint | None, checkpoint: Checkpoint | None, epochs: int
+) -> Iterator[str]:
     """Which run goes on, where, and what is left to do; nothing where none goes on."""
     if point is None or checkpoint is None:
         return

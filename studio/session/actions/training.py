@@ -86,7 +86,7 @@ def _why_not_go_on(studio: Studio) -> str:
 def _why_not_reset(studio: Studio) -> str:
     if studio.training.is_busy:
         return UNDER_WAY
-    return "" if studio.training.trainer is not None else NEVER_TRAINED
+    return "" if studio.training.run is not None else NEVER_TRAINED
 
 
 def _test(studio: Studio) -> None:

@@ -147,7 +147,8 @@ class EvaluationModel:
         if self._network() is not None:
             return ""
         if self._training.is_busy:
-            return "training is being prepared"
+            elsewhere = "weights trained on a cluster can be tested once the training has ended"
+            return elsewhere if self._training.address else "training is being prepared"
         if self._training.state == "failed":
             return "training failed"
         return "no training was run yet"
@@ -267,7 +268,11 @@ class EvaluationModel:
     # -- inside ---------------------------------------------------------------------------------
 
     def _network(self) -> SharedNetwork | RecordedNetwork | None:
-        if self.run == LATEST and self.weights == "last":
+        training = self._training
+        if training.address and training.is_busy and self.run == LATEST:
+            return None
+        is_recorded = bool(training.address) and training.run is not None
+        if self.run == LATEST and self.weights == "last" and not is_recorded:
             return self._training.network if self._training.has_weights else None
         record = self._runs.run(self.tested)
         run = self._training.run if record is None and self.run == LATEST else None

@@ -16,7 +16,7 @@ from studio.engine.runtime.live_statistics import Statistics
 from studio.engine.train.loop.trainer import Trainer
 from studio.session.core import entities
 from studio.session.core.entities import Entity
-from studio.session.live.frames import Frame, State, Status, Wish
+from studio.session.live.frames import ELSEWHERE, Frame, State, Status, Wish
 from studio.session.live.scheduler import RETRY_SECONDS, LiveScheduler, Pace, Request
 from studio.session.live.sources import Resting, Source, is_replaced, read_between_steps
 
@@ -278,6 +278,8 @@ class Channel(Request):
     def _absent(self) -> Status:
         """What is to be said of a tensor that there is only in a training."""
         what = "Gradients appear" if self.grad else "Appears"
+        if self._source is not None and self._source.elsewhere:
+            return ELSEWHERE
         if self._source is not None and self._source.expected:
             return Status("waiting", f"{what} with the first step")
         return Status("waiting", f"{what} when the training runs", "Start a training")

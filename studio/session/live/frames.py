@@ -116,3 +116,6 @@ class Status:
     state: State
     text: str
     hint: str = ""
+
+
+ELSEWHERE = Status("waiting", "Not shown for a training on a cluster: its tensors stay there")

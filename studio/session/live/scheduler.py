@@ -22,7 +22,7 @@ from studio.engine.train.loop.trainer import Trainer
 from studio.session.core.scheduling import Handle, Scheduler
 from studio.session.live.sources import Source
 from studio.session.profiling.profiling import ProfilingModel
-from studio.session.training.session import EVENT_SECONDS
+from studio.session.training.session_base import EVENT_SECONDS
 from studio.session.training.state import State
 from studio.session.training.training import TrainingModel
 

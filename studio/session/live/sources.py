@@ -71,6 +71,7 @@ class Source:
         trainer: the training under way, None without.
         resting: the weights there are without a training.
         expected: a training is being prepared.
+        elsewhere: one is under way on another machine, where its tensors stay.
     """
 
     def __init__(
@@ -78,10 +79,12 @@ class Source:
         trainer: Trainer | None = None,
         resting: Resting | None = None,
         expected: bool = False,
+        elsewhere: bool = False,
     ) -> None:
         self.trainer = trainer
         self.resting = resting
         self.expected = expected
+        self.elsewhere = elsewhere
 
     @property
     def of(self) -> Trainer | Resting | None:

@@ -18,7 +18,7 @@ from studio.session.core.entities import Entity
 from studio.session.core.scheduling import Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.live.channel import Channel
-from studio.session.live.frames import Frame, Status, Wish
+from studio.session.live.frames import ELSEWHERE, Frame, Status, Wish
 from studio.session.live.scheduler import LiveBudget, LiveScheduler
 from studio.session.live.sources import Resting, Source
 
@@ -180,7 +180,7 @@ class LiveTensors:
         self._asked: set[str] = set()
         self._tried: set[str] = set()
         self._recompiling: TaskHandle | None = None
-        self._expected = False
+        self._expected = self._elsewhere = False
         self._provenance: Provenance | None = None
         self.budget.quiet_changed.connect(self._quiet_changed)
 
@@ -190,6 +190,12 @@ class LiveTensors:
         """A training is being prepared, or is not any more."""
         if expected != self._expected:
             self._expected = expected
+            self._apply()
+
+    def train_elsewhere(self, is_elsewhere: bool) -> None:
+        """A training on another machine is under way, or is over; its tensors stay there."""
+        if is_elsewhere != self._elsewhere:
+            self._elsewhere = is_elsewhere
             self._apply()
 
     def started(self, trainer: Trainer) -> None:
@@ -239,6 +245,8 @@ class LiveTensors:
             return QUIET
         if self.trainer is not None:
             return NEXT_STEP
+        if self._elsewhere:
+            return ELSEWHERE
         return FIRST_STEP if self._expected else WAITING
 
     def forget(self, view: LiveView) -> None:
@@ -274,7 +282,14 @@ class LiveTensors:
         return find
 
     def _apply(self) -> None:
-        self.scheduler.use(Source(self.trainer, self.resting, self._expected))
+        self.scheduler.use(
+            Source(
+                self.trainer,
+                None if self._elsewhere else self.resting,
+                self._expected,
+                self._elsewhere,
+            )
+        )
         self.changed.emit()
 
     def _keep_later(self, name: str, trainer: Trainer) -> None:

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.compile.compilation import Compilation
 from studio.session.core.scheduling import Scheduler
 from studio.session.notices.notices import Notice, Notices, Severity
@@ -236,6 +237,7 @@ class LogEvents:
         self._error = ""
         compilation.changed.connect(self._compiled)
         training.started.connect(self._started)
+        training.sent.connect(self._sent)
         training.ended.connect(self._ended)
 
     def _compiled(self) -> None:
@@ -263,7 +265,14 @@ class LogEvents:
         device = self._training.device
         self._log.add(f"Training started{run}", source="training", details=device)
 
+    def _sent(self, run: RunFolder) -> None:
+        where = f"on the cluster at {self._training.address}"
+        self._log.add(f"Training sent as run {run.name}", source="training", details=where)
+
     def _ended(self, outcome: TrainingOutcome) -> None:
+        if outcome.is_lost:
+            # A notice says so, and notices are in the log.
+            return
         if outcome.error is not None:
             # The user is told of it, and what the user is told is in the log.
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from studio.engine.train.loop.trainer import Trainer
+from studio.engine.train.runs.run_folder import RunFolder
 from studio.session.core.action_table import ActionRegistry
 from studio.session.data.data import DataModel
 from studio.session.document.change import Change
@@ -56,6 +57,7 @@ class NoticeSettling:
         actions.triggered.connect(self._action_done)
         data.changed.connect(self._data_changed)
         training.started.connect(self._training_started)
+        training.sent.connect(self._training_started)
 
     def follow(self, document: Document) -> None:
         """Another project is open: settle all about the one before."""
@@ -100,6 +102,6 @@ class NoticeSettling:
         if self._data.status == "ready":
             self._notices.settle(DATA)
 
-    def _training_started(self, _trainer: Trainer) -> None:
+    def _training_started(self, _what: Trainer | RunFolder) -> None:
         # Unsaved weights of the training before are lost now.
         self._notices.settle(TRAINING, WEIGHTS)

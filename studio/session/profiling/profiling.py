@@ -75,6 +75,8 @@ class ProfilingModel:
         self.quiet = False
         """Whether live views rest so that the training has the machine for itself."""
         self._trainer: Trainer | None = None
+        self.is_elsewhere = False
+        """A training on another machine is under way, which is not measured."""
         self._sampler: StepSampler | None = None
         self._timer: Handle | None = None
         self._settling: Handle | None = None
@@ -143,6 +145,12 @@ class ProfilingModel:
         elif self._measured is not None:
             self._measured.restart()
         self._settling = self._scheduler.call_later(SETTLE_SECONDS, self._settled)
+
+    def train_elsewhere(self, is_elsewhere: bool) -> None:
+        """A training on another machine is under way, or is over; it is not measured."""
+        if is_elsewhere != self.is_elsewhere:
+            self.is_elsewhere = is_elsewhere
+            self.state_changed.emit()
 
     def unfollow(self) -> None:
         """The training has ended, or is no longer of interest."""

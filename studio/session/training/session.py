@@ -13,7 +13,6 @@ from threading import Event, Lock
 
 from studio.engine.core.errors import DataError, InternalError, StudioError
 from studio.engine.core.interruption import interrupted_by
-from studio.engine.core.signal import Signal
 from studio.engine.train.loop.progress import Progress
 from studio.engine.train.loop.resuming import ResumePoint, beyond_an_early_stop, point_of
 from studio.engine.train.loop.starting import begin_as_set
@@ -30,7 +29,6 @@ from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 from studio.session.plots.curves import RunCurves, load_curves
 from studio.session.training.device import Device, LentContext
 from studio.session.training.events import (
-    CrossThreadThrottle,
     EpochEnded,
     TrainingEvent,
     TrainingEvents,
@@ -38,16 +36,10 @@ from studio.session.training.events import (
     TrainingStarted,
 )
 from studio.session.training.network import SharedNetwork
-from studio.session.training.state import BUSY, Compiling, State, TrainingOutcome, TrainingStatus
+from studio.session.training.session_base import AnySession, Begun
+from studio.session.training.state import BUSY, Compiling, State, TrainingOutcome
 
 _LOG = logging.getLogger(__name__)
-
-EVENT_SECONDS = 1 / 10
-"""How often the window hears of a training under way at most; it reports about as often."""
-
-FLYING_SECONDS = 0.2
-"""Epochs shorter than this end between two reports, which would find batch 0 most of the time."""
-
 
 UNTITLED = "untitled"
 
@@ -73,25 +65,22 @@ class Plan:
     epochs: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """A training that can start.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prepared(Begun):
+    """A training that can start here.
 
     Attributes:
         trainer: what trains.
-        run: where it is recorded.
-        curves: what was recorded of it before.
         events: what it emits, for the window.
-        why: one sentence about the device.
-        project: what is trained, as recorded with the run.
     """
 
     trainer: Trainer
-    run: RunFolder
-    curves: RunCurves
     events: TrainingEvents
-    why: str
-    project: Project
+
+    @property
+    def trainer_here(self) -> Trainer | None:
+        """What trains."""
+        return self.trainer
 
 
 def runs_folder(path: Path | None, data: Path, uuid: str) -> Path:
@@ -150,7 +139,9 @@ def prepare(
         if plan.run is None:
             run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
         raise
-    return Prepared(trainer, run, curves, events, opened.why, project)
+    return Prepared(
+        trainer=trainer, run=run, curves=curves, events=events, why=opened.why, project=project
+    )
 
 
 def _begin(trainer: Trainer, project: Project) -> None:
@@ -190,8 +181,8 @@ def _new_run(project: Project, runs: Path) -> RunFolder:
     return RunFolder.create(recorded, datetime.now(UTC))
 
 
-class TrainingSession:
-    """A training and where it stands; used on the window's thread.
+class TrainingSession(AnySession):
+    """A training on this machine; used on the window's thread.
 
     Args:
         device: opens the backend.
@@ -208,27 +199,14 @@ class TrainingSession:
         dataset: OpenData,
         said: Callable[[str, bool], object],
     ) -> None:
-        self.changed: Signal[[]] = Signal()
-        self.state_changed: Signal[[State]] = Signal()
-        self.launched: Signal[[Trainer]] = Signal()
-        self.ended: Signal[[TrainingOutcome]] = Signal()
-        self.state: State = "preparing"
-        self.status = TrainingStatus(epochs=plan.epochs or plan.project.training.epochs)
-        self.compiling = Compiling()
-        self.doing = ""
-        self.outcome: TrainingOutcome | None = None
+        super().__init__(plan.epochs or plan.project.training.epochs, scheduler, said)
         self.prepared: Prepared | None = None
-        self.network: SharedNetwork | None = None
         self._plan = plan
-        self._scheduler = scheduler
         self._tasks = tasks
         self._device = device
         self._dataset = dataset
-        self._said = said
-        self._throttle = CrossThreadThrottle(scheduler, EVENT_SECONDS, self._take_events)
         self._lock = Lock()
         self._entered = False
-        self._abandoned = False
         self._made: Prepared | None = None
         self._ready = Event()
         self._pause_wanted = False
@@ -237,10 +215,6 @@ class TrainingSession:
         self._before: Callable[[], object] = _nothing
 
     # -- what is wanted -------------------------------------------------------------------------
-
-    def set_event_seconds(self, seconds: float) -> None:
-        """Tell the window how the training stands no more often than this."""
-        self._throttle.set_seconds(seconds)
 
     def begin(self, context: LentContext | None, before: Callable[[], object]) -> None:
         """Prepare, then train.
@@ -307,6 +281,11 @@ class TrainingSession:
             self.prepared.trainer.control.stop()
         self._enter("stopping")
 
+    def set_learning_rate(self, rate: float) -> None:
+        """Use another learning rate from the next step on."""
+        if self.prepared is not None:
+            self.prepared.trainer.control.set_learning_rate(rate)
+
     def step_batch(self) -> None:
         """Run one step and stand still."""
         if self.network is None or self.prepared is None:
@@ -335,12 +314,6 @@ class TrainingSession:
         if self.prepared is not None and self.state not in BUSY:
             self.prepared = replace(self.prepared, run=run)
 
-    def saved(self) -> None:
-        """The weights are in the run's folder after all."""
-        if self.outcome is not None:
-            self.outcome = replace(self.outcome, unsaved=None)
-            self.changed.emit()
-
     # -- closing --------------------------------------------------------------------------------
 
     def leave(self) -> Callable[[], None]:
@@ -366,9 +339,9 @@ class TrainingSession:
     # -- beginning ------------------------------------------------------------------------------
 
     @property
-    def curves(self) -> RunCurves | None:
-        """What was recorded, once it is prepared."""
-        return None if self.prepared is None else self.prepared.curves
+    def begun(self) -> Begun | None:
+        """The run and what was recorded, once it is prepared."""
+        return self.prepared
 
     def _launch(self, _: None) -> None:
         """Everything is there: run."""
@@ -389,11 +362,6 @@ class TrainingSession:
         if self._first is not None:
             self._first()
         self.changed.emit()
-
-    def _tell_doing(self, text: str) -> None:
-        if self.state == "preparing" and not self._abandoned:
-            self.doing = text
-            self.changed.emit()
 
     # -- hearing, on the training thread --------------------------------------------------------
 
@@ -440,13 +408,6 @@ class TrainingSession:
         elif isinstance(event, TrainingMessage):
             self._said(event.text, event.is_warning)
 
-    def _take_progress(self, event: Progress) -> None:
-        pace = event.rows_per_second
-        # A batch counts where it is still the one under way when it is read; with some inertia.
-        least = FLYING_SECONDS if self.status.counts_batches else 2.0 * FLYING_SECONDS
-        counts = not pace or event.rows / pace >= least
-        self.status = TrainingStatus.of(event, counts_batches=counts)
-
     def _follow_control(self, made: Prepared) -> None:
         """Show the state the training thread is in."""
         if self.state not in BUSY or self.state in ("preparing", "stopping"):
@@ -488,19 +449,6 @@ class TrainingSession:
             return
         status = self.status
         self._finish(TrainingOutcome("failed", "", error, status.metrics, status.elapsed))
-
-    def _finish(self, outcome: TrainingOutcome) -> None:
-        self.outcome = outcome
-        self._enter(outcome.state)
-        self.ended.emit(outcome)
-        self.changed.emit()
-
-    def _enter(self, state: State) -> None:
-        if state != self.state:
-            self.state = state
-            if state != "preparing":
-                self.doing = ""
-            self.state_changed.emit(state)
 
 
 def _nothing() -> None:

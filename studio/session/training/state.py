@@ -109,6 +109,7 @@ class TrainingOutcome:
         seconds: seconds of training.
         unsaved: why the weights are not in the run's folder, None where they are.
         verdict: why it has not learned, None where nothing says so.
+        is_lost: the connection to it was lost; it goes on where it is.
     """
 
     state: State
@@ -118,8 +119,11 @@ class TrainingOutcome:
     seconds: float = 0.0
     unsaved: StudioError | None = None
     verdict: Verdict | None = None
+    is_lost: bool = False
 
     @property
     def word(self) -> str:
         """How it ended, as users read it."""
+        if self.is_lost:
+            return "Connection lost"
         return WORDS[self.state] if self.verdict is None else self.verdict.word

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.core.signal import Signal
+from studio.engine.scale.remote.tickets import remove_ticket, ticket_of
+from studio.engine.train.loop.control import HIGHEST_RATE
 from studio.engine.train.loop.trainer import Trainer
-from studio.engine.train.loop.verdict import Verdict
 from studio.engine.train.project.project import Project
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.engine.train.runs.run_lock import require_free
@@ -20,24 +21,15 @@ from studio.session.core.scheduling import Debounce, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.document.change import Change
 from studio.session.document.document import Document
-from studio.session.plots.curves import RunCurves
 from studio.session.training.device import ContextFactory, Device
-from studio.session.training.network import SharedNetwork
-from studio.session.training.session import (
-    EVENT_SECONDS,
-    Plan,
-    Prepared,
-    TrainingSession,
-    runs_folder,
-)
+from studio.session.training.elsewhere import ClusterSession, Errands
+from studio.session.training.place import TrainingPlace
+from studio.session.training.session import Plan, Prepared, TrainingSession, runs_folder
+from studio.session.training.session_base import EVENT_SECONDS, AnySession, Watched
 from studio.session.training.staleness import GraphDifference, Lineage, graph_difference
 from studio.session.training.state import (
-    BUSY,
-    WORDS,
-    Compiling,
     State,
     TrainingOutcome,
-    TrainingStatus,
 )
 
 _LOG = logging.getLogger(__name__)
@@ -50,7 +42,7 @@ def _no_context() -> None:
     return None
 
 
-class TrainingModel:
+class TrainingModel(Watched):
     """Trains the network of the document and tells the views; used on the window's thread.
 
     ``changed`` comes at most ten times a second. ``started`` comes with the trainer before its
@@ -63,6 +55,9 @@ class TrainingModel:
         contexts: makes the provider of an OpenGL context that the window shares.
         dataset: opens data sets, or has them open.
         said: hears sentences for the user, and whether they are warnings.
+        place: where trainings are sent.
+
+    ``sent`` comes in place of ``started`` for a training elsewhere, once it has its run.
     """
 
     def __init__(
@@ -76,10 +71,12 @@ class TrainingModel:
         contexts: ContextFactory = _no_context,
         dataset: OpenData = open_data,
         said: Callable[[str, bool], object] | None = None,
+        place: TrainingPlace | None = None,
     ) -> None:
         self.changed: Signal[[]] = Signal()
         self.state_changed: Signal[[State]] = Signal()
         self.started: Signal[[Trainer]] = Signal()
+        self.sent: Signal[[RunFolder]] = Signal()
         self.ended: Signal[[TrainingOutcome]] = Signal()
         self.closing: Signal[[Trainer]] = Signal()
         self.staleness_changed: Signal[[]] = Signal()
@@ -91,8 +88,9 @@ class TrainingModel:
         self._contexts = contexts
         self._dataset = dataset
         self._said = said or _log_sentence
+        self.place = place or TrainingPlace()
         self._device = Device(scheduler)
-        self._session: TrainingSession | None = None
+        super().__init__()
         self._event_seconds = EVENT_SECONDS
         self.staleness = ""
         """How the trained network differs from the one drawn; empty where it does not."""
@@ -101,86 +99,6 @@ class TrainingModel:
         self._compare = Debounce(scheduler, _COMPARE_SECONDS, self.check_staleness)
 
     # -- where it stands ------------------------------------------------------------------------
-
-    @property
-    def state(self) -> State:
-        """Where the training stands."""
-        return "idle" if self._session is None else self._session.state
-
-    @property
-    def word(self) -> str:
-        """The state as users read it."""
-        return WORDS[self.state] if self.outcome is None else self.outcome.word
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a training is under way, standing still or not."""
-        return self.state in BUSY
-
-    @property
-    def status(self) -> TrainingStatus:
-        """How far it is."""
-        return TrainingStatus() if self._session is None else self._session.status
-
-    @property
-    def compiling(self) -> Compiling:
-        """How far the compilation of its kernels is."""
-        return Compiling() if self._session is None else self._session.compiling
-
-    @property
-    def doing(self) -> str:
-        """What its preparation is at."""
-        return "" if self._session is None else self._session.doing
-
-    @property
-    def outcome(self) -> TrainingOutcome | None:
-        """How the last training ended."""
-        return None if self._session is None else self._session.outcome
-
-    @property
-    def error(self) -> StudioError | None:
-        """What the last training failed with."""
-        return None if self.outcome is None else self.outcome.error
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """Why the last training has not learned, None where nothing says so."""
-        return None if self.outcome is None else self.outcome.verdict
-
-    @property
-    def curves(self) -> RunCurves | None:
-        """What the training under way, or the last, has given."""
-        return None if self._session is None else self._session.curves
-
-    @property
-    def device(self) -> str:
-        """One sentence about where it trains and why there."""
-        return "" if self._prepared is None else self._prepared.why
-
-    @property
-    def trainer(self) -> Trainer | None:
-        """What trains, or trained last; None before the first training and after a reset."""
-        return None if self._prepared is None else self._prepared.trainer
-
-    @property
-    def network(self) -> SharedNetwork | None:
-        """The network of the training under way or of the last; None before its first step."""
-        return None if self._session is None or self.state == "preparing" else self._session.network
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether there is a network whose weights can be used."""
-        return self.network is not None and self.state != "failed"
-
-    @property
-    def run(self) -> RunFolder | None:
-        """Where the training is recorded."""
-        return None if self._prepared is None else self._prepared.run
-
-    @property
-    def trained_project(self) -> Project | None:
-        """What is trained, as it was when the training began."""
-        return None if self._prepared is None else self._prepared.project
 
     @property
     def runs_path(self) -> Path:
@@ -281,8 +199,30 @@ class TrainingModel:
             )
         if self.run is None or self.run.path != run.path:
             self.lineage.begin(self._document().state)
+        if self.place.address:
+            if ticket_of(run) is not None:
+                self.connect_again(run)
+            else:
+                self._send(project.with_training(epochs=wanted), run.path.parent, run)
+            return
+        # What of it is on a cluster is left there: it goes on here.
+        remove_ticket(run.path)
         plan = Plan(project, run.path.parent, self._preferences.text("backend"), None, run, wanted)
         self._open(plan)
+
+    def connect_again(self, run: RunFolder) -> None:
+        """Follow a run that trains on a cluster again, where it is.
+
+        Raises:
+            StudioError: its settings cannot be read, or another process follows it.
+        """
+        ticket = ticket_of(run)
+        if self.is_busy or ticket is None:
+            return
+        require_free(run.path)
+        if self.run is None or self.run.path != run.path:
+            self.lineage.begin(self._document().state)
+        self._send(run.project(), run.path.parent, run, ticket.address, is_again=True)
 
     # -- while it runs --------------------------------------------------------------------------
 
@@ -341,8 +281,12 @@ class TrainingModel:
         Raises:
             ParameterError: it is below 0, or larger than single precision knows.
         """
-        if self.trainer is not None and self.is_busy:
-            self.trainer.control.set_learning_rate(rate)
+        if not 0.0 <= rate <= HIGHEST_RATE:
+            raise ParameterError(
+                f"expected a number from 0 to {HIGHEST_RATE:g}, got {rate:g}", who="learning rate"
+            )
+        if self.is_busy:
+            self._with_session(lambda session: session.set_learning_rate(rate))
 
     def reset(self) -> None:
         """Forget the weights trained last; the run stays where it is recorded."""
@@ -367,11 +311,7 @@ class TrainingModel:
 
     # -- inside ---------------------------------------------------------------------------------
 
-    @property
-    def _prepared(self) -> Prepared | None:
-        return None if self._session is None else self._session.prepared
-
-    def _with_session(self, work: Callable[[TrainingSession], object]) -> None:
+    def _with_session(self, work: Callable[[AnySession], object]) -> None:
         if self._session is not None:
             work(self._session)
 
@@ -380,6 +320,9 @@ class TrainingModel:
             return False
         document = self._document()
         self.lineage.begin(document.state)
+        if self.place.address:
+            self._send(document.project(), self.runs_path)
+            return True
         self._open(Plan(document.project(), self.runs_path, self._preferences.text("backend")))
         return True
 
@@ -388,13 +331,36 @@ class TrainingModel:
         session = self._session = TrainingSession(
             plan, self._scheduler, self._tasks, self._device, self._dataset, self._said
         )
+        self._hear(session)
+        session.launched.connect(self._launched)
+        wants_context = plan.choice != "cpu" and not self._device.is_open(plan.choice)
+        session.begin(self._contexts() if wants_context else None, close)
+        self._tell_begin()
+
+    def _send(
+        self, project: Project, runs: Path, run: RunFolder | None = None, address: str = "", *,
+        is_again: bool = False,
+    ) -> None:  # fmt: skip
+        """Train on a cluster, the one chosen unless told, or follow what trains there again."""
+        close = self._leave()
+        wanted = Errands(
+            address or self.place.address, project, runs, self._preferences.text("backend"), run,
+            is_again,
+        )  # fmt: skip
+        session = ClusterSession(wanted, self._scheduler, self._tasks, self._said)
+        self._session = session
+        self._hear(session)
+        session.sent.connect(self.sent.emit)
+        session.begin(close)
+        self._tell_begin()
+
+    def _hear(self, session: AnySession) -> None:
         session.set_event_seconds(self._event_seconds)
         session.changed.connect(self.changed.emit)
         session.state_changed.connect(self.state_changed.emit)
-        session.launched.connect(self._launched)
         session.ended.connect(self._ended)
-        wants_context = plan.choice != "cpu" and not self._device.is_open(plan.choice)
-        session.begin(self._contexts() if wants_context else None, close)
+
+    def _tell_begin(self) -> None:
         self.state_changed.emit("preparing")
         self.check_staleness()
         self.changed.emit()
@@ -404,9 +370,11 @@ class TrainingModel:
         session, self._session = self._session, None
         if session is None:
             return lambda: None
-        session.stop()
-        if session.prepared is not None:
-            self.closing.emit(session.prepared.trainer)
+        if isinstance(session, TrainingSession):
+            # One elsewhere goes on.
+            session.stop()
+        if isinstance(session.begun, Prepared):
+            self.closing.emit(session.begun.trainer)
         return session.leave()
 
     def _launched(self, trainer: Trainer) -> None:
@@ -414,7 +382,8 @@ class TrainingModel:
         self.started.emit(trainer)
 
     def _ended(self, outcome: TrainingOutcome) -> None:
-        if outcome.error is not None and outcome.error.code == "backend":
+        is_here = isinstance(self._session, TrainingSession)
+        if is_here and outcome.error is not None and outcome.error.code == "backend":
             # The device may be lost: nothing on it is of use any more.
             close = self._leave_network()
             self._close_later("Close the device", close)
@@ -427,8 +396,8 @@ class TrainingModel:
     def _leave_network(self) -> Callable[[], None]:
         session = self._session
         network = None if session is None else session.network
-        if session is not None and session.prepared is not None:
-            self.closing.emit(session.prepared.trainer)
+        if session is not None and isinstance(session.begun, Prepared):
+            self.closing.emit(session.begun.trainer)
 
         def close() -> None:
             if network is not None:

@@ -10,10 +10,11 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication
 
 from studio.engine.interop.reading import import_endings
+from studio.session.actions.training import UNDER_WAY
 from studio.session.core.action_table import Action, ActionTable
 from studio.session.export.exporting import search_words
 from studio.ui.shell.commands import command_palette, go_to
-from studio.ui.shell.dialogs import about, help_viewer, key_sheet
+from studio.ui.shell.dialogs import about, cluster_address, help_viewer, key_sheet
 from studio.ui.shell.dialogs import preferences as preferences_dialog
 from studio.ui.shell.docks.workspaces import WORKSPACES, Workspace
 
@@ -161,6 +162,33 @@ DATA: ActionTable[MainWindow] = ActionTable(
     ),
 )  # fmt: skip
 """Actions that choose data."""
+
+
+def _why_not_elsewhere(window: MainWindow) -> str:
+    return UNDER_WAY if window.studio.training.is_busy else ""
+
+
+PLACE: ActionTable[MainWindow] = ActionTable(
+    42,
+    Action(
+        cluster_address.COMPUTER, "This computer",
+        "Train on this computer, from the next training on.",
+        menu="Train/Train on", aliases=("local", "train here"), group="place",
+        run=lambda window: window.studio.training.place.use_this_computer(),
+        enabled=_why_not_elsewhere,
+        checked=lambda window: not window.studio.training.place.address,
+    ),
+    Action(
+        cluster_address.CLUSTER, cluster_address.ASKED,
+        "Train on a Dask cluster, from the next training on; again, to choose another one.",
+        menu="Train/Train on", aliases=("dask", "remote", "scheduler", "train elsewhere"),
+        group="place",
+        run=lambda window: cluster_address.choose(window.studio.training.place, window),
+        enabled=_why_not_elsewhere,
+        checked=lambda window: bool(window.studio.training.place.address),
+    ),
+)  # fmt: skip
+"""The actions that choose where to train."""
 
 EXPORT: ActionTable[MainWindow] = ActionTable(
     59,
@@ -380,5 +408,5 @@ def of_panes(panes: Iterable[PaneSpec]) -> ActionTable[MainWindow]:
     return ActionTable(100, *map(pane_action, panes))
 
 
-OF_WINDOW = (DATA, EXPORT, ACTIONS)
+OF_WINDOW = (DATA, PLACE, EXPORT, ACTIONS)
 """All tables of the window but that of its panes."""

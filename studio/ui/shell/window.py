@@ -36,6 +36,7 @@ from studio.ui.shell.bars.toolbar import TopBar
 from studio.ui.shell.commands.command_palette import CommandHistory
 from studio.ui.shell.commands.qt_actions import WindowActions
 from studio.ui.shell.commands.typed_first import TypedFirst
+from studio.ui.shell.dialogs import cluster_address
 from studio.ui.shell.docks import arrangement
 from studio.ui.shell.docks.docks import Docks
 from studio.ui.shell.docks.layout_store import LayoutStore
@@ -110,6 +111,10 @@ class MainWindow(QMainWindow):
         self.actions_of_window: WindowActions = WindowActions(studio.actions, self, self._refused)
         self._typed_first = TypedFirst(studio, self)
         self.actions_of_window.fill_menu_bar()
+        cluster_address.PlaceInMenu(
+            studio.training.place, studio.actions,
+            self.actions_of_window[cluster_address.CLUSTER], self,
+        )  # fmt: skip
         self._take_place(reset_layout=reset_layout)
         self._follow()
 

@@ -114,18 +114,26 @@ def unpacked(files: Mapping[str, bytes], digest: str, root: Path) -> Path:
     return place
 
 
+def file_names(folder: Path) -> list[str]:
+    """Names of all files below a folder."""
+    return [name for name, _ in _files(folder)] if folder.is_dir() else []
+
+
 def read_files(folder: Path) -> dict[str, bytes]:
     """All files below a folder, by their names below it."""
     return {name: path.read_bytes() for name, path in _files(folder)}
 
 
+def place_of(name: str, folder: Path) -> Path:
+    """Where a file that a worker sent belongs; DataError for a name that leads elsewhere."""
+    parts = PurePosixPath(name).parts
+    if not parts or name.startswith("/") or not all(_NAME.match(part) for part in parts):
+        raise DataError(f"a worker sent a file of the name {name!r}", who="cluster")
+    return folder.joinpath(*parts)
+
+
 def write_files(files: Mapping[str, bytes], folder: Path) -> None:
     """Write files below a folder; DataError for a name that leads out of it, before any is."""
-    for name in files:
-        parts = PurePosixPath(name).parts
-        if not parts or name.startswith("/") or not all(_NAME.match(part) for part in parts):
-            raise DataError(f"a worker sent a file of the name {name!r}", who="sweep")
-    for name, content in files.items():
-        path = folder.joinpath(*PurePosixPath(name).parts)
+    for path, content in [(place_of(name, folder), content) for name, content in files.items()]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

@@ -8,10 +8,8 @@ elsewhere.
 
 from __future__ import annotations
 
-import ipaddress
 import secrets
 import shutil
-import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -21,13 +19,19 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
-from distributed import Client, Security, get_worker, secede
+from distributed import get_worker, secede
 
-from studio import __version__
 from studio.engine.core.closing import Closing
-from studio.engine.core.errors import BackendError, ParameterError, StudioError, in_one_line, quoted
+from studio.engine.core.errors import StudioError, in_one_line
 from studio.engine.core.options import Plain
 from studio.engine.scale.sweep.bundle import Bundle, read_files, unpacked, write_files
+from studio.engine.scale.sweep.connection import (
+    checked_address,
+    open_client,
+    require_sendable,
+    require_tls_files,
+    require_workers,
+)
 from studio.engine.scale.sweep.trial import Job, Outcome
 from studio.engine.scale.sweep.worker_process import Line, WorkerProcess
 from studio.engine.scale.sweep.workers import Event
@@ -36,9 +40,7 @@ from studio.engine.train.project.project import Project
 Finished: TypeAlias = "tuple[Mapping[str, object], Mapping[str, bytes]]"
 """Outcome and files of a trial, or how its process ended and nothing."""
 
-CONNECT_SECONDS = 20.0
 _POLL = 0.5
-_PROTOCOLS = ("tcp", "tls")
 # In a Dask worker: the processes that train there now, by trial.
 _processes: dict[str, WorkerProcess] = {}
 
@@ -58,27 +60,16 @@ class ClusterPool(Closing):
 
     def __init__(self, address: str, project: Project) -> None:
         self._address = checked_address(address)
-        if project.training.begin_with == "imported":
-            raise ParameterError(
-                "imported weights are not sent to a cluster",
-                who="begin_with",
-                hint="let trainings begin with fresh weights, or leave --cluster out",
-            )
-        _require_tls_files(self._address)
+        require_sendable(project)
+        require_tls_files(self._address)
         self._bundle = Bundle.of_project(project)
         self._topic = f"glassbox-{secrets.token_hex(8)}"
         self._jobs: dict[int, tuple[Job, Any]] = {}
         self._places: dict[int, str] = {}
         self._events: SimpleQueue[tuple[int, int, Line | None]] = SimpleQueue()
+        self._client = open_client(self._address)
         try:
-            self._client = Client(self._address, timeout=CONNECT_SECONDS, set_as_default=False)
-        except Exception as error:
-            raise BackendError(
-                f"there is no Dask cluster at {self._address}: {in_one_line(error)}",
-                who="--cluster",
-            ) from error
-        try:
-            workers = self._require_workers()
+            workers = len(require_workers(self._client, self._address))
             self._digest = self._bundle.digest
             self._files = self._send_files()
             self._client.subscribe_topic(self._topic, self._hear)
@@ -167,87 +158,10 @@ class ClusterPool(Closing):
             if isinstance(number, int) and isinstance(attempt, int) and "report" in found:
                 self._events.put((number, attempt, found))
 
-    def _require_workers(self) -> int:
-        """How many workers there are; BackendError where they cannot train."""
-        hint = f"start one: dask worker {self._address}"
-        try:
-            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-            found = self._client.run(_version_there)
-        except TimeoutError:
-            found = {}
-        except Exception as error:
-            raise BackendError(
-                f"the workers of the cluster cannot train: {in_one_line(error)}",
-                who="--cluster",
-                hint=f"install Glassbox {__version__} where they run",
-            ) from error
-        if not found:
-            raise BackendError("the cluster has no workers", who="--cluster", hint=hint)
-        own = _version_there()
-        other = next((place for place, version in found.items() if version != own), None)
-        if other is not None:
-            raise BackendError(
-                f"the worker at {other} runs Glassbox {found[other][0]} on Python "
-                f"{found[other][1]}, this machine {own[0]} on Python {own[1]}",
-                who="--cluster",
-                hint="install the same versions everywhere, so that trials are comparable",
-            )
-        return len(found)
-
     def _send_files(self) -> Any:
         """The files of the data, on every worker; known by their hash, so sent once."""
         key = f"glassbox-{self._digest}"
         return self._client.scatter({key: dict(self._bundle.files)}, broadcast=True)[key]
-
-
-def checked_address(address: str) -> str:
-    """The address with its protocol; ParameterError where it is none, or leads over a network.
-
-    Without TLS whoever can reach the port can run programs in the cluster.
-    """
-    protocol, sign, rest = address.partition("://")
-    if not sign:
-        protocol, rest = "tcp", address
-    host, colon, port = rest.rpartition(":")
-    is_port = port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16
-    if protocol not in _PROTOCOLS or not colon or not host or not is_port:
-        raise ParameterError(
-            f"expected an address such as tls://host:8786, got {quoted(address)}", who="--cluster"
-        )
-    if protocol == "tcp" and not _is_loopback(host.strip("[]")):
-        raise ParameterError(
-            f"{quoted(address)} is reached without TLS, which is allowed on this machine only",
-            who="--cluster",
-            hint="start the cluster with TLS (Dask's documentation, TLS/SSL) and give tls://…",
-        )
-    return f"{protocol}://{rest}"
-
-
-def _require_tls_files(address: str) -> None:
-    """ParameterError for TLS where Dask's configuration does not name its files."""
-    if not address.startswith("tls://"):
-        return
-    try:
-        found = Security().get_connection_args("client").get("ssl_context")
-        why = "" if found is not None else "it names none"
-    except (OSError, ValueError, TypeError) as error:
-        why = in_one_line(error)
-    if why:
-        raise ParameterError(
-            f"TLS needs the files that Dask's configuration names: {why}",
-            who="--cluster",
-            hint="set distributed.comm.tls in Dask's configuration (ca-file, client.cert, "
-            "client.key)",
-        )
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _mark(topic: str, number: int, attempt: int) -> str:
@@ -255,11 +169,6 @@ def _mark(topic: str, number: int, attempt: int) -> str:
 
 
 # -- in a worker of the cluster -------------------------------------------------------------------
-
-
-def _version_there() -> tuple[str, str]:
-    """Versions of Glassbox and Python."""
-    return __version__, f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def _answer_there(mark: str, go_on: bool) -> None:

@@ -39,15 +39,19 @@ _OWNER_GONE = 3
 
 
 class WorkerProcess(Closing):
-    """A process that trains trials, seen from its owner.
+    """A process that trains, seen from its owner.
 
     Args:
         threads: of its libraries.
         folder: its current folder, with the file it writes complaints to.
         heard: called on a thread of its own with each message, and with None at the end.
+        module: what runs in it; speaks as this module does.
     """
 
-    def __init__(self, threads: int, folder: Path, heard: Callable[[Line | None], object]) -> None:
+    def __init__(
+        self, threads: int, folder: Path, heard: Callable[[Line | None], object],
+        module: str = MODULE,
+    ) -> None:  # fmt: skip
         root = str(Path(studio.__file__).resolve().parent.parent)
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH", "")])]
         environment = {**os.environ, **dict.fromkeys(_THREADS, str(threads))}
@@ -56,7 +60,7 @@ class WorkerProcess(Closing):
         try:
             with self._log.open("ab") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", MODULE], env=environment, cwd=folder,
+                    [sys.executable, "-P", "-m", module], env=environment, cwd=folder,
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
                     # Ctrl-C in the terminal is for the sweep, which ends its workers itself.
                     encoding="utf-8", start_new_session=os.name == "posix",
@@ -125,9 +129,7 @@ class WorkerProcess(Closing):
 
 def main() -> None:
     """Serve until the input ends."""
-    # What a library prints must not be taken for a message.
-    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    out = message_output()
     jobs: SimpleQueue[Mapping[str, object]] = SimpleQueue()
     answers: SimpleQueue[bool] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin, jobs, answers), daemon=True).start()
@@ -136,11 +138,18 @@ def main() -> None:
         job = Job.from_json(jobs.get())
 
         def report(epochs: int, value: float, asks: bool) -> bool:
-            _send(out, report=[epochs, value, asks])
+            send_message(out, report=[epochs, value, asks])
             return answers.get() if asks else True
 
         outcome = run_trial(job, report)
-        _send(out, done=outcome.to_json())
+        send_message(out, done=outcome.to_json())
+
+
+def message_output() -> TextIO:
+    """Standard output, for messages alone: what a library prints must not be taken for one."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return out
 
 
 def _listen(
@@ -156,7 +165,8 @@ def _listen(
     os._exit(_OWNER_GONE)
 
 
-def _send(out: TextIO, **fields: object) -> None:
+def send_message(out: TextIO, **fields: object) -> None:
+    """Write a message; ends the process where its owner is gone."""
     try:
         out.write(json.dumps(fields) + "\n")
         out.flush()

@@ -345,6 +345,11 @@ class ProfilerPane(PaneFrame):
         if model.is_live:
             self._nothing.say("No step measured yet", "Training has started.")
             return
+        if model.is_elsewhere:
+            self._nothing.say(
+                "No step measured", "The training is on a cluster, where steps are not measured."
+            )
+            return
         reason = self._actions.why_not("profiler.dry_run")
         if reason:
             self._nothing.say("No step measured", f"Dry run unavailable: {reason}.")

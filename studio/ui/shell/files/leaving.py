@@ -80,7 +80,8 @@ class Leaving:
     def _ask_about_training(self, then: Then) -> None:
         if self._asking:
             return
-        if not self._studio.training.is_busy:
+        if not self._studio.training.is_busy or self._studio.training.address:
+            # A training on a cluster goes on there, and is offered when the project is opened.
             self._ask_unsaved(then)
             return
         self._asking = True

@@ -13,7 +13,8 @@ import pytest
 
 from studio.engine.core.errors import DataError, FormatError, ParameterError
 from studio.engine.scale.sweep.bundle import Bundle, unpacked, write_files
-from studio.engine.scale.sweep.cluster import ClusterPool, checked_address
+from studio.engine.scale.sweep.cluster import ClusterPool
+from studio.engine.scale.sweep.connection import checked_address
 from studio.engine.scale.sweep.folder import Plan, SweepFolder, find_sweep
 from studio.engine.scale.sweep.planning import Wishes, make_plan, require_same
 from studio.engine.train.project.project import Project
