@@ -172,9 +172,10 @@ class Studio:
         self._follow(self.document)
 
     def _make_models(self, contexts: ContextFactory) -> None:
-        scheduler, tasks = self.scheduler, self.tasks
+        scheduler, tasks, preferences = self.scheduler, self.tasks, self.preferences
+        document = self._document
         datasets = DatasetCache(TrustedData(self.dirs.config / TRUSTED_DATA, (self.dirs.data,)))
-        self.data = DataModel(self._document, tasks, datasets)
+        self.data = DataModel(document, tasks, datasets)
         self.quick_add = QuickAdd(ConnectionHistory(self.dirs.state / "connections.json"))
         self.palette = load_palette(
             self.dirs.state / "palette.json", PublishedBlocks(self.dirs.config / "blocks")
@@ -182,40 +183,36 @@ class Studio:
         self._devices = _Devices(lambda: self.compilation.retarget())
         self.compilation = Compilation(scheduler, tasks, self._target, datasets.open)
         self.training = TrainingModel(
-            self._document, scheduler, tasks, self.preferences, self.dirs.data, contexts=contexts,
+            document, scheduler, tasks, preferences, self.dirs.data, contexts=contexts,
             dataset=datasets.open, said=self._training_said,
             place=TrainingPlace(self.dirs.state / "cluster.json"),
         )  # fmt: skip
-        self.culprit = Culprit(self._document, self.training)
-        self.remedies = Remedies(self._document, self.training, self.notices)
+        self.culprit = Culprit(document, self.training)
+        self.remedies = Remedies(document, self.training, self.notices)
         self.runs = RunList(self.training, scheduler, tasks, self.fail)
         self.sweeps = SweepModel(
-            self._document, scheduler, tasks, self.preferences, datasets.open, self.fail,
-            self._training_said,
+            document, scheduler, tasks, preferences, datasets.open, self.fail, self._training_said,
         )  # fmt: skip
         self.evaluation = EvaluationModel(
-            self.training, self.runs, tasks, self.preferences, datasets.open
+            self.training, self.runs, tasks, preferences, datasets.open
         )
         test = self.evaluation.test_run
-        self.restoring = RunRestoring(self._document, self.training, self.runs, tasks, test)
+        self.restoring = RunRestoring(document, self.training, self.runs, tasks, test)
         self.plots = CurvesDisplay(self.training, self.runs)
         self.problems = ProblemList(self.bus)
         self.annotations = AnnotationModel(
             lambda: self.compilation.provenance, lambda: self.compilation.provenances
         )
         self.profiling = ProfilingModel(
-            scheduler, tasks, self.preferences, self.dirs.cache, self._task, self.fail,
-            self._name_of,
+            scheduler, tasks, preferences, self.dirs.cache, self._task, self.fail, self._name_of,
         )  # fmt: skip
         self.live = LiveTensors(scheduler, tasks, budget)
-        self._imported = ImportedFiles(self._document)
+        self._imported = ImportedFiles(document)
         self.linked_cursor = LinkedCursor()
         self.previews = NodePreviews(scheduler, tasks, self.compilation, self.live)
         memory = self.dirs.state / "exports.json"
-        self.exporting = ExportModel(self._document, tasks, self._run, datasets, memory)
-        self.importing = ImportModel(
-            self._document, tasks, datasets, self.dirs.data, self.runs.imported
-        )
+        self.exporting = ExportModel(document, tasks, self._run, datasets, memory)
+        self.importing = ImportModel(document, tasks, datasets, self.dirs.data, self.runs.imported)
 
     def _join(self) -> None:
         self.log.follow_notices(self.notices)

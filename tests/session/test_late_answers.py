@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import studio as package
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import DataError
+from studio.engine.scale.remote import messages
 from studio.engine.scale.sweep.planning import Wishes
 from studio.engine.train.runs.run_folder import RunFolder
 from studio.samples import open_copy
@@ -28,16 +28,12 @@ from studio.session.document.edits.sections import set_data, set_training
 from studio.session.export.exporting import form_named
 from studio.session.studio import Studio
 from studio.session.tensor_view.tensor_view import TensorViewModel
+from studio.session.training.elsewhere import ClusterSession, Errands
 from tests.session.data.files import BAD_TABLE
+from tests.session.window_code import calls, is_task, module
 
 pytestmark = pytest.mark.slow
 SECONDS = 60.0
-ROOT = Path(package.__file__).parent
-FRONT = ("ui", "graph_editor", "instruction_view", "widgets", "session")
-
-
-def _module(path: Path) -> str:
-    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
 
 
 class Held:
@@ -76,7 +72,7 @@ class Bench:
             tasks: TaskList, title: str, work: Any, done: Any, failed: Any = None, **how: Any
         ) -> TaskHandle:
             caller = sys._getframe(1).f_code
-            site = f"{_module(Path(caller.co_filename))}:{caller.co_name}"
+            site = f"{module(Path(caller.co_filename))}:{caller.co_name}"
             if self.held is not None or site != self._site:
                 return original(tasks, title, work, done, failed, **how)
             held = self.held = Held(site, how.get("if_left", "stop"))
@@ -297,6 +293,23 @@ def _saved_beside(bench: Bench) -> None:
     studio.document.save(bench.folder / "mine.glassbox")
 
 
+def _sent_elsewhere(bench: Bench) -> None:
+    bench.open("spirals")
+    # Nothing answers there.
+    bench.studio.training.place.use_cluster("tcp://127.0.0.1:1")
+    bench.studio.training.start()
+
+
+def _read_from_elsewhere(bench: Bench) -> None:
+    bench.train()
+    training = bench.studio.training
+    assert training.run is not None
+    project = training.run.project()
+    wanted = Errands("tcp://127.0.0.1:1", project, training.runs_path, "cpu")
+    session = ClusterSession(wanted, bench.clock, bench.studio.tasks, lambda *_: None)
+    session._heard({messages.RUN: str(training.run.path)})
+
+
 def _deleted(bench: Bench) -> None:
     bench.train()
     bench.studio.training.reset()
@@ -342,6 +355,9 @@ KINDS: dict[str, Way] = {
     # Work that must be finished, whatever is open by then; its answer is dropped all the same.
     "session/tensor_view/tensor_view.py:hold": _held_tensor,
     "session/training/session.py:begin": _started,
+    "session/training/elsewhere.py:begin": _sent_elsewhere,
+    "session/training/elsewhere.py:_read": _read_from_elsewhere,
+    "session/notices/connecting.py:follow": lambda bench: bench.open("spirals"),
     "session/training/training.py:_close_later": _left_after_training,
     "session/training/training.py:save_again": lambda bench: (
         bench.train(),
@@ -378,87 +394,21 @@ TESTED_ELSEWHERE = {
 }
 
 
-def _calls() -> Iterator[tuple[str, ast.Call]]:
-    """Every call in the window's code, with the module and the method it stands in."""
-    for package_name in FRONT:
-        for path in sorted((ROOT / package_name).rglob("*.py")):
-            for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(function, ast.FunctionDef):
-                    site = f"{_module(path)}:{function.name}"
-                    for node in ast.walk(function):
-                        if isinstance(node, ast.Call):
-                            yield site, node
-
-
-def _is_task(call: ast.Call) -> bool:
-    made = call.func
-    if not (isinstance(made, ast.Attribute) and made.attr == "start"):
-        return False
-    owner = made.value
-    name = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-    return name.strip("_") == "tasks"
-
-
 def test_every_kind_of_task_is_known_here() -> None:
     """A new one gets a way to start it in `KINDS`, or a reason why it belongs to no document."""
-    found = {site for site, call in _calls() if _is_task(call)}
+    found = {site for site, call in calls() if is_task(call)}
     assert found == {*KINDS, *BELONG_TO_NO_DOCUMENT, *TESTED_ELSEWHERE}
 
 
 def test_only_those_that_belong_to_no_document_answer_in_any() -> None:
     answering = {
         site
-        for site, call in _calls()
-        if _is_task(call)
+        for site, call in calls()
+        if is_task(call)
         for word in call.keywords
         if word.arg == "if_left" and ast.literal_eval(word.value) == "answer"
     }
     assert answering == set(BELONG_TO_NO_DOCUMENT)
-
-
-OTHER_THREADS = {
-    "widgets/event_loop/watchdog.py:start": "looks at the window's thread, answers nothing",
-    "session/core/tasks.py:start": "the tasks themselves",
-    "session/live/scheduler.py:add": "its views are closed when the document is left",
-    "session/safety/recovery.py:ask": "brings journals to the disk, answers nothing",
-    "session/sweeps/process.py:__init__": "a sweep's process, which is stopped with its document",
-}
-POSTED = {
-    "session/live/tensors.py:_told": "a closed view gives the picture back",
-    "session/live/tensors.py:_keep_later": "asked for a training that is followed no more",
-    "session/live/scheduler.py:serve": "says that something is due, brings nothing",
-    "session/notices/logbook.py:add": "the log is of the session",
-    "session/profiling/profiling.py:_begin_sampling": "of a training that is followed no more",
-    "session/core/tasks.py:_run": "the tasks themselves",
-    "session/training/device.py:_give_back": "gives the context back",
-    "session/training/events.py:ask": "closed with its session",
-    "session/training/session.py:begin": "of a session that is left",
-    "session/training/session.py:step": "of a session that is left",
-    "session/training/session.py:_control_changed": "of a session that is left",
-    "session/training/session.py:_done": "of a session that is left",
-    "ui/shell/start/failures.py:caught": "what the window failed with is told",
-    "ui/shell/start/failures.py:_say": "what the window failed with is told",
-    "ui/shell/files/leaving.py:_sweep_changed": "on the window's thread: leaves the document",
-    "ui/shell/files/leaving.py:_export_changed": "on the window's thread: leaves the document",
-    "ui/shell/files/leaving.py:_state_changed": "on the window's thread: leaves the document",
-}
-"""What comes to the window's thread past the tasks, and why it lands in no other document."""
-
-
-def test_nothing_else_comes_from_another_thread_unknown() -> None:
-    """What is new here goes through a task, or says why it cannot land in another document."""
-    threads, posted = set(), set()
-    for site, call in _calls():
-        made = call.func
-        name = made.attr if isinstance(made, ast.Attribute) else getattr(made, "id", "")
-        if name in ("Thread", "ThreadPoolExecutor", "QThread", "QRunnable", "Process", "Timer"):
-            threads.add(site)
-        owner = made.value if isinstance(made, ast.Attribute) else None
-        holder = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
-        if name == "post" and holder.strip("_") == "scheduler":
-            posted.add(site)
-    assert threads == set(OTHER_THREADS)
-    assert posted == set(POSTED)
 
 
 @pytest.mark.parametrize("site", sorted(KINDS))

@@ -26,7 +26,7 @@ from studio.engine.layers.shaping import Flatten
 from studio.engine.runtime.exchange import Doubles, Exchange, Floats, Transfer
 from studio.engine.train.loop.trainer import Trainer
 from studio.engine.train.project.task import Task
-from tests.engine.scale.parallel.test_agreement import CLOSE, train
+from tests.engine.scale.parallel.trained import CLOSE, train
 from tests.engine.train.small_tasks import DIGITS, equal_bytes, mlp, task
 
 pytestmark = [pytest.mark.gl, pytest.mark.slow]
@@ -148,7 +148,7 @@ def test_tensors_of_a_bucket_are_one_copy(monkeypatch: pytest.MonkeyPatch) -> No
 
     def looked_at(bucket: Bucket, *given: object) -> None:
         plain(bucket, *given)  # type: ignore[arg-type]
-        copies.append((len(given[2]), bucket.copies))  # type: ignore[arg-type]
+        copies.append((len(bucket.refs), bucket.copies))
 
     monkeypatch.setattr(Bucket, "__init__", looked_at)
     graph = LayerGraph("normalised")

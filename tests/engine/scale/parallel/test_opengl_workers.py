@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import sys
 from functools import cache
@@ -28,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 @pytest.fixture(autouse=True)
 def modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
 
 
 def together(way: str, folder: Path, count: int = 2) -> list[dict[str, Any]]:
@@ -40,18 +41,20 @@ def together(way: str, folder: Path, count: int = 2) -> list[dict[str, Any]]:
 
 
 @cache
-def alone(device: str) -> Found:
-    return train(opengl_worker.made(), device=device)
+def alone(device: str, way: str) -> Found:
+    return train(opengl_worker.made(way), device=device)
 
 
-@pytest.mark.parametrize("way", ["trained", "of_many_buckets", "without_mapping"])
+@pytest.mark.parametrize(
+    "way", ["trained", "of_many_buckets", "without_mapping", "synchronized", "masked"]
+)
 def test_workers_on_opengl_train_as_one_does_each_in_a_context_of_its_own(
     tmp_path: Path, way: str
 ) -> None:
     first, second = together(way, tmp_path)
     assert equal_bytes(first["weights"], second["weights"])
     assert (first["history"], first["measured"]) == (second["history"], second["measured"])
-    for one in (alone("gl"), alone("cpu")):
+    for one in (alone("gl", way), alone("cpu", way)):
         assert first["steps"] == one.result.steps
         for name, values in one.weights.items():
             np.testing.assert_allclose(first["weights"][name], values, **CLOSE, err_msg=name)
@@ -67,6 +70,11 @@ def test_two_trainings_on_opengl_are_equal_to_the_bit(tmp_path: Path) -> None:
     first, second = together("trained", tmp_path), together("trained", tmp_path / "again")
     assert equal_bytes(first[0]["weights"], second[0]["weights"])
     assert first[0]["history"] == second[0]["history"]
+
+
+def test_exchanges_on_opengl_have_time_bytes_and_rate(tmp_path: Path) -> None:
+    first, second = together("profiled", tmp_path)
+    assert equal_bytes(first["weights"], second["weights"])
 
 
 def test_a_bad_number_is_found_by_workers_on_opengl(tmp_path: Path) -> None:

@@ -75,16 +75,6 @@ def test_positions_that_a_mask_leaves_out_count_on_no_worker() -> None:
     require_close(found[0], train(make()))
 
 
-@pytest.mark.gl
-@pytest.mark.parametrize("masked", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_workers_on_opengl_train_as_one_on_the_cpu(masked: bool) -> None:
-    make = lambda: digits(1, normalised(masked=masked))  # noqa: E731
-    found = together(2, lambda exchange: train(make(), exchange, device="gl"))
-    require_alike(found)
-    require_close(found[0], train(make(), device="gl"))
-    require_close(found[0], train(make()))
-
-
 @pytest.mark.parametrize("workers", [2, 3, 4])
 def test_gradients_are_those_of_one_worker(workers: int) -> None:
     # One step of a rate of 1 takes the gradient from each weight; the batch is all 1437 samples.
