@@ -111,7 +111,7 @@ def forget_test(folder: RunFolder) -> None:
 
 
 def title_of(name: str, notes: RunNotes) -> str:
-    """What to call a run: what its user calls it, or when it began and which trial it is."""
+    """What to call a run: what its user calls it, or which trial it is and when it began."""
     started = started_at(name)
     if notes.title or started is None:
         return notes.title or name
@@ -120,7 +120,8 @@ def title_of(name: str, notes: RunNotes) -> str:
     if trial is None:
         return when
     number, seed = trial.groups()
-    return f"{when}, trial {int(number)}{'' if seed is None else f', seed {seed}'}"
+    # First what tells it from the other trials: the rest may be cut.
+    return f"Trial {int(number)}{'' if seed is None else f', seed {seed}'}, {when}"
 
 
 def trial_of(name: str) -> str:

@@ -30,9 +30,9 @@ def test_trials_are_runs_with_states_and_titles_of_their_own(tmp_path: Path) -> 
     assert [record.word for record in records[:2]] == ["Pruned"] * 2
     assert records[0].reason == "pruned after epoch 1"
     assert records[0].epochs == 1
-    ends = [record.title.partition(", ")[2] for record in records]
-    assert ends == ["trial 0, seed 1", "trial 1, seed 1", "trial 0, seed 1", "trial 0, seed 2",
-                    "trial 1, seed 1", "trial 1, seed 2"]  # fmt: skip
+    ends = [record.title.rpartition(", ")[0] for record in records]
+    assert ends == ["Trial 0, seed 1", "Trial 1, seed 1", "Trial 0, seed 1", "Trial 0, seed 2",
+                    "Trial 1, seed 1", "Trial 1, seed 2"]  # fmt: skip
     assert all(record.started is not None for record in records)
 
 
@@ -40,4 +40,4 @@ def test_names_of_other_runs_say_no_trial() -> None:
     when = title_of("2026-01-02_03-04-05", RunNotes())
     assert title_of("2026-01-02_03-04-05_002", RunNotes()) == when
     (name,) = run_names("2026-01-02_03-04-05_002", 12, 1)
-    assert title_of(name, RunNotes()) == f"{when}, trial 12"
+    assert title_of(name, RunNotes()) == f"Trial 12, {when}"
