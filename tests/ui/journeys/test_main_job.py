@@ -143,6 +143,8 @@ def _answers_apart(file: Path, image: np.ndarray, folder: Path) -> np.ndarray:
 def _ask(person: Person) -> tuple[int, Answer]:
     """Click the first sample of the test page: which one it is, and what the window answers."""
     person.command("test the network")
+    # The pane with the keyboard is not covered by what has something new to show.
+    person.click(*person.until(lambda: person.tab("Test")))
     view = person.until(lambda: person.sees(SamplesView))
     person.until(lambda: view.entries.rowCount() > 0)
     sample = view.entries.record(0)
@@ -174,6 +176,7 @@ def test_a_network_is_built_trained_looked_into_and_taken_away(
     _build(person)
     person.press("F5")
     person.until(lambda: studio.training.status.steps > 20)
+    person.press("Ctrl+2")
     _plots_move(person)
     _slowest_kernel(person)
     view = _watch_weights(person)

@@ -53,6 +53,9 @@ def test_a_training_that_did_not_learn_is_trained_again_at_the_offered_rate(
     assert "guessing gives 2.30" in fact.toolTip()
     person.click(progress)
     pane = person.until(lambda: person.sees(ProblemsPane, "problems_pane"))
+    # The repairs of a problem stand under it once it is in hand.
+    first = pane.list.visualItemRect(pane.list.item(0))
+    person.click(pane.list.viewport(), first.topLeft() + QPoint(60, 8))
     button = person.until(lambda: repair_button(pane))
     assert any(verdict.text in label.text() for label in pane.findChildren(QLabel))
     before = studio.document.state.training
@@ -89,7 +92,8 @@ def test_the_culprit_is_a_tensor_of_the_step_that_broke(person: Person) -> None:
     others = {n.card.condition for i, n in person.canvas.graph.nodes.items() if i != step.node_id}
     assert others == {"ok"}
     assert person.canvas.marks.of(step.node_id).selected
-    outline = person.see(OutlinePane)
+    person.click(*person.until(lambda: person.tab("Outline")))
+    outline = person.until(lambda: person.sees(OutlinePane))
     rows = {item.text(0): item for item in _rows(outline)}
     name = studio.document.state.nodes[step.node_id].name
     person.until(lambda: step.text in rows[name].toolTip(0))
