@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.cpu.run.executable import CpuExecutable
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data
-from studio.session.training import session as training_session
+from studio.session.training import session_base as training_session
 from studio.session.training.state import STATES
 from studio.ui.panes.transport.bar import TransportBar
 from studio.ui.panes.transport.progress import STATE_ICONS, rounded_time

@@ -27,6 +27,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.core.errors import DataError, MemoryShortageError
 from studio.graph_editor.canvas.commands import CanvasCommands
+from studio.samples import open_copy
 from studio.session.core import entities
 from studio.session.document.edits.layers import set_option
 from studio.session.document.edits.sections import set_training
@@ -249,11 +250,14 @@ def test_a_save_that_failed_is_over_when_the_project_is_saved(
 
 
 def test_work_that_cannot_be_kept_aside_is_over_when_it_is_saved(
-    qtbot: QtBot, opened: MainWindow
+    qtbot: QtBot, opened: MainWindow, tmp_path: Path
 ) -> None:
     journals = opened.studio.dirs.state / "journals"
+    # What was opened before may write into a file that it has open already.
+    opened.studio.new()
     shutil.rmtree(journals, ignore_errors=True)
     journals.write_text("a file where the folder would be")
+    opened.studio.open(open_copy("spirals", tmp_path))
     document = opened.studio.document
     document.apply("Epochs", set_training(document.state, {"epochs": 77}))
     qtbot.waitUntil(lambda: "unsaved work cannot" in said(opened), timeout=LONG_MS)

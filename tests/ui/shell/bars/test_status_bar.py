@@ -18,7 +18,7 @@ from studio.session.document.edits.layers import set_option
 from studio.session.document.edits.sections import set_training
 from studio.session.inspector.facts import graph_facts
 from studio.session.listing.kernels import Kernels
-from studio.session.training import session as training_session
+from studio.session.training import session_base as training_session
 from studio.ui.panes.plots.pane import PlotsPane
 from studio.ui.panes.transport.progress import ProgressView
 from studio.ui.shell.bars.popups import NoticesPopup, TasksPopup
