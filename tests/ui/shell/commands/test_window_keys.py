@@ -102,7 +102,10 @@ def test_the_table_knows_every_key_of_the_window(opened: MainWindow) -> None:
         if spec.context == "window"
         for keys in spec.keys
     }
-    more = {"Ctrl+Tab": "window.next_pane", "Ctrl+Shift+F11": "window.full_screen"}
+    more = {
+        "Ctrl+B": "view.baseline", "Ctrl+Tab": "window.next_pane",
+        "Ctrl+Shift+F11": "window.full_screen",
+    }  # fmt: skip
     assert declared == KEYS | NOT_WHILE_TYPING | more
 
 
