@@ -41,8 +41,8 @@ def test_a_block_is_found_with_the_line_it_stood_in(
         QTimer.singleShot(60, lambda: block(0.4))
         qtbot.waitUntil(lambda: len(watchdog.blocks) == 1)
     (found,) = watchdog.blocks
-    # The block lasted 400 ms; where the thread waits, its begin is known to within 100.
-    assert found.seconds >= found.at_least >= 0.3
+    # The block lasted 400 ms; on a busy machine its begin is known to within 200.
+    assert found.seconds >= found.at_least >= 0.2
     assert block.__name__ in found.stack
     assert "test_watchdog" in found.place
     (record,) = [r for r in caplog.records if "stood still" in r.getMessage()]
