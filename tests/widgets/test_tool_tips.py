@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
@@ -20,6 +22,8 @@ from pytestqt.qtbot import QtBot
 from studio.session.core.theme import Theme
 from tests.ui.fixtures import shown
 
+_STILL_SECONDS = 5.0
+
 TYPED = ("<b>x</b>", "<img src=none.png>", "a < b\n<i>c</i>", "<qt>&lt;</qt>")
 
 
@@ -31,10 +35,15 @@ def shown_tip() -> QLabel | None:
 
 def hover(qtbot: QtBot, widget: QWidget, at: QPoint, text: str) -> QLabel:
     """Move the pointer to a place and wait for the tip there."""
-    QTest.mouseMove(widget, at - QPoint(1, 1))
-    QTest.mouseMove(widget, at)
+    moved = 0.0
 
     def is_told() -> bool:
+        nonlocal moved
+        # A tip that went away meanwhile comes again only for a pointer that moves.
+        if time.monotonic() > moved + _STILL_SECONDS:
+            QTest.mouseMove(widget, at - QPoint(1, 1))
+            QTest.mouseMove(widget, at)
+            moved = time.monotonic()
         tip = shown_tip()
         return tip is not None and tip.text() == text
 
