@@ -35,6 +35,7 @@ class FocusKeeping(QObject):
         self._docks = docks
         self._window = window
         self._lost: QWidget | None = None
+        self._successor: QWidget | None = None
         self._holder: QWidget | None = None
         window.installEventFilter(self)
         application = QApplication.instance()
@@ -64,13 +65,15 @@ class FocusKeeping(QObject):
             self._hold(new)
         elif new is not None:
             return
+        if self._lost is not None and self._goes_on(old, new):
+            self._successor = new
         if self._lost is not None or old is None or not self._is_ours(old):
             return
         # Without a new focus widget, the old one may be about to be disabled.
         if new is None or (self._is_barred(old) and self._place(new) is not self._place(old)):
-            self._lost = old
+            self._lost, self._successor = old, new
             # The pane may only be moved, or another widget may take the focus in this turn.
-            QTimer.singleShot(0, self, lambda: self._settle(new))
+            QTimer.singleShot(0, self, self._settle)
 
     def _hold(self, holder: QWidget) -> None:
         """Watch the widget with the focus: it can be disabled while another window is active."""
@@ -80,8 +83,15 @@ class FocusKeeping(QObject):
         if holder is not self._window:
             holder.installEventFilter(self)
 
-    def _settle(self, successor: QWidget | None) -> None:
+    def _goes_on(self, old: QWidget | None, new: QWidget | None) -> bool:
+        """Whether Qt goes on inside the pane it came to: from a page that is being turned."""
+        if old is None or new is None or old is not self._successor or not shiboken6.isValid(old):
+            return False
+        return self._place(new) is self._place(old)
+
+    def _settle(self) -> None:
         lost, self._lost = self._lost, None
+        successor, self._successor = self._successor, None
         if QApplication.focusWidget() is not successor and not _is_gone(successor):
             return
         can_have_it = lost is not None and shiboken6.isValid(lost) and not self._is_barred(lost)
