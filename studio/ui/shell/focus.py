@@ -92,7 +92,7 @@ class FocusKeeping(QObject):
     def _settle(self) -> None:
         lost, self._lost = self._lost, None
         successor, self._successor = self._successor, None
-        if QApplication.focusWidget() is not successor and not _is_gone(successor):
+        if QApplication.focusWidget() is not successor:
             return
         can_have_it = lost is not None and shiboken6.isValid(lost) and not self._is_barred(lost)
         if successor is None and (can_have_it or not self._window.isActiveWindow()):
@@ -126,11 +126,6 @@ class FocusKeeping(QObject):
         while parent is not None and parent.parentWidget() is not self._window:
             above, parent = parent, parent.parentWidget()
         return None if parent is None else above
-
-
-def _is_gone(successor: QWidget | None) -> bool:
-    """Whether Qt had to go on from a page or tab bar that was itself about to be hidden."""
-    return successor is not None and (not shiboken6.isValid(successor) or not successor.isVisible())
 
 
 class FocusReturn(QObject):

@@ -33,16 +33,19 @@ def spin(seconds: float) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", [stand_still, spin], ids=["waiting", "working"])
+@pytest.mark.parametrize(
+    ("block", "least"), [(stand_still, 0.3), (spin, 0.2)], ids=["waiting", "working"]
+)
 def test_a_block_is_found_with_the_line_it_stood_in(
-    qtbot: QtBot, watchdog: Watchdog, block, caplog: pytest.LogCaptureFixture
+    qtbot: QtBot, watchdog: Watchdog, block, least: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG):
         QTimer.singleShot(60, lambda: block(0.4))
         qtbot.waitUntil(lambda: len(watchdog.blocks) == 1)
     (found,) = watchdog.blocks
-    # The block lasted 400 ms; on a busy machine its begin is known to within 200.
-    assert found.seconds >= found.at_least >= 0.2
+    # The block lasted 400 ms; where the thread waits, its begin is known to within 100. Where it
+    # works, it has Python's lock, and who looks at it comes later.
+    assert found.seconds >= found.at_least >= least
     assert block.__name__ in found.stack
     assert "test_watchdog" in found.place
     (record,) = [r for r in caplog.records if "stood still" in r.getMessage()]
