@@ -56,7 +56,7 @@ class Exchange(ABC):
         first_row: row of the batch at which this worker's part begins.
         share: its part of the rows of the batch.
         wants_stop: set to have all workers stop behind the step that all of them run next.
-        saw_bad: set where this worker has seen a loss that is no number.
+        saw_bad: set once this worker has seen a loss that is NaN or infinite.
         wants_save: set to have all workers halt behind the same step for a checkpoint.
         stop_agreed: whether any worker wanted to stop, as of the last step.
         bad_agreed: whether any worker has seen a bad loss, as of the last step.

@@ -29,7 +29,7 @@ class AllReduce(Instruction, code=550, mnemonic="ALLREDUCE", category="update", 
     )
 
     def infer(self, of: TypeOf) -> tuple[TensorType, ...]:
-        """Nothing is written anew; there must be no batch in what is exchanged."""
+        """No results: tensors are replaced in place, and none may have a batch axis."""
         if self.rows.present:
             self._check_statistics(of)
         for ref in self.xs:

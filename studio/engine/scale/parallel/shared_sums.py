@@ -220,7 +220,7 @@ class _Lane:
         self.thread.start()
 
     def _run(self) -> None:
-        # What is no number is found by those who ask for it, not by a warning here.
+        # NaN and infinity are reported by the checks of the training, not by a warning here.
         with np.errstate(all="ignore"):
             waited, since = 0, 0.0
             while not self.is_closed:

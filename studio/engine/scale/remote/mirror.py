@@ -1,8 +1,8 @@
 """A run's folder on another machine, and what of it is here: files that grew, changed or went.
 
 Records only grow, so what is missing is their end. Everything else is replaced as a whole, and is
-known by size and time; what arrived gets the time it has there. So a folder alone says what it
-has, whoever filled it and whenever.
+known by size and time; what arrived gets the time it has there. So the folder itself says what is
+still missing, also after another process has filled a part of it.
 """
 
 from __future__ import annotations

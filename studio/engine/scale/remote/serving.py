@@ -1,7 +1,7 @@
 """What runs in a Dask worker: it keeps the process of a training and its folder, and hands both on.
 
-A training goes on whoever asks for it, until it is over; its folder stays until it was fetched, or
-until the worker ends. What it says is kept as far as someone who is away for long can use it.
+A training goes on until it is over, also while nobody is connected. Its folder stays until it was
+fetched, or until the worker ends. Of its messages the latest are kept for whoever connects again.
 """
 
 from __future__ import annotations
