@@ -116,8 +116,9 @@ def test_a_step_is_sent_to_the_device_before_anything_is_waited_for(
     monkeypatch.setattr(Bucket, "collect", collected)
     train(made(), echo, device="gl")
     # Three buckets of gradients, and the loss; of the validation part the loss alone.
-    at_once, later = "collect fence begin " * 4, "collect " * 4 + "fence begin " * 4
-    step = (later if busy else at_once) + "wait " * 4
+    at_once, later = "collect " + "collect fence begin " * 3, "collect " * 4 + "fence begin " * 3
+    # While the last is computed, the others are taken.
+    step = (later if busy else at_once) + "wait " * 3 + "fence begin wait "
     found = "".join(f"{event} " for event in echo.events).replace(step, "S")
     assert set(found.replace("collect fence begin wait ", "V")) == {"S", "V"}
     assert found.count("S") >= 10

@@ -18,6 +18,9 @@ from studio.engine.isa.program import Program, Storage
 
 BUCKET_BYTES = 8 << 20
 """A bucket is sent once it is this long: later ones travel while earlier layers are computed."""
+SMALLEST_BYTES = 512 << 10
+"""Towards the end of the backward pass buckets are shorter, down to this: the last one travels
+while nothing is computed, and each of them costs waits."""
 
 _UPDATE, _METRICS = ("update",), ("metrics",)
 
@@ -26,9 +29,10 @@ def bucket_gradients(program: Program, workers: int) -> Program:
     """The program with ALLREDUCE lines; unchanged for one worker, and where nothing is trained.
 
     The gradients of parameters, in the order in which they are ready, are divided into buckets of
-    about `BUCKET_BYTES`. Each stands behind the last line that writes one of its members, so before
-    clipping and updates. Running statistics make a bucket of their own, and so do loss and metrics,
-    which are found before the backward pass, so that no step waits for them at its end.
+    about `BUCKET_BYTES`, or half of what is left. Each stands behind the last line that writes one
+    of its members, so before clipping and updates. Running statistics make a bucket of their own,
+    and so do loss and metrics, which are found before the backward pass, so that no step waits for
+    them at its end.
 
     Raises:
         CompileError: a gradient is not float32.
@@ -118,12 +122,14 @@ def _ready(refs: Iterable[Ref], last: dict[Ref, int]) -> list[Ref]:
 
 
 def _cut(program: Program, refs: list[Ref]) -> Iterator[list[Ref]]:
+    nbytes = [prod(program.type_of(ref).shape) * DType.float32.itemsize for ref in refs]
+    left, size = sum(nbytes), 0
     bucket: list[Ref] = []
-    size = 0
-    for ref in refs:
+    for ref, own in zip(refs, nbytes, strict=True):
         bucket.append(ref)
-        size += prod(program.type_of(ref).shape) * DType.float32.itemsize
-        if size >= BUCKET_BYTES:
+        size += own
+        if size >= min(BUCKET_BYTES, max(SMALLEST_BYTES, left // 2)):
             yield bucket
+            left -= size
             bucket, size = [], 0
     yield bucket

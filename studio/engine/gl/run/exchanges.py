@@ -135,7 +135,8 @@ def _ranges(
 class Exchanges:
     """What a step does between its entries because it is one of several workers'.
 
-    While the device computes what follows, buckets that have arrived are sent.
+    While the device computes what follows, buckets that have arrived are sent. All workers begin
+    and end sums in the same order: what depends on time is only how early one is begun.
 
     Args:
         work: the device.
@@ -154,14 +155,17 @@ class Exchanges:
         """What is done behind it in a step that waits for each exchange where it begins."""
         program = storages.program
         open_buckets: dict[Bucket, frozenset[Storage]] = {}
-        for number, entry in enumerate(found):
+        lines = [entry.parts[0] for entry in found]
+        last = max((n for n, line in enumerate(lines) if isinstance(line, AllReduce)), default=0)
+        for number, (entry, line) in enumerate(zip(found, lines, strict=True)):
             touched = _touched(program, entry)
             waited = [bucket for bucket, held in open_buckets.items() if held & touched]
+            if waited and number > last:
+                waited = list(open_buckets)
             if waited:
                 self.before[number] = self._taking(waited)
             for bucket in waited:
                 del open_buckets[bucket]
-            line = entry.parts[0]
             if isinstance(line, AllReduce):
                 bucket = Bucket(work, storages, line)
                 self._buckets.append(bucket)
@@ -169,9 +173,9 @@ class Exchanges:
                 self.behind[number] = self._collecting(bucket)
                 self.whole[number] = _exchanging(bucket)
         if open_buckets:
-            last = len(found) - 1
-            begun, taken = self.behind.get(last), self._taking(list(open_buckets))
-            self.behind[last] = taken if begun is None else lambda: (begun(), taken())
+            end = len(found) - 1
+            begun, taken = self.behind.get(end), self._taking(list(open_buckets))
+            self.behind[end] = taken if begun is None else lambda: (begun(), taken())
 
     def __bool__(self) -> bool:
         return bool(self._buckets)
@@ -185,24 +189,27 @@ class Exchanges:
     def _collecting(self, bucket: Bucket) -> Action:
         def collect() -> None:
             bucket.collect()
-            self._unsent.append(bucket)
             while self._unsent and self._unsent[0].is_here:
                 self._unsent.popleft().send()
+            self._unsent.append(bucket)
 
         return collect
 
     def _taking(self, buckets: Sequence[Bucket]) -> Action:
         def take() -> None:
-            self._send_all()
+            # The last is still being computed: what the others still need is done meanwhile.
+            while len(self._unsent) > 1:
+                self._unsent.popleft().send()
+            last = self._unsent.popleft() if self._unsent else None
             for bucket in buckets:
-                bucket.take()
+                if bucket is not last:
+                    bucket.take()
+            if last is not None:
+                last.send()
+                if last in buckets:
+                    last.take()
 
         return take
-
-    def _send_all(self) -> None:
-        """Send what was collected, in that order: it is the same on all workers."""
-        while self._unsent:
-            self._unsent.popleft().send()
 
 
 def _exchanging(bucket: Bucket) -> Action:

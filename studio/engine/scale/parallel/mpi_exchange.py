@@ -25,13 +25,8 @@ from studio.engine.runtime.exchange import (
 )
 from studio.engine.scale.parallel.joining import INSTALL, NO_MPI
 from studio.engine.scale.parallel.messages import Messages, WorkerError
-from studio.engine.scale.parallel.shared_sums import (
-    SharedMemory,
-    SharedSums,
-    Sum,
-    keeps_order,
-    lanes_of,
-)
+from studio.engine.scale.parallel.shared_memory import SharedMemory, WatchedSum
+from studio.engine.scale.parallel.shared_sums import SharedSums, keeps_order, lanes_of
 
 SILENT_SECONDS = 60.0
 """A worker that gives no sign for so long ends the training."""
@@ -45,7 +40,7 @@ _IDLE_SECONDS = 0.2
 
 _MAPS, _MPICH = "/proc/self/maps", "/dev/shm/mpich_shm_"
 
-_Job: TypeAlias = "tuple[Callable[[], Any], Future[None] | Sum]"
+_Job: TypeAlias = "tuple[Callable[[], Any], Future[None] | WatchedSum]"
 
 _STARTED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
 
@@ -91,9 +86,7 @@ class MpiExchange(Exchange, Closing):
     def begin_sum(self, given: Floats, out: Floats, scale: float = 1.0) -> Transfer:
         """Begin to put the sums of ``scale * given`` over all workers into ``out``."""
         if self._sums is not None:
-            made = self._sums.begin(given, out, scale)
-            self._jobs.put((lambda: made, made))
-            return made
+            return self._sums.begin(given, out, scale)
         sent = self._room(given.size + len(FLAGS))
         numbers, flags = np.split(sent, [given.size])
         np.multiply(given, np.float32(scale), out=numbers)
@@ -183,7 +176,15 @@ class MpiExchange(Exchange, Closing):
         words = self.all_words("no" if memory is None else "yes")
         if memory is not None:
             memory.close_file()
-        return SharedSums(self, memory) if memory is not None and "no" not in words else None
+        return (
+            SharedSums(self, memory, self._watch_sum)
+            if memory is not None and "no" not in words
+            else None
+        )
+
+    def _watch_sum(self, made: WatchedSum) -> None:
+        """Have the communication thread see that the others take part in it."""
+        self._jobs.put((lambda: made, made))
 
     # -- on the communication thread ------------------------------------------------------------
 
@@ -238,7 +239,7 @@ class MpiExchange(Exchange, Closing):
 
     def _await(self, request: Any) -> None:
         """Wait for a request; WorkerError where another worker cannot take part any more."""
-        if isinstance(request, Sum):
+        if isinstance(request, WatchedSum):
             self._watch(lambda: request.is_over(_LOOK_SECONDS))
             return
         for _ in range(_SPINS):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
-import os
 import platform
 import threading
 import time
@@ -16,23 +14,22 @@ import numpy as np
 
 from studio.engine.core.errors import BackendError
 from studio.engine.runtime.exchange import Exchange, Floats
+from studio.engine.scale.parallel.direct_sums import DirectSums
+from studio.engine.scale.parallel.shared_memory import (
+    CHUNK,
+    LINE,
+    SLOTS,
+    SharedMemory,
+    WatchedSum,
+    pause,
+)
 
-CHUNK = 128 << 10
-"""Elements of the longest chunk: what all workers have of a few chunks stays in a CPU's cache."""
 SHORTEST = 8 << 10
 """Elements below which dividing a sum costs more than it saves."""
-SLOTS = 4
-"""Chunks of a lane that may be under way at once."""
-MOST_LANES = 8
+MOST_LANES = 4
 
-_PAGE = 4096
-_LINE = 8
-"""Counters of 8 bytes in a cache line: each worker writes to a line of its own."""
 _WRITTEN, _ADDED, _TAKEN = range(3)
 
-_YIELDS = 100
-_PAUSE, _LONG_PAUSE = 50e-6, 1e-3
-_LONG_SECONDS = 0.25
 _ONE = np.float32(1.0)
 
 
@@ -41,115 +38,34 @@ def lanes_of(cores: int, workers: int) -> int:
     return max(1, min(MOST_LANES, cores // max(workers, 1) // 2))
 
 
-class SharedMemory:
-    """Memory that the workers of one host have together; it has no name that could be left behind.
+class Sum(WatchedSum):
+    """A sum that the lanes make.
 
-    Args:
-        size: how many workers there are.
-        lanes: threads that add for each of them.
-        file: a descriptor of the memory another worker made, None to make it.
-
-    Raises:
-        OSError: the system has no such memory, or too little of it.
+    Attributes:
+        parts: chunks that are not there yet.
     """
 
-    def __init__(self, size: int, lanes: int, file: int | None = None) -> None:
-        marks = lanes * size * _LINE
-        flags = lanes * SLOTS * size
-        begin = -(-8 * (marks + flags) // _PAGE) * _PAGE
-        nbytes = begin + 4 * size * lanes * SLOTS * CHUNK
-        self.file = self._made(nbytes) if file is None else file
-        self._whole = mmap.mmap(self.file, nbytes)
-        self.marks = np.frombuffer(self._whole, np.int64, marks).reshape(lanes, size, _LINE)
-        """How many chunks each worker has written, added and taken, by lane and worker."""
-        self.flags = np.frombuffer(self._whole, np.int64, flags, 8 * marks)
-        self.flags = self.flags.reshape(lanes, SLOTS, size)
-        """What each worker wants to tell the others, by lane, slot and worker."""
-        self.cells = np.frombuffer(self._whole, np.float32, offset=begin)
-        self.cells = self.cells.reshape(lanes, SLOTS, size, CHUNK)
-        """What they give, and the sums."""
-
-    def close_file(self) -> None:
-        """The memory stays as long as it is mapped, and is gone with the last worker."""
-        os.close(self.file)
-
-    @staticmethod
-    def _made(nbytes: int) -> int:
-        made = os.memfd_create("glassbox workers")
-        # Reserved now: memory that is not there would end the process when it is touched.
-        os.posix_fallocate(made, 0, nbytes)
-        return made
-
-
-class Sum:
-    """One sum under way; also what the thread that watches the other workers answers to.
-
-    Args:
-        exchange: of this worker.
-        given: what this worker adds.
-        out: where the sums go.
-        scale: factor of what is given.
-        parts: into how many chunks it is divided.
-        give_up: ends all work on sums.
-    """
-
-    def __init__(
-        self,
-        exchange: Exchange,
-        given: Floats,
-        out: Floats,
-        scale: float,
-        parts: int,
-        give_up: Callable[[], None],
-    ) -> None:
-        self.given, self.out, self.scale = given, out, np.float32(scale)
-        self.own_flags = exchange.flags
-        self._exchange = exchange
-        self._found = 0
-        self._left = parts
-        self._give_up = give_up
-        self._lock = threading.Lock()
-        self._over = threading.Event()
-        self._error: BaseException | None = None
+    parts = 1
 
     def took(self, flags: int) -> None:
         """One chunk is there."""
         with self._lock:
-            self._found |= flags
-            self._left -= 1
-            is_whole = self._left == 0
+            self._flags |= flags
+            self.parts -= 1
+            is_whole = self.parts == 0
         if is_whole:
             self._over.set()
-
-    def is_over(self, seconds: float) -> bool:
-        """Whether it is there, or will not be; waits so long at most."""
-        return self._over.wait(seconds)
 
     def wait(self) -> None:
         """Return when it is there; WorkerError where it never will be."""
         self._over.wait()
-        if self._error is not None:
-            raise self._error
-        self._exchange.agree(self._found)
-
-    def abandon(self) -> None:
-        """Leave both arrays alone from now on; nothing can be exchanged any more."""
-        self._give_up()
-
-    def set_result(self, _: None) -> None:
-        """The watch over it has ended well."""
-
-    def set_exception(self, error: BaseException) -> None:
-        """It will never be there."""
-        self._give_up()
-        self._error = error
-        self._over.set()
+        self._end()
 
 
 class SharedSums:
-    """Sums over the workers of one host, by threads of each of them.
+    """Sums over the workers of one host: short ones at once, long ones by threads of each worker.
 
-    A sum is divided into chunks, which go to the lanes in turn. Each lane is a thread of every
+    A long sum is divided into chunks, which go to the lanes in turn. Each lane is a thread of every
     worker, with memory of its own for a few chunks. Of a chunk each worker writes its share, adds a
     part of what all have written, in the order of the workers, and takes the whole. Of two workers
     each adds the whole, which moves less. So results are equal to the bit, on all workers and in
@@ -158,19 +74,27 @@ class SharedSums:
     Args:
         exchange: of this worker.
         memory: what all workers have mapped.
+        watch: is given each sum to see that the other workers take part in it.
     """
 
-    def __init__(self, exchange: Exchange, memory: SharedMemory) -> None:
+    def __init__(
+        self, exchange: Exchange, memory: SharedMemory, watch: Callable[[WatchedSum], None]
+    ) -> None:
         self._exchange = exchange
         self._memory = memory
+        self._watch = watch
+        self._direct = DirectSums(exchange, memory, watch, self.close)
         self._lanes: list[_Lane] = []
         self._begun = 0
         self._is_closed = False
 
-    def begin(self, given: Floats, out: Floats, scale: float) -> Sum:
-        """Begin a sum; all workers begin sums of the same lengths in the same order."""
+    def begin(self, given: Floats, out: Floats, scale: float) -> WatchedSum:
+        """Begin a sum; all workers begin and end sums of the same lengths in the same order."""
         if self._is_closed:
             raise BackendError("this worker has left the others", who="workers")
+        return self._direct.begin(given, out, scale) or self._divide(given, out, scale)
+
+    def _divide(self, given: Floats, out: Floats, scale: float) -> Sum:
         if not self._lanes:
             # Here, so that the threads have the cores of the thread that trains.
             count = len(self._memory.marks)
@@ -178,11 +102,13 @@ class SharedSums:
         even = -(-given.size // len(self._lanes))
         step = min(CHUNK, max(SHORTEST, even))
         begins = range(0, given.size, step)
-        made = Sum(self._exchange, given, out, scale, len(begins), self.close)
+        made = Sum(self._exchange, given, out, scale, self.close)
+        made.parts = len(begins)
         for begin in begins:
             lane = self._lanes[self._begun % len(self._lanes)]
             lane.jobs.put((made, begin, min(begin + step, given.size)))
             self._begun += 1
+        self._watch(made)
         return made
 
     def close(self) -> None:
@@ -231,7 +157,7 @@ class _Lane:
                 if waited == 0:
                     since = time.monotonic()
                 waited += 1
-                self._pause(waited, since)
+                pause(waited, since)
 
     def _hear(self) -> None:
         """Take new jobs; wait for one where nothing is under way."""
@@ -241,22 +167,14 @@ class _Lane:
             while (job := self.jobs.get_nowait()) is not None:
                 self._open.append(job)
 
-    @staticmethod
-    def _pause(waited: int, since: float) -> None:
-        if waited < _YIELDS:
-            time.sleep(0)
-            return
-        is_long = time.monotonic() - since > _LONG_SECONDS
-        time.sleep(_LONG_PAUSE if is_long else _PAUSE)
-
     def _all(self, which: int) -> int:
         """Chunks that all workers have written, added or taken."""
         marks = self._marks
-        return min(marks[worker * _LINE + which] for worker in range(self._size))
+        return min(marks[worker * LINE + which] for worker in range(self._size))
 
     def _mark(self, which: int) -> None:
         self._done[which] += 1
-        self._marks[self._rank * _LINE + which] = self._done[which]
+        self._marks[self._rank * LINE + which] = self._done[which]
 
     def _advance(self) -> bool:
         """Do what can be done next, the oldest chunk first; whether there was anything."""

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 
 import numpy as np
 import pytest
 
+from studio.engine.core.errors import BackendError
 from studio.engine.runtime.exchange import Exchange, Floats
+from studio.engine.scale.parallel.direct_sums import UNDER_WAY, DirectSum
 from studio.engine.scale.parallel.messages import WorkerError
-from studio.engine.scale.parallel.shared_sums import (
+from studio.engine.scale.parallel.shared_memory import (
     CHUNK,
-    SHORTEST,
+    DIRECT_ELEMENTS,
     SLOTS,
     SharedMemory,
-    SharedSums,
-    lanes_of,
+    WatchedSum,
 )
+from studio.engine.scale.parallel.shared_sums import SHORTEST, SharedSums, lanes_of
 from tests.engine.scale.parallel.threads_exchange import Meeting, ThreadsExchange
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs memory without a name")
@@ -27,7 +31,13 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs memory wi
 LONG = CHUNK * SLOTS * 3 + 17
 
 
-def made(stack: ExitStack, size: int, lanes: int) -> list[tuple[Exchange, SharedSums]]:
+def unwatched(_: WatchedSum) -> None:
+    """The workers of these tests stay."""
+
+
+def made(
+    stack: ExitStack, size: int, lanes: int, watch: Callable[[WatchedSum], None] = unwatched
+) -> list[tuple[Exchange, SharedSums]]:
     """Workers of one process, each with a mapping of its own."""
     meeting = Meeting(size)
     first = SharedMemory(size, lanes)
@@ -36,7 +46,7 @@ def made(stack: ExitStack, size: int, lanes: int) -> list[tuple[Exchange, Shared
     for rank, memory in enumerate(memories):
         memory.close_file()
         exchange = ThreadsExchange(meeting, rank)
-        found.append((exchange, stack.enter_context(closing(SharedSums(exchange, memory)))))
+        found.append((exchange, stack.enter_context(closing(SharedSums(exchange, memory, watch)))))
     return found
 
 
@@ -52,7 +62,8 @@ def in_order(given: list[Floats], scale: float) -> Floats:
 def test_sums_are_added_in_the_order_of_the_workers(
     rng: np.random.Generator, size: int, lanes: int
 ) -> None:
-    lengths = (1, 5, SHORTEST + 1, LONG, 3)
+    room = DIRECT_ELEMENTS // size
+    lengths = (1, 5, SHORTEST + 1, LONG, 3, room, room + 1, *range(2, 2 + 2 * UNDER_WAY), LONG + 1)
     given = [
         [rng.standard_normal(length).astype(np.float32) * 10.0**rank for length in lengths]
         for rank in range(size)
@@ -88,6 +99,72 @@ def test_a_sum_takes_the_place_of_what_was_given_again_and_again() -> None:
         workers = made(stack, 2, 2)
         for values in pool.map(work, range(2)):
             assert np.all(values == 12.0)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_short_sums_wait_in_any_order_for_workers_that_come_late(
+    rng: np.random.Generator, size: int
+) -> None:
+    rounds = 60
+    lengths = rng.integers(1, 2000, (rounds, UNDER_WAY))
+    orders = [rng.permutation(UNDER_WAY) for _ in range(rounds)]
+    late = rng.integers(0, 3, (size, rounds, UNDER_WAY))
+
+    def work(rank: int) -> bool:
+        sums = workers[rank][1]
+        is_right = True
+        for turn in range(rounds):
+            begun: list[tuple[WatchedSum, Floats]] = []
+            for number in range(UNDER_WAY):
+                values = np.full(lengths[turn, number], (rank + 1) * (turn + number), np.float32)
+                begun.append((sums.begin(values, values, 1.0), values))
+            assert all(isinstance(each, DirectSum) for each, _ in begun)
+            for number in orders[turn]:
+                time.sleep(1e-4 * late[rank, turn, number])
+                begun[number][0].wait()
+                wanted = size * (size + 1) // 2 * (turn + number)
+                is_right &= bool(np.all(begun[number][1] == wanted))
+        return is_right
+
+    with ExitStack() as stack, ThreadPoolExecutor(size) as pool:
+        workers = made(stack, size, 1)
+        assert list(pool.map(work, range(size))) == [True] * size
+
+
+def test_a_short_sum_goes_to_other_threads_while_an_old_one_is_not_waited_for() -> None:
+    def work(rank: int) -> list[bool]:
+        sums = workers[rank][1]
+        values = [np.ones(3, np.float32) for _ in range(UNDER_WAY + 1)]
+        begun = [sums.begin(each, each, 1.0) for each in values]
+        kinds = [isinstance(each, DirectSum) for each in begun]
+        for each in begun[1:]:
+            each.wait()
+        begun.append(sums.begin(values[1], values[1], 1.0))
+        kinds.append(isinstance(begun[-1], DirectSum))
+        for each in (begun[0], begun[-1]):
+            each.wait()
+        assert [each[0] for each in values] == [2.0, 4.0, *[2.0] * (UNDER_WAY - 1)]
+        return kinds
+
+    with ExitStack() as stack, ThreadPoolExecutor(2) as pool:
+        workers = made(stack, 2, 1)
+        for kinds in pool.map(work, range(2)):
+            assert kinds == [*[True] * UNDER_WAY, False, False]
+
+
+def test_a_short_sum_that_another_worker_never_joins_is_watched_and_ends() -> None:
+    def watch(under_way: WatchedSum) -> None:
+        assert not under_way.is_over(0.0)
+        under_way.set_exception(WorkerError("worker 1 of 2 is gone", 1))
+
+    with ExitStack() as stack:
+        (_, sums), _ = made(stack, 2, 2, watch)
+        values = np.ones(3, np.float32)
+        with pytest.raises(WorkerError, match="is gone"):
+            sums.begin(values, values, 1.0).wait()
+        assert np.all(values == 1.0)
+        with pytest.raises(BackendError, match="has left"):
+            sums.begin(values, values, 1.0)
 
 
 def test_what_one_worker_wants_all_hear_with_the_same_sum() -> None:
@@ -141,4 +218,4 @@ def test_memory_has_no_name_that_a_killed_worker_could_leave_behind() -> None:
 
 
 def test_threads_leave_cores_to_training() -> None:
-    assert [lanes_of(cores, 2) for cores in (1, 2, 8, 32, 256)] == [1, 1, 2, 8, 8]
+    assert [lanes_of(cores, 2) for cores in (1, 2, 8, 32, 256)] == [1, 1, 2, 4, 4]
