@@ -82,6 +82,7 @@ class ClusterSession(AnySession):
         self._lock = Lock()
         self._process: WorkerProcess | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._early: list[tuple[str, float | None]] = []
         self._lines: deque[Line | None] = deque()
         self._is_loading = False
         self._is_left = False
@@ -106,8 +107,11 @@ class ClusterSession(AnySession):
                 self._folder = tempfile.TemporaryDirectory(
                     prefix="glassbox-", ignore_cleanup_errors=True
                 )
-                self._process = WorkerProcess(1, Path(self._folder.name), self._heard, FOLLOWER)
-            self._process.send(errand=self._wanted.errand.to_json())
+                made = WorkerProcess(1, Path(self._folder.name), self._heard, FOLLOWER)
+                made.send(errand=self._wanted.errand.to_json())
+                for do, value in self._early:
+                    made.send(do=do, value=value)
+                self._process = made
 
         self._tasks.start(
             f"Send {self._wanted.project.name} to the cluster", work, _nothing, self._failed,
@@ -117,9 +121,11 @@ class ClusterSession(AnySession):
     # -- what is wanted -------------------------------------------------------------------------
 
     def pause(self) -> None:
-        """Stand still after the step that runs now there."""
+        """Stand still after the step that runs now there, or before the first."""
+        if self.state not in ("preparing", "running"):
+            return
+        self._tell("pause")
         if self.state == "running":
-            self._tell("pause")
             self._enter("pausing")
 
     def resume(self) -> None:
@@ -167,8 +173,12 @@ class ClusterSession(AnySession):
             folder.cleanup()
 
     def _tell(self, do: str, value: float | None = None) -> None:
-        if self._process is not None:
-            self._process.send(do=do, value=value)
+        """Tell the training there; what is asked before it was sent goes along with it."""
+        with self._lock:
+            if self._process is None:
+                self._early.append((do, value))
+            else:
+                self._process.send(do=do, value=value)
 
     # -- hearing --------------------------------------------------------------------------------
 

@@ -14,13 +14,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from studio.engine.core.errors import DataError
 from studio.engine.scale.sweep.bundle import file_names, place_of
 
 Known: TypeAlias = tuple[int, int]
-"""Of a file that grows its size and a check of its beginning; of others size and time."""
+"""Of a file that grows its size and a check of its ends; of others size and time."""
 Part: TypeAlias = tuple[str, int, int, int]
 """A file of which a part is here: name, size and time of the whole, and how much of it."""
 
@@ -29,7 +29,7 @@ TICKET = "cluster.json"
 CHUNK = 8 << 20
 _GROWING = ("metrics.jsonl", "marks.jsonl", "steps.bin")
 _OWN = (TICKET, "studio.json", "training-*.lock", ".*.tmp")
-_HEAD = 512
+_ENDS = 512
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ def known_of(folder: Path) -> dict[str, Known]:
     for name in filter(is_sent, file_names(folder)):
         with suppress(OSError), (folder / name).open("rb") as file:
             facts = os.fstat(file.fileno())
-            check = zlib.crc32(file.read(_HEAD)) if name in _GROWING else stamp_of(facts)
-            found[name] = (facts.st_size, check)
+            size, grows = facts.st_size, name in _GROWING
+            found[name] = (size, _check(file, size) if grows else stamp_of(facts))
     return found
 
 
@@ -92,7 +92,7 @@ def pieces_of(
             facts = os.fstat(file.fileno())
             stamp, size = 0, facts.st_size
             if name in _GROWING:
-                start = _start_growing(file.read(_HEAD), size, known.get(name))
+                start = _start_growing(file, size, known.get(name))
                 is_there = name in known and start == size
             else:
                 stamp = stamp_of(facts)
@@ -122,11 +122,23 @@ def _turn(folder: Path, name: str, part: Part | None) -> tuple[int, float, str]:
         return (3, 0.0, name)
 
 
-def _start_growing(head: bytes, size: int, known: Known | None) -> int:
-    """How much of a file that grows the other has; 0 where it has another beginning."""
+def _start_growing(file: BinaryIO, size: int, known: Known | None) -> int:
+    """How much of a file that grows the other has; 0 where it has other beginnings."""
     if known is None or known[0] > size:
         return 0
-    return known[0] if zlib.crc32(head[: known[0]]) == known[1] else 0
+    return known[0] if _check(file, known[0]) == known[1] else 0
+
+
+def _check(file: BinaryIO, size: int) -> int:
+    """A check of the first and last bytes of the first ``size``.
+
+    The last, since a run that goes on cuts its records back to a checkpoint, and may have written
+    more than before by the next look.
+    """
+    file.seek(0)
+    head = file.read(min(size, _ENDS))
+    file.seek(max(0, size - _ENDS))
+    return zlib.crc32(file.read(min(size, _ENDS)), zlib.crc32(head))
 
 
 @dataclass
@@ -153,7 +165,7 @@ class Mirror:
             DataError: a name leads out of the folder, or something cannot be written.
         """
         try:
-            for piece in pieces:
+            for piece in filter(lambda piece: is_sent(piece.name), pieces):
                 self._write(piece, place_of(piece.name, self.folder))
             if is_whole:
                 self._remove_others(frozenset(names))
@@ -172,7 +184,7 @@ class Mirror:
                 file.write(piece.content)
                 file.truncate()
             with path.open("rb") as file:
-                self.known[piece.name] = (done, zlib.crc32(file.read(_HEAD)))
+                self.known[piece.name] = (done, _check(file, done))
             return
         half = path.with_name(f".{path.name}.{0:012x}.tmp")
         with half.open("r+b" if piece.start else "wb") as file:

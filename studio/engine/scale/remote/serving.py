@@ -75,9 +75,27 @@ class _Training:
     is_over: bool = False
     ended: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _telling: threading.Lock = field(default_factory=threading.Lock)
+    _early: list[tuple[str, float | None]] = field(default_factory=list)
     _lines: deque[tuple[int, Line]] = field(default_factory=lambda: deque(maxlen=MOST_LINES))
     _count: int = 0
     _has_last: bool = False
+
+    def begin(self, process: WorkerProcess, **order: Plain) -> None:
+        """Hand the process its order, and what was asked of it before it was there."""
+        with self._telling:
+            process.send(**order)
+            for do, value in self._early:
+                process.send(do=do, value=value)
+            self.process = process
+
+    def tell(self, do: str, value: float | None) -> None:
+        """Hand the process a command; until it is there, the command waits."""
+        with self._telling:
+            if self.process is None:
+                self._early.append((do, value))
+            else:
+                self.process.send(do=do, value=value)
 
     def add(self, line: Line | None) -> None:
         """Keep what the process said; None at its end."""
@@ -145,13 +163,14 @@ def train_here(
     try:
         base = unpacked(files, digest, root) / "project.glassbox"
         _write_run(run_files, training.run)
-        with WorkerProcess(threads, folder, training.add, MODULE) as training.process:
-            training.process.send(
-                order=order.to_json(), base=str(base), run=str(training.run), threads=threads
-            )
+        with WorkerProcess(threads, folder, training.add, MODULE) as trains:
+            training.begin(
+                trains, order=order.to_json(), base=str(base), run=str(training.run),
+                threads=threads,
+            )  # fmt: skip
             while not training.ended.wait(_POLL):
                 pass
-            training.end(training.process.end())
+            training.end(trains.end())
     except StudioError as error:
         training.add(line_of(Failed(error)))
     except OSError as error:
@@ -183,8 +202,7 @@ def command(ident: str, do: str, value: float | None) -> bool:
     training = _trainings.get(ident)
     if training is None:
         return False
-    if training.process is not None:
-        training.process.send(do=do, value=value)
+    training.tell(do, value)
     return True
 
 

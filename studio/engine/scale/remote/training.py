@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from distributed import Future, fire_and_forget
 
 from studio.engine.core.closing import Closing
-from studio.engine.core.errors import DataError, in_one_line
+from studio.engine.core.errors import BackendError, DataError, StudioError, in_one_line
 from studio.engine.scale.remote.messages import (
     Compiled,
     Ended,
@@ -43,6 +43,7 @@ from studio.engine.scale.remote.serving import (
 from studio.engine.scale.remote.tickets import Ticket, remove_ticket, ticket_of, write_ticket
 from studio.engine.scale.sweep.bundle import Bundle, file_names
 from studio.engine.scale.sweep.connection import (
+    WorkerFacts,
     checked_address,
     open_client,
     own_facts,
@@ -92,6 +93,7 @@ class ClusterTraining(Closing):
         self._future: Any = None
         self._next = 0
         self._waits = 0
+        self._early: list[tuple[str, float | None]] = []
         self._end: RemoteEvent | None = None
         self._replays = False
         self.is_over = False
@@ -124,24 +126,17 @@ class ClusterTraining(Closing):
         self._take(run)
         bundle = Bundle.of_project(project)
         workers = require_workers(self._client, self.address)
-        busy = self._client.processing()
-        place = min(workers, key=lambda each: len(busy.get(each, ())))
         files = _files_of(run) if order.resumes else {}
-        ident, process = f"glassbox-{secrets.token_hex(8)}", workers[place].process
-        sent = replace(order, run=run.name, data=bundle.data)
-        digest = bundle.digest
-        has_them = self._client.run(has_files, digest, workers=[place])[place]
-        data = {} if has_them else self._send(f"glassbox-{digest}", dict(bundle.files), place)
-        ticket = Ticket(self.address, ident, place, process.pid, process.started)
-        write_ticket(run, ticket)
-        self._ticket = ticket
-        self._future = self._client.submit(
-            train_here, ident, process, sent.to_json(), data, digest,
-            self._send(f"{ident}-run", files, place) if files else {},
-            key=ident, pure=False, retries=0, workers=[place],
-        )  # fmt: skip
-        # Whoever asked for it may be gone before it ends.
-        fire_and_forget(self._future)
+        try:
+            self._submit(replace(order, run=run.name, data=bundle.data), bundle, workers, files)
+        except StudioError:
+            raise
+        except Exception as error:
+            remove_ticket(run.path)
+            raise BackendError(
+                f"the connection was lost before the training began: {in_one_line(error)}",
+                who=self.address,
+            ) from error
 
     def again(self, run: RunFolder) -> None:
         """Follow a run that was begun before.
@@ -163,6 +158,28 @@ class ClusterTraining(Closing):
         self._lock, self._run = lock, run
         run.reopen()
         self._mirror = Mirror(run.path)
+
+    def _submit(
+        self, order: Order, bundle: Bundle, workers: Mapping[str, WorkerFacts], files: RunFiles
+    ) -> None:
+        """Send everything to the worker that has least to do, and note in the run which it is."""
+        client, digest = self._client, bundle.digest
+        busy = client.processing()
+        place = min(workers, key=lambda each: len(busy.get(each, ())))
+        ident, process = f"glassbox-{secrets.token_hex(8)}", workers[place].process
+        has_them = client.run(has_files, digest, workers=[place])[place]
+        data = {} if has_them else self._send(f"glassbox-{digest}", dict(bundle.files), place)
+        run_files = self._send(f"{ident}-run", files, place) if files else {}
+        if self._run is not None:
+            ticket = Ticket(self.address, ident, place, process.pid, process.started)
+            write_ticket(self._run, ticket)
+            self._ticket = ticket
+        self._future = client.submit(
+            train_here, ident, process, order.to_json(), data, digest, run_files,
+            key=ident, pure=False, retries=0, workers=[place],
+        )  # fmt: skip
+        # Whoever asked for it may be gone before it ends.
+        fire_and_forget(self._future)
 
     def _send(self, key: str, content: Mapping[str, object], place: str) -> Any:
         return self._client.scatter({key: content}, workers=[place])[key]
@@ -192,10 +209,13 @@ class ClusterTraining(Closing):
             return [self._lose(fetched)]
         if fetched is None:
             return self._look_for_begin()
-        self._next = fetched.next
+        early, self._early = self._early, []
+        for do, value in early:
+            self.tell(do, value)
         if self._mirror is not None:
             self._mirror.take(fetched.pieces, fetched.names, is_whole=fetched.is_whole)
-        self.is_level = fetched.is_whole
+        # Not before: what is interrupted here, by Ctrl-C or a full disk, is asked for again.
+        self._next, self.is_level = fetched.next, fetched.is_whole
         found = [event for event in map(event_of, fetched.lines) if event is not None]
         for event in found:
             if isinstance(event, Ended | Failed | Lost):
@@ -211,13 +231,17 @@ class ClusterTraining(Closing):
     def tell(self, do: str, value: float | None = None) -> None:
         """Tell it to ``stop``, ``pause``, ``resume``, ``step_batch``, ``step_epoch``, or a rate.
 
-        One that waits for its worker can be stopped, and nothing else.
+        One that waits for its worker is stopped at once; anything else waits with it.
         """
         ticket = self._ticket
         if ticket is None:
             return
+        # A connection that is lost is found, and told of, by the next look.
         with suppress(Exception):
-            if self._on_worker(command, ticket.training, do, value) or do != "stop":
+            if self._on_worker(command, ticket.training, do, value):
+                return
+            if do != "stop":
+                self._early.append((do, value))
                 return
             self._client.cancel([self._future], force=True)
             if not self._on_worker(command, ticket.training, do, value):

@@ -82,6 +82,27 @@ def test_a_record_that_was_written_anew_is_sent_as_a_whole(there: Path) -> None:
     assert content_of(here) == content_of(there)
 
 
+def test_a_record_that_was_cut_back_and_has_grown_again_is_sent_as_a_whole(there: Path) -> None:
+    here, record = here_of(there), there / "metrics.jsonl"
+    mirror, kept = Mirror(here), b"epoch 1\n" * 100
+    record.write_bytes(kept + b"epoch 2, of the first time\n")
+    fetch(mirror, there)
+    record.write_bytes(kept + b"epoch 2\nepoch 3\nepoch 4\nepoch 5\n")
+    fetch(mirror, there)
+    assert content_of(here) == content_of(there)
+    record.write_bytes(kept + b"epoch 2 again\nepoch 3 again\nepoch 4 again\n")
+    fetch(Mirror(here), there)
+    assert content_of(here) == content_of(there)
+
+
+@pytest.mark.parametrize("name", [TICKET, "training-1.lock", "studio.json"])
+def test_what_a_run_has_of_its_own_here_is_never_replaced(there: Path, name: str) -> None:
+    here = here_of(there)
+    (here / name).write_bytes(b"own")
+    Mirror(here).take([Piece(name, 0, b"x", 1, 0)], [], is_whole=True)
+    assert (here / name).read_bytes() == b"own"
+
+
 def test_a_large_file_comes_in_chunks_and_appears_when_it_is_whole(there: Path) -> None:
     here, name = here_of(there), "checkpoints/epoch-0001.safetensors"
     mirror = Mirror(here)
