@@ -76,6 +76,7 @@ class ClusterSession(AnySession):
     ) -> None:  # fmt: skip
         super().__init__(wanted.project.training.epochs, scheduler, said)
         self.address = wanted.address
+        self.rate_taker = self
         self._wanted = wanted
         self._tasks = tasks
         self._begun: Begun | None = None

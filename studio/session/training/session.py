@@ -281,11 +281,6 @@ class TrainingSession(AnySession):
             self.prepared.trainer.control.stop()
         self._enter("stopping")
 
-    def set_learning_rate(self, rate: float) -> None:
-        """Use another learning rate from the next step on."""
-        if self.prepared is not None:
-            self.prepared.trainer.control.set_learning_rate(rate)
-
     def step_batch(self) -> None:
         """Run one step and stand still."""
         if self.network is None or self.prepared is None:
@@ -350,7 +345,7 @@ class TrainingSession(AnySession):
         if made is None or self._abandoned:
             return
         self.network = SharedNetwork(made.trainer)
-        control = made.trainer.control
+        control = self.rate_taker = made.trainer.control
         if self._stop_wanted:
             control.stop()
         if self._pause_wanted:

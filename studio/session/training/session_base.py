@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from studio.engine.core.errors import StudioError
 from studio.engine.core.signal import Signal
@@ -55,6 +56,14 @@ class Begun:
         return None
 
 
+class RateTaker(Protocol):
+    """Trains, here or elsewhere, and takes another learning rate meanwhile."""
+
+    def set_learning_rate(self, rate: float) -> None:
+        """Use another learning rate from the next step on."""
+        ...
+
+
 class AnySession(ABC):
     """One training and where it stands; used on the window's thread.
 
@@ -80,6 +89,8 @@ class AnySession(ABC):
         self.doing = ""
         self.outcome: TrainingOutcome | None = None
         self.network: SharedNetwork | None = None
+        self.rate_taker: RateTaker | None = None
+        """What uses another learning rate, once there is something that trains."""
         self.address = ""
         """Of the cluster it is on; empty for this computer."""
         self._scheduler = scheduler
@@ -113,10 +124,6 @@ class AnySession(ABC):
     @abstractmethod
     def step_epoch(self) -> None:
         """Run to the end of the epoch and stand still."""
-
-    @abstractmethod
-    def set_learning_rate(self, rate: float) -> None:
-        """Use another learning rate from the next step on."""
 
     @abstractmethod
     def run_moved(self, run: RunFolder) -> None:

@@ -27,10 +27,7 @@ from studio.session.training.place import TrainingPlace
 from studio.session.training.session import Plan, Prepared, TrainingSession, runs_folder
 from studio.session.training.session_base import EVENT_SECONDS, AnySession, Watched
 from studio.session.training.staleness import GraphDifference, Lineage, graph_difference
-from studio.session.training.state import (
-    State,
-    TrainingOutcome,
-)
+from studio.session.training.state import BUSY, State, TrainingOutcome
 
 _LOG = logging.getLogger(__name__)
 
@@ -285,8 +282,9 @@ class TrainingModel(Watched):
             raise ParameterError(
                 f"expected a number from 0 to {HIGHEST_RATE:g}, got {rate:g}", who="learning rate"
             )
-        if self.is_busy:
-            self._with_session(lambda session: session.set_learning_rate(rate))
+        session = self._session
+        if session is not None and session.state in BUSY and session.rate_taker is not None:
+            session.rate_taker.set_learning_rate(rate)
 
     def reset(self) -> None:
         """Forget the weights trained last; the run stays where it is recorded."""

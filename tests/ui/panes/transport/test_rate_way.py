@@ -21,8 +21,6 @@ FIELD = {"widgets/fields/scrub_field.py", "widgets/fields/arithmetic.py", "widge
 WAY = [
     "ui/panes/transport/bar.py",
     "session/training/training.py",
-    "session/training/session_base.py",
-    "session/training/session.py",
     "engine/train/loop/control.py",
     "engine/train/loop/epoch_loop.py",
     "engine/train/loop/rates.py",
@@ -30,7 +28,7 @@ WAY = [
 
 
 @pytest.mark.slow
-def test_a_typed_rate_reaches_the_device_through_seven_files(
+def test_a_typed_rate_reaches_the_device_through_five_files(
     sample: Callable[..., Trainings], stage: Stage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trainings = sample("spirals", epochs=100_000, early_stopping=None)
