@@ -270,6 +270,13 @@ def cluster(
         )  # fmt: skip
 
 
+def scheduler_at(address: str) -> psutil.Process:
+    """The process that listens there."""
+    port = int(address.rpartition(":")[2])
+    found = (each for each in psutil.net_connections("tcp") if each.status == psutil.CONN_LISTEN)
+    return psutil.Process(next(each.pid for each in found if each.laddr.port == port))
+
+
 @pytest.mark.slow
 @posix
 def test_a_cluster_that_loses_a_worker_gives_the_table_of_one_machine(
@@ -298,6 +305,27 @@ def test_a_cluster_that_loses_a_worker_gives_the_table_of_one_machine(
     assert len(runs) == 12
     settings = {json.dumps(read(run / "settings.json")["data"], sort_keys=True) for run in runs}
     assert settings == {json.dumps(document["data"], sort_keys=True)}
+
+
+@pytest.mark.slow
+@posix
+def test_a_sweep_whose_cluster_is_lost_says_so_and_goes_on_here(iris: Path, tmp_path: Path) -> None:
+    document = read(iris)
+    document["training"] |= {"epochs": 100_000}
+    iris.write_text(json.dumps(document), encoding="utf-8")
+    with cluster(tmp_path / "cluster", 1) as (address, workers):
+        words = [*START, "sweep", "iris", *RANDOM, "--workers", "1", "--cluster", address]
+        with started(*words, folder=iris.parent.parent) as process:
+            wait_for(lambda: children(workers[0].pid, WORKER))
+            scheduler_at(address).kill()
+            _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 2, err
+    assert b"Traceback" not in err
+    assert b"was lost" in err
+    assert b"--resume" in err
+    (path,) = (iris.parent / "iris.sweeps").iterdir()
+    assert [each["state"] for each in read(path / "trials.json")["trials"]] == ["waiting"]
+    assert not list(path.glob("training-*.lock"))
 
 
 @pytest.mark.slow

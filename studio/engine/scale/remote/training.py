@@ -82,9 +82,6 @@ class ClusterTraining(Closing):
     def __init__(self, address: str) -> None:
         self.address = checked_address(address)
         require_tls_files(self.address)
-        # A connection that is lost is told of once, in a sentence.
-        for name in ("distributed", "distributed.client", "distributed.core"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._client: Client = open_client(self.address)
         self._run: RunFolder | None = None
         self._lock: RunLock | None = None

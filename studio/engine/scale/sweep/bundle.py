@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from studio.engine.core.errors import DataError
+from studio.engine.core.errors import DataError, cleaned
 from studio.engine.core.options import Plain
 from studio.engine.train.data.source_files import resolve_source, size_text
 from studio.engine.train.project.project import Project
@@ -61,6 +61,13 @@ class Bundle:
             # Where it lies on this machine is no business of another.
             data[field] = f"{field}/{source.name}" if source.name else field
             for name, path in _files(source):
+                sent = "/".join(filter(None, (str(data[field]), name)))
+                if not _is_plain(sent):
+                    raise DataError(
+                        "a file of this name cannot be sent to a cluster",
+                        who=cleaned(str(path)),
+                        hint="rename it: without colons, backslashes and control characters",
+                    )
                 try:
                     size += path.stat().st_size
                     if size > MAX_BYTES:
@@ -69,7 +76,7 @@ class Bundle:
                             "that is sent to a cluster",
                             who=project.name,
                         )
-                    files["/".join(filter(None, (str(data[field]), name)))] = path.read_bytes()
+                    files[sent] = path.read_bytes()
                 except OSError as error:
                     raise DataError(f"cannot be read: {error.strerror}", who=str(path)) from error
         return cls(files, data)
@@ -126,10 +133,15 @@ def read_files(folder: Path) -> dict[str, bytes]:
 
 def place_of(name: str, folder: Path) -> Path:
     """Where a file that a worker sent belongs; DataError for a name that leads elsewhere."""
-    parts = PurePosixPath(name).parts
-    if not parts or name.startswith("/") or not all(_NAME.match(part) for part in parts):
+    if not _is_plain(name):
         raise DataError(f"a worker sent a file of the name {name!r}", who="cluster")
-    return folder.joinpath(*parts)
+    return folder.joinpath(*PurePosixPath(name).parts)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name leads to one and the same place below a folder on every system."""
+    parts = PurePosixPath(name).parts
+    return bool(parts) and not name.startswith("/") and all(map(_NAME.match, parts))
 
 
 def write_files(files: Mapping[str, bytes], folder: Path) -> None:

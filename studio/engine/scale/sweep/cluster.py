@@ -27,6 +27,7 @@ from studio.engine.core.options import Plain
 from studio.engine.scale.sweep.bundle import Bundle, read_files, unpacked, write_files
 from studio.engine.scale.sweep.connection import (
     checked_address,
+    lost_cluster,
     open_client,
     require_sendable,
     require_tls_files,
@@ -80,12 +81,15 @@ class ClusterPool(Closing):
         self.where = f"on {count} of the cluster at {self._address}"
 
     def submit(self, job: Job) -> None:
-        """Begin a trial somewhere on the cluster."""
+        """Begin a trial somewhere on the cluster; BackendError where that is lost."""
         sent = replace(job, base="", place="", data=self._bundle.data)
-        future = self._client.submit(
-            _train_there, sent.to_json(), self._files, self._digest, self._topic,
-            key=f"{self._topic}-{job.number}-{job.attempt}", pure=False, retries=0,
-        )  # fmt: skip
+        try:
+            future = self._client.submit(
+                _train_there, sent.to_json(), self._files, self._digest, self._topic,
+                key=f"{self._topic}-{job.number}-{job.attempt}", pure=False, retries=0,
+            )  # fmt: skip
+        except Exception as error:
+            raise lost_cluster(self._address, error) from error
         self._jobs[job.number] = (job, future)
         events, number, attempt = self._events, job.number, job.attempt
         future.add_done_callback(lambda _: events.put((number, attempt, None)))
@@ -96,13 +100,18 @@ class ClusterPool(Closing):
         place = self._places.get(number)
         if place is not None:
             # A worker that is gone needs no answer: its trial asks again elsewhere.
+            # A cluster that is gone is found by the next event.
             with suppress(Exception):
                 self._client.run(
                     _answer_there, _mark(self._topic, number, job.attempt), go_on, workers=[place]
                 )
 
     def next(self, timeout: float) -> Event | None:
-        """The next event; None where none came in that many seconds."""
+        """The next event; None where none came in that many seconds.
+
+        Raises:
+            BackendError: the cluster cannot be reached any more.
+        """
         try:
             number, attempt, line = self._events.get(timeout=timeout)
         except Empty:
@@ -119,6 +128,7 @@ class ClusterPool(Closing):
 
     def close(self) -> None:
         """End all trials that are still under way, and leave the cluster."""
+        # Of a cluster that is gone there is nothing left to end.
         with suppress(Exception):
             self._client.cancel([future for _, future in self._jobs.values()], force=True)
             marks = [_mark(self._topic, job.number, job.attempt) for job, _ in self._jobs.values()]
@@ -127,14 +137,19 @@ class ClusterPool(Closing):
         self._jobs = {}
         with suppress(Exception):
             self._client.unsubscribe_topic(self._topic)
-        self._client.close()
+        with suppress(Exception):
+            self._client.close()
 
     def _ending(self, job: Job, future: Any) -> Event:
         """What became of a trial whose task has ended."""
         try:
             outcome, files = future.result()
         except Exception as error:
-            self._files = self._send_files()
+            # The files may have been on the worker that is gone alone.
+            try:
+                self._files = self._send_files()
+            except Exception as why:
+                raise lost_cluster(self._address, why) from why
             return Event("lost", job.number, why=in_one_line(error))
         if "lost" in outcome:
             return Event("lost", job.number, why=str(outcome["lost"]))

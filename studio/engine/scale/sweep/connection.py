@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import ipaddress
+import logging
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -68,12 +69,24 @@ def open_client(address: str) -> Client:
     """A client of the cluster at a checked address; BackendError where there is none."""
     from distributed import Client
 
+    # A connection that is lost is told of once, in a sentence.
+    for name in ("distributed", "distributed.client", "distributed.core"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except Exception as error:
         raise BackendError(
             f"there is no Dask cluster at {address}: {in_one_line(error)}", who="--cluster"
         ) from error
+
+
+def lost_cluster(address: str, error: Exception) -> BackendError:
+    """What a sweep ends with whose cluster cannot be reached any more."""
+    return BackendError(
+        f"the cluster at {address} was lost: {in_one_line(error)}",
+        who="--cluster",
+        hint="what has ended is kept; go on with --resume, there or without --cluster here",
+    )
 
 
 def require_workers(client: Client, address: str) -> dict[str, WorkerFacts]:

@@ -276,6 +276,19 @@ def test_a_bundle_holds_the_data_and_nothing_else(tmp_path: Path) -> None:
         Bundle.of_project(other)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no files of these names")
+@pytest.mark.parametrize("name", ["10:30.png", "a\\b.png", "line\nbreak.png"])
+def test_a_file_whose_name_another_system_does_not_have_is_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "pictures" / "cat").mkdir(parents=True)
+    (tmp_path / "pictures" / "cat" / name).write_bytes(b"x")
+    found = project(None, {"source": "images", "path": "pictures"})
+    found.save(tmp_path / "p.glassbox")
+    with pytest.raises(DataError, match="cannot be sent to a cluster") as refusal:
+        Bundle.of_project(found)
+    assert "pictures" in refusal.value.who
+    assert "\n" not in refusal.value.who
+
+
 def test_a_bundle_is_unpacked_once_and_checked(tmp_path: Path) -> None:
     bundle = Bundle({"path/a.csv": b"1", "path/sub/b.csv": b"2"}, None)
     place = unpacked(bundle.files, bundle.digest, tmp_path)
