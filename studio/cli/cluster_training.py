@@ -131,11 +131,7 @@ def _begun(training: ClusterTraining, project: Project, order: TrainingOrder) ->
         return run
     training.require_workers(project)
     run = RunFolder.create(project)
-    try:
-        training.begin(project, run, replace(wanted, settings=project.to_json()))
-    except StudioError as error:
-        run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
-        raise
+    training.begin(project, run, replace(wanted, settings=project.to_json()))
     return run
 
 

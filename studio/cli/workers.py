@@ -55,14 +55,14 @@ class Order(Protocol):
 
 
 def run_shared(order: Order, workers: int | None, *, mpi: bool) -> int:
-    """Do what is asked for with so many workers, or as one of those that mpirun has started.
+    """Do what is asked for: alone, with so many workers, or as one of those that mpirun started.
 
     Raises:
         ParameterError: both were asked for, or so many do not divide the batch.
         DataError: MPI is not installed, or this process was started alone.
     """
     if workers is None:
-        return run_worker(order.run)
+        return run_worker(order.run) if mpi else order.run()
     if mpi:
         raise ParameterError(
             "expected one of both: mpirun says how many workers there are", who="--workers, --mpi"

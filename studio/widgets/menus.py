@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeVar
 
 from PySide6.QtCore import QEvent, QObject
@@ -53,6 +53,21 @@ def menu_of(registry: ActionRegistry, entries: Sequence[Entry], parent: QWidget)
     _fill(menu, registry, entries)
     menu.aboutToHide.connect(menu.deleteLater)
     return menu
+
+
+def add_entry(menu: QMenu, name: str, text: str, work: Callable[[], object], why: str = "") -> None:
+    """Add what no action table has; what cannot be done is grey and says why.
+
+    Args:
+        name: of the entry, with that of its icon as its second part, such as ``run.delete``.
+        work: what it does.
+        why: why it cannot be done, in a few words.
+    """
+    action = menu.addAction(icons.icon(name.split(".")[1]), text)
+    action.setObjectName(name)
+    action.setEnabled(not why)
+    action.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else text)
+    action.triggered.connect(lambda: work())
 
 
 def _fill(menu: QMenu, registry: ActionRegistry, entries: Sequence[Entry]) -> None:

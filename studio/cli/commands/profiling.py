@@ -19,6 +19,7 @@ from studio.cli.options import (
     open_project,
     shared_project,
 )
+from studio.cli.workers import run_shared
 from studio.engine.formats.atomic import write_atomic
 from studio.engine.profiler.events import Profile
 from studio.engine.profiler.text_table import COLUMNS, NUMBERS, PEAK_COLUMNS, kernel_cells
@@ -62,10 +63,6 @@ def profile(
     workers the first shows its own; each exchange is waited for where it begins.
     """
     order = ProfileOrder(project, steps, roofline, trace, backend, as_json)
-    if workers is None and not mpi:
-        raise typer.Exit(order.run())
-    from studio.cli.workers import run_shared
-
     raise typer.Exit(run_shared(order, workers, mpi=mpi))
 
 

@@ -26,6 +26,7 @@ from studio.cli.options import (
     shared_project,
 )
 from studio.cli.progress_bar import ProgressBar
+from studio.cli.workers import run_shared
 from studio.engine.core.errors import StudioError
 from studio.engine.formats.checkpoint import Checkpoint
 from studio.engine.runtime.exchange import Exchange
@@ -99,10 +100,6 @@ def train(
         from studio.cli.cluster_training import train_on_cluster
 
         raise typer.Exit(train_on_cluster(order, cluster, alone=workers is None and not mpi))
-    if workers is None and not mpi:
-        raise typer.Exit(order.run())
-    from studio.cli.workers import run_shared
-
     raise typer.Exit(run_shared(order, workers, mpi=mpi))
 
 

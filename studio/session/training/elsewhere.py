@@ -75,7 +75,7 @@ class ClusterSession(AnySession):
         said: Callable[[str, bool], object],
     ) -> None:  # fmt: skip
         super().__init__(wanted.project.training.epochs, scheduler, said)
-        self.address = wanted.address
+        self.address, self.is_sent = wanted.address, wanted.is_again
         self.rate_taker = self
         self._wanted = wanted
         self._tasks = tasks
@@ -205,7 +205,7 @@ class ClusterSession(AnySession):
 
     def _read(self, run: RunFolder) -> None:
         """Read what was recorded before; what comes meanwhile waits."""
-        self._is_loading = True
+        self._is_loading = self.is_sent = True
         outputs = named_outputs(self._wanted.project.graph)
 
         def taken(curves: RunCurves) -> None:

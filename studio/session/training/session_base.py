@@ -93,6 +93,8 @@ class AnySession(ABC):
         """What uses another learning rate, once there is something that trains."""
         self.address = ""
         """Of the cluster it is on; empty for this computer."""
+        self.is_sent = False
+        """Whether it was sent there, and goes on without this window."""
         self._scheduler = scheduler
         self._said = said
         self._throttle = CrossThreadThrottle(scheduler, EVENT_SECONDS, self._take_events)
@@ -245,6 +247,11 @@ class Watched:
     def address(self) -> str:
         """Of the cluster that the training is on; empty for one on this computer."""
         return "" if self._session is None else self._session.address
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether it goes on without this window: all of it is on the cluster."""
+        return self._session is not None and self._session.is_sent
 
     @property
     def trainer(self) -> Trainer | None:

@@ -20,7 +20,7 @@ from studio.session.training.place import TrainingPlace
 from studio.ui.shell.dialogs.cluster_address import ClusterAddress
 from tests.cli.test_processes import posix
 from tests.cli.test_sweeping import children, cluster
-from tests.ui.shell.driving import choose, press
+from tests.ui.shell.driving import answer, choose, press, question
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,12 +118,29 @@ def test_a_cluster_that_is_not_there_is_one_sentence(qtbot: QtBot, opened: MainW
     assert training.doing == "connecting to tcp://127.0.0.1:9"
     qtbot.waitUntil(lambda: not training.is_busy, timeout=LONG)
     assert training.state == "failed"
-    assert any("there is no Dask cluster" in n.text for n in opened.studio.notices.all)
+    (notice,) = (n for n in opened.studio.notices.all if "there is no Dask cluster" in n.text)
+    assert "--" not in f"{notice.text} {notice.details}"
     assert not list(training.runs_path.glob("*"))
     choose(qtbot, opened, "Train", "Train on", "This computer")
     press("F5", opened)
     qtbot.waitUntil(lambda: training.state == "finished", timeout=LONG)
     assert training.has_weights
+
+
+@pytest.mark.slow
+def test_a_training_that_was_not_sent_yet_is_not_left_without_a_question(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    training = opened.studio.training
+    # Nothing answers there; that is found after a while.
+    send_to(qtbot, opened, "tcp://127.0.0.1:9")
+    press("F5", opened)
+    assert training.is_busy
+    opened.close()
+    assert question(qtbot, opened).text() == "Training is running"
+    answer(qtbot, opened, "keep")
+    assert opened.isVisible()
+    qtbot.waitUntil(lambda: training.state == "failed", timeout=LONG)
 
 
 @pytest.mark.slow

@@ -87,11 +87,7 @@ def _begun(training: ClusterTraining, errand: Errand) -> RunFolder:
     recorded = Project.from_json(order.settings, runs.stem)
     recorded.path = runs.with_suffix(SUFFIX)
     run = RunFolder.create(recorded)
-    try:
-        training.begin(project, run, order)
-    except StudioError as error:
-        run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
-        raise
+    training.begin(project, run, order)
     return run
 
 

@@ -110,7 +110,7 @@ class ClusterTraining(Closing):
 
         Args:
             project: what is trained; its data is sent.
-            run: gets everything; a new one, or one that goes on.
+            run: gets everything; a new one, which says so where this fails, or one that goes on.
             order: what else is wanted; says itself nothing of the data.
 
         Raises:
@@ -118,6 +118,28 @@ class ClusterTraining(Closing):
             ParameterError: the project begins with weights that are not sent.
             DataError: the data cannot be sent, or another process trains the run.
         """
+        try:
+            self._begin(project, run, order)
+        except StudioError as error:
+            if not order.resumes:
+                run.write_summary({"state": "failed", "reason": error.message, "started": run.name})
+            raise
+
+    def again(self, run: RunFolder) -> None:
+        """Follow a run that was begun before.
+
+        Raises:
+            DataError: it trains nowhere else, or another process follows it.
+        """
+        ticket = ticket_of(run)
+        if ticket is None:
+            raise DataError("all of it is here: it trains on no cluster", who=run.name)
+        self._take(run)
+        self._ticket = ticket
+        self._future = Future(ticket.training, client=self._client)
+        self._replays = True
+
+    def _begin(self, project: Project, run: RunFolder, order: Order) -> None:
         if not order.resumes:
             require_sendable(project)
         self._take(run)
@@ -134,20 +156,6 @@ class ClusterTraining(Closing):
                 f"the connection was lost before the training began: {in_one_line(error)}",
                 who=self.address,
             ) from error
-
-    def again(self, run: RunFolder) -> None:
-        """Follow a run that was begun before.
-
-        Raises:
-            DataError: it trains nowhere else, or another process follows it.
-        """
-        ticket = ticket_of(run)
-        if ticket is None:
-            raise DataError("all of it is here: it trains on no cluster", who=run.name)
-        self._take(run)
-        self._ticket = ticket
-        self._future = Future(ticket.training, client=self._client)
-        self._replays = True
 
     def _take(self, run: RunFolder) -> None:
         lock = RunLock(run.path)

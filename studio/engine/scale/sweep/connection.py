@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 20.0
 _PROTOCOLS = ("tcp", "tls")
+_WHO = "cluster"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def require_dask() -> None:
     if importlib.util.find_spec("distributed") is None:
         raise BackendError(
             "clusters need the package distributed, which is not installed",
-            who="--cluster",
+            who=_WHO,
             hint='pip install "glassbox-studio[scale]"',
         )
 
@@ -61,7 +62,7 @@ def require_sendable(project: Project) -> None:
         raise ParameterError(
             "imported weights are not sent to a cluster",
             who="begin_with",
-            hint="let trainings begin with fresh weights, or leave --cluster out",
+            hint="let trainings begin with fresh weights, or train on this computer",
         )
 
 
@@ -76,7 +77,7 @@ def open_client(address: str) -> Client:
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except Exception as error:
         raise BackendError(
-            f"there is no Dask cluster at {address}: {in_one_line(error)}", who="--cluster"
+            f"there is no Dask cluster at {address}: {in_one_line(error)}", who=_WHO
         ) from error
 
 
@@ -84,7 +85,7 @@ def lost_cluster(address: str, error: Exception) -> BackendError:
     """What a sweep ends with whose cluster cannot be reached any more."""
     return BackendError(
         f"the cluster at {address} was lost: {in_one_line(error)}",
-        who="--cluster",
+        who=_WHO,
         hint="what has ended is kept; go on with --resume, there or without --cluster here",
     )
 
@@ -100,13 +101,13 @@ def require_workers(client: Client, address: str) -> dict[str, WorkerFacts]:
     except Exception as error:
         raise BackendError(
             f"the workers of the cluster cannot train: {in_one_line(error)}",
-            who="--cluster",
+            who=_WHO,
             hint=f"install Glassbox {__version__} where they run",
         ) from error
     if not found:
         raise BackendError(
             "the cluster has no workers",
-            who="--cluster",
+            who=_WHO,
             hint=f"start one: dask worker {address}",
         )
     own = own_facts()
@@ -115,7 +116,7 @@ def require_workers(client: Client, address: str) -> dict[str, WorkerFacts]:
             raise BackendError(
                 f"the worker at {place} runs Glassbox {facts.version} on Python "
                 f"{facts.python}, this machine {own.version} on Python {own.python}",
-                who="--cluster",
+                who=_WHO,
                 hint="install the same versions everywhere, so that trainings are comparable",
             )
     return found
@@ -133,12 +134,12 @@ def checked_address(address: str) -> str:
     is_port = port.isascii() and port.isdecimal() and 0 < int(port) < 1 << 16
     if protocol not in _PROTOCOLS or not colon or not host or not is_port:
         raise ParameterError(
-            f"expected an address such as tls://host:8786, got {quoted(address)}", who="--cluster"
+            f"expected an address such as tls://host:8786, got {quoted(address)}", who=_WHO
         )
     if protocol == "tcp" and not _is_loopback(host.strip("[]")):
         raise ParameterError(
             f"{quoted(address)} is reached without TLS, which is allowed on this machine only",
-            who="--cluster",
+            who=_WHO,
             hint="start the cluster with TLS (Dask's documentation, TLS/SSL) and give tls://…",
         )
     return f"{protocol}://{rest}"
@@ -158,7 +159,7 @@ def require_tls_files(address: str) -> None:
     if why:
         raise ParameterError(
             f"TLS needs the files that Dask's configuration names: {why}",
-            who="--cluster",
+            who=_WHO,
             hint="set distributed.comm.tls in Dask's configuration (ca-file, client.cert, "
             "client.key)",
         )

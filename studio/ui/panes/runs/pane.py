@@ -38,7 +38,7 @@ from studio.widgets.frames.empty_state import EmptyState
 from studio.widgets.frames.frame import PaneFrame, separator
 from studio.widgets.keys import with_keys
 from studio.widgets.labels.tool_button import tool_button
-from studio.widgets.menus import own_keys
+from studio.widgets.menus import add_entry, own_keys
 
 _SOURCE = "runs"
 _LEAST = 64
@@ -263,12 +263,7 @@ class RunsPane(PaneFrame):
     def _add(
         self, menu: QMenu, text: str, icon: str, work: Callable[[], object], why: str = ""
     ) -> None:
-        drawn, _, _ = icon.partition(".")
-        action = menu.addAction(icons.icon(drawn), text)
-        action.setObjectName(f"run.{icon}")
-        action.setEnabled(not why)
-        action.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else text)
-        action.triggered.connect(lambda: self._do(work))
+        add_entry(menu, f"run.{icon}", text, lambda: self._do(work), why)
 
     def _do(self, work: Callable[[], object]) -> None:
         try:

@@ -14,7 +14,7 @@ from studio.session.core import entities
 from studio.session.studio import Studio
 from studio.session.sweeps.records import SweepRecord
 from studio.widgets import icons
-from studio.widgets.menus import own_keys
+from studio.widgets.menus import add_entry, own_keys
 
 _SOURCE = "sweeps"
 _NO_RUN = "it has no run yet"
@@ -118,11 +118,7 @@ class TrialActions:
     def _add(
         self, menu: QMenu, text: str, icon: str, work: Callable[[], object], why: str = ""
     ) -> None:
-        action = menu.addAction(icons.icon(icon.partition(".")[0]), text)
-        action.setObjectName(f"trial.{icon}")
-        action.setEnabled(not why)
-        action.setToolTip(f"{why[:1].upper()}{why[1:]}." if why else text)
-        action.triggered.connect(lambda: self._do(work))
+        add_entry(menu, f"trial.{icon}", text, lambda: self._do(work), why)
 
     def _do(self, work: Callable[[], object]) -> None:
         try:

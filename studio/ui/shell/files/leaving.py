@@ -80,7 +80,7 @@ class Leaving:
     def _ask_about_training(self, then: Then) -> None:
         if self._asking:
             return
-        if not self._studio.training.is_busy or self._studio.training.address:
+        if not self._studio.training.is_busy or self._studio.training.is_sent:
             # A training on a cluster goes on there, and is offered when the project is opened.
             self._ask_unsaved(then)
             return
