@@ -154,6 +154,26 @@ def test_a_training_outlives_who_asked_for_it_and_ctrl_c_ends_it(
 
 @pytest.mark.slow
 @posix
+def test_a_training_that_the_cluster_has_forgotten_is_not_waited_for(
+    iris: Path, tmp_path: Path
+) -> None:
+    with cluster(tmp_path / "cluster", 1) as (address, _):
+        with training(iris, "--epochs", "50", "--cluster", address) as process:
+            wait_for(lambda: any((run / TICKET).exists() for run in runs_of(iris)))
+            (run,) = runs_of(iris)
+            ticket = (run / TICKET).read_bytes()
+            _, err = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0, err
+        assert not (run / TICKET).exists()
+        # As if this machine had been turned off just before the end was noted.
+        (run / TICKET).write_bytes(ticket)
+        again = trained(iris, "--resume", "--cluster", address, code=2)
+        assert "the cluster does not know it any more" in again.stderr
+        assert not (run / TICKET).exists()
+
+
+@pytest.mark.slow
+@posix
 def test_a_killed_worker_leaves_a_run_to_continue_anywhere(iris: Path, tmp_path: Path) -> None:
     with cluster(tmp_path / "cluster", 1) as (address, workers):
         with training(iris, "--epochs", "100000", "--cluster", address) as process:

@@ -138,6 +138,11 @@ def has_files(digest: str, dask_worker: Any) -> bool:
     return (Path(dask_worker.local_directory) / f"glassbox-{digest}").is_dir()
 
 
+def is_known(ident: str, dask_scheduler: Any) -> bool:
+    """Whether a training is yet to end; run in the scheduler, as what was lost is not told of."""
+    return ident in dask_scheduler.tasks
+
+
 def train_here(
     ident: str, process: ProcessIdentity, fields: Mapping[str, Plain], files: Mapping[str, bytes],
     digest: str, run_files: RunFiles,

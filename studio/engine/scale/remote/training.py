@@ -38,6 +38,7 @@ from studio.engine.scale.remote.serving import (
     discard,
     fetch,
     has_files,
+    is_known,
     train_here,
 )
 from studio.engine.scale.remote.tickets import Ticket, remove_ticket, ticket_of, write_ticket
@@ -300,6 +301,8 @@ class ClusterTraining(Closing):
                 why = f"the worker at {ticket.worker} was started again"
             elif self._future.status in ("error", "cancelled", "lost"):
                 why = "the cluster has not begun it"
+            elif not self._client.run_on_scheduler(is_known, ticket.training):
+                why = "the cluster does not know it any more"
         except Exception:
             # The next look finds out what became of the worker.
             return []
