@@ -48,7 +48,7 @@ from studio.session.live.imported import ImportedFiles
 from studio.session.live.scheduler import budget
 from studio.session.live.sources import NetworkAtRest
 from studio.session.live.tensors import LiveTensors
-from studio.session.notices.connecting import Elsewhere
+from studio.session.notices.connecting import Reconnect
 from studio.session.notices.logbook import Logbook, LogEvents
 from studio.session.notices.notices import Notice, NoticeAction, Notices, Severity
 from studio.session.notices.remedies import Remedies
@@ -222,7 +222,7 @@ class Studio:
             self.actions.attach(table, self)
         self.welcome_state.changed.connect(self.actions.refresh)
         self._settling = NoticeSettling(self.notices, self.actions, self.data, self.training)
-        self._remote = Elsewhere(self.notices, self.training, self.tasks, self.live, self.profiling)
+        self._remote = Reconnect(self.notices, self.training, self.tasks, self.live, self.profiling)
         self.compilation.changed.connect(self._compiled)
         self.data.read_again.connect(self._data_read_again)
         self.training.started.connect(self._training_started)

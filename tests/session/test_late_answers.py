@@ -28,7 +28,7 @@ from studio.session.document.edits.sections import set_data, set_training
 from studio.session.export.exporting import form_named
 from studio.session.studio import Studio
 from studio.session.tensor_view.tensor_view import TensorViewModel
-from studio.session.training.elsewhere import ClusterSession, Errands
+from studio.session.training.cluster_session import ClusterPlan, ClusterSession
 from tests.session.data.files import BAD_TABLE
 from tests.session.window_code import calls, is_task, module
 
@@ -305,7 +305,7 @@ def _read_from_elsewhere(bench: Bench) -> None:
     training = bench.studio.training
     assert training.run is not None
     project = training.run.project()
-    wanted = Errands("tcp://127.0.0.1:1", project, training.runs_path, "cpu")
+    wanted = ClusterPlan("tcp://127.0.0.1:1", project, training.runs_path, "cpu")
     session = ClusterSession(wanted, bench.clock, bench.studio.tasks, lambda *_: None)
     session._heard({messages.RUN: str(training.run.path)})
 
@@ -355,8 +355,8 @@ KINDS: dict[str, Way] = {
     # Work that must be finished, whatever is open by then; its answer is dropped all the same.
     "session/tensor_view/tensor_view.py:hold": _held_tensor,
     "session/training/session.py:begin": _started,
-    "session/training/elsewhere.py:begin": _sent_elsewhere,
-    "session/training/elsewhere.py:_read": _read_from_elsewhere,
+    "session/training/cluster_session.py:begin": _sent_elsewhere,
+    "session/training/cluster_session.py:_read": _read_from_elsewhere,
     "session/notices/connecting.py:follow": lambda bench: bench.open("spirals"),
     "session/training/training.py:_close_later": _left_after_training,
     "session/training/training.py:save_again": lambda bench: (

@@ -25,7 +25,7 @@ _IF_GONE = (
 )
 
 
-class Elsewhere:
+class Reconnect:
     """Tells where trainings go on out of sight: after a connection was lost, and at opening.
 
     Args:

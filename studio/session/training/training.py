@@ -21,8 +21,8 @@ from studio.session.core.scheduling import Debounce, Scheduler
 from studio.session.core.tasks import TaskHandle, TaskList
 from studio.session.document.change import Change
 from studio.session.document.document import Document
+from studio.session.training.cluster_session import ClusterPlan, ClusterSession
 from studio.session.training.device import ContextFactory, Device
-from studio.session.training.elsewhere import ClusterSession, Errands
 from studio.session.training.place import TrainingPlace
 from studio.session.training.session import Plan, Prepared, TrainingSession, runs_folder
 from studio.session.training.session_base import EVENT_SECONDS, AnySession, Watched
@@ -341,7 +341,7 @@ class TrainingModel(Watched):
     ) -> None:  # fmt: skip
         """Train on a cluster, the one chosen unless told, or follow what trains there again."""
         close = self._leave()
-        wanted = Errands(
+        wanted = ClusterPlan(
             address or self.place.address, project, runs, self._preferences.text("backend"), run,
             is_again,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from studio.engine.scale.remote.mirror import TICKET
 from studio.session.document.edits.sections import set_training
 from studio.session.notices.connecting import CONNECT
-from studio.session.training.elsewhere import FOLLOWER
+from studio.session.training.cluster_session import FOLLOWER
 from studio.session.training.place import TrainingPlace
 from studio.ui.shell.dialogs.cluster_address import ClusterAddress
 from tests.cli.test_processes import posix

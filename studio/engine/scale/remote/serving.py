@@ -59,7 +59,7 @@ class Fetched:
 
 
 @dataclass(eq=False)
-class _Training:
+class ServedTraining:
     """A training of this worker.
 
     Attributes:
@@ -120,7 +120,7 @@ class _Training:
 
 
 # In a Dask worker: its trainings.
-_trainings: dict[str, _Training] = {}
+trainings: dict[str, ServedTraining] = {}
 
 
 class _Quiet(logging.Filter):
@@ -157,13 +157,13 @@ def train_here(
         digest: their hash.
         run_files: of the run, where one goes on.
     """
-    if own_identity() != process or ident in _trainings:
+    if own_identity() != process or ident in trainings:
         return
     logging.getLogger("distributed.worker").addFilter(_QUIET)
     worker, order = get_worker(), Order.from_json(fields)
     root = Path(worker.local_directory)
     folder = Path(tempfile.mkdtemp(prefix="training-", dir=root))
-    training = _trainings[ident] = _Training(folder, folder / "project.runs" / order.run)
+    training = trainings[ident] = ServedTraining(folder, folder / "project.runs" / order.run)
     threads = worker.state.nthreads
     try:
         base = unpacked(files, digest, root) / "project.glassbox"
@@ -192,7 +192,7 @@ def fetch(ident: str, first: int, known: Mapping[str, Known], part: Part | None)
         known: what the one who asks has of its files.
         part: a file that has begun to arrive there.
     """
-    training = _trainings.get(ident)
+    training = trainings.get(ident)
     if training is None:
         return None
     # Before lines and files are read, so that those of the end are among them.
@@ -204,7 +204,7 @@ def fetch(ident: str, first: int, known: Mapping[str, Known], part: Part | None)
 
 def command(ident: str, do: str, value: float | None) -> bool:
     """Tell a training what to do; whether it is known here."""
-    training = _trainings.get(ident)
+    training = trainings.get(ident)
     if training is None:
         return False
     training.tell(do, value)
@@ -213,9 +213,9 @@ def command(ident: str, do: str, value: float | None) -> bool:
 
 def discard(ident: str) -> None:
     """Forget a training that is over and was fetched."""
-    training = _trainings.get(ident)
+    training = trainings.get(ident)
     if training is not None and training.is_over:
-        del _trainings[ident]
+        del trainings[ident]
         shutil.rmtree(training.folder, ignore_errors=True)
 
 

@@ -24,8 +24,8 @@ class Hearing(WorkerProcess):
 def test_a_command_waits_until_the_process_has_its_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    training = serving._Training(tmp_path, tmp_path / "run")
-    monkeypatch.setitem(serving._trainings, "one", training)
+    training = serving.ServedTraining(tmp_path, tmp_path / "run")
+    monkeypatch.setitem(serving.trainings, "one", training)
     assert not serving.command("another", "stop", None)
     assert serving.command("one", "rate", 0.5)
     assert serving.command("one", "stop", None)

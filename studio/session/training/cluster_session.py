@@ -31,7 +31,7 @@ _STATES: dict[str, State] = {"running": "running", "paused": "paused", "stopping
 
 
 @dataclass(frozen=True)
-class Errands:
+class ClusterPlan:
     """What is to be trained on a cluster, or followed again.
 
     Attributes:
@@ -71,7 +71,7 @@ class ClusterSession(AnySession):
     """
 
     def __init__(
-        self, wanted: Errands, scheduler: Scheduler, tasks: TaskList,
+        self, wanted: ClusterPlan, scheduler: Scheduler, tasks: TaskList,
         said: Callable[[str, bool], object],
     ) -> None:  # fmt: skip
         super().__init__(wanted.project.training.epochs, scheduler, said)

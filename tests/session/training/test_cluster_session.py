@@ -9,8 +9,8 @@ from threading import Event
 import pytest
 
 from studio.engine.scale.sweep.worker_process import WorkerProcess
-from studio.session.training import elsewhere
-from studio.session.training.elsewhere import ClusterSession, Errands
+from studio.session.training import cluster_session
+from studio.session.training.cluster_session import ClusterPlan, ClusterSession
 from tests.session.training.bench import TrainingBench
 
 
@@ -32,9 +32,11 @@ def test_what_is_asked_before_it_was_sent_goes_along(
         def close(self) -> None:
             """There is nothing to end."""
 
-    monkeypatch.setattr(elsewhere, "WorkerProcess", Hearing)
+    monkeypatch.setattr(cluster_session, "WorkerProcess", Hearing)
     bench = TrainingBench(tmp_path)
-    wanted = Errands("tcp://127.0.0.1:9", bench.document.project(), tmp_path / "small.runs", "cpu")
+    wanted = ClusterPlan(
+        "tcp://127.0.0.1:9", bench.document.project(), tmp_path / "small.runs", "cpu"
+    )
     session = ClusterSession(wanted, bench.scheduler, bench.tasks, lambda *_: None)
     closed = Event()
     session.begin(closed.wait)
