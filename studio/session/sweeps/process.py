@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,8 +17,10 @@ import studio
 from studio.engine.core.errors import BackendError, StudioError
 from studio.engine.scale.sweep.control import PAUSE, RESUME, STOP
 from studio.engine.scale.sweep.planning import Wishes
+from studio.session.sweeps.checking import in_window_words
 
 _COMPLAINT, _HINT = "glassbox: ", "  hint: "
+_WHO = re.compile(r"(?:\[(.+?)\] )?(.*)")
 _STOP_SECONDS = 10.0
 _MOST_SAID = 1 << 20
 _CHECK_FAILED = 1
@@ -55,8 +58,12 @@ class Ending:
                 hint="Its trials that have ended are kept; resume the sweep to train the rest",
             )
         hint = next((line for line in lines[place + 1 :] if line.startswith(_HINT)), "")
-        message = lines[place].removeprefix(_COMPLAINT)
-        return StudioError(message, hint=hint.removeprefix(_HINT))
+        found = _WHO.match(lines[place].removeprefix(_COMPLAINT))
+        who, message = ("", "") if found is None else (found[1] or "", found[2])
+        return StudioError(
+            in_window_words(message), who=in_window_words(who),
+            hint=in_window_words(hint.removeprefix(_HINT)),
+        )  # fmt: skip
 
 
 class SweepProcess:

@@ -176,7 +176,7 @@ def test_what_the_command_refuses_is_said(bench: SweepBench) -> None:
     bench.model.start(Wishes(("hiden.units=1,2",)))
     bench.until(lambda: not bench.model.is_busy)
     (error,) = bench.errors
-    assert error.message == "[--vary] there is no layer 'hiden'"
+    assert (error.who, error.message) == ("Varied", "there is no layer 'hiden'")
     assert error.hint.startswith("did you mean hidden.units")
 
 
@@ -238,14 +238,20 @@ def test_damage_is_said_and_mends(bench: SweepBench) -> None:
         (Ending(0, ""), ""),
         (Ending(130, "glassbox: interrupted"), ""),
         (Ending(1, ""), "No trial of the sweep reached a value"),
-        (Ending(2, "note\nglassbox: [x] wrong\n  hint: mend it"), "[x] wrong"),
+        (Ending(2, "note\nglassbox: [x] wrong\n  hint: mend it"), "[x] wrong mend it"),
+        (Ending(2, "glassbox: no [x] here"), "no [x] here"),
+        (
+            Ending(2, "glassbox: [--trials] too many\n  hint: leave --seeds out"),
+            "[Trials] too many leave Seeds out",
+        ),
         (Ending(-9, ""), "The process of the sweep ended by signal 9"),
         (Ending(3, "Traceback\nValueError: odd"), "ended with code 3: ValueError: odd"),
     ],
 )
 def test_endings_are_a_sentence(ending: Ending, said: str) -> None:
     error = ending.error
-    assert said in ("" if error is None else error.message)
+    who = f"[{error.who}] " if error is not None and error.who else ""
+    assert said in ("" if error is None else f"{who}{error.message} {error.hint}")
     assert (error is None) == (not said)
 
 
