@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from studio.engine.train.project.project import Project
 
 
-class Order(Protocol):
+class SharedOrder(Protocol):
     """What a command was asked for that several workers can do."""
 
     @property
@@ -41,7 +41,7 @@ class Order(Protocol):
         """The command of each worker."""
         ...
 
-    def at(self, path: Path) -> Order:
+    def at(self, path: Path) -> SharedOrder:
         """The same for the project file at a path."""
         ...
 
@@ -54,7 +54,7 @@ class Order(Protocol):
         ...
 
 
-def run_shared(order: Order, workers: int | None, *, mpi: bool) -> int:
+def run_shared(order: SharedOrder, workers: int | None, *, mpi: bool) -> int:
     """Do what is asked for: alone, with so many workers, or as one of those that mpirun started.
 
     Raises:

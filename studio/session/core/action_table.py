@@ -293,15 +293,23 @@ def _in_order(tables: Iterable[ActionTable[Any]]) -> dict[str, AnyAction]:
 
 
 def _with_keys(declared: Mapping[str, AnyAction], choices: UserKeys) -> dict[str, AnyAction]:
-    """The actions with the keys in force; a key that was chosen for one is no other's by itself."""
+    """The actions with the keys in force; a key that was chosen for one is no other's by itself.
+
+    Where a file gives the same key to several that meet, the first has it: with all of them, it
+    would do nothing.
+    """
     chosen = [
         (keys, action) for action in declared.values() for keys in choices.of(action.id) or ()
     ]
 
+    def first(wanted: str, action: AnyAction) -> AnyAction:
+        meeting = (other for keys, other in chosen if keys == wanted and _meet(action, other))
+        return next(meeting, action)
+
     def in_force(action: AnyAction) -> Keys:
         own = choices.of(action.id)
         if own is not None:
-            return own
+            return tuple(keys for keys in own if first(keys, action) is action)
         taken = {keys for keys, other in chosen if _meet(action, other)}
         return tuple(keys for keys in action.keys if keys not in taken)
 

@@ -94,6 +94,20 @@ def test_what_is_not_understood_is_left_out(tmp_path: Path, content: str) -> Non
     assert keys(registry(UserKeys(path.parent))) == AT_FIRST
 
 
+def test_of_actions_that_a_file_gives_the_same_key_the_first_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    given = {"list.find": ["F9", "F7"], "graph.find": ["F9"], "file.open": ["F7", "F8"]}
+    path.write_text(json.dumps(given))
+    actions = registry(UserKeys(tmp_path / "config"))
+    actions.keys.import_from(path)
+    assert actions.conflicts() == []
+    found = keys(actions)
+    # Canvas and listing do not meet; the window meets both.
+    assert (found["graph.find"], found["list.find"]) == (("F9",), ("F9",))
+    assert found["file.open"] == ("F7", "F8")
+    assert json.loads((tmp_path / "config" / "keys.json").read_text()) == given
+
+
 def test_keys_of_actions_that_are_not_there_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     path.write_text('{"plugin.count": ["F9"]}')
