@@ -28,6 +28,7 @@ from studio.session.evaluation.tables import TableKind, csv_of, tables_of
 from studio.session.runs.columns import is_share
 from studio.session.studio import Studio
 from studio.widgets import numbers, theme
+from studio.widgets.file_dialogs import file_dialog
 from studio.widgets.labels.elided_label import ElidedLabel
 from studio.widgets.labels.tool_button import tool_button
 
@@ -272,13 +273,11 @@ class MeasuresHead(QWidget):
 
     def _ask_where(self, kind: TableKind) -> None:
         """Ask where a table is to be written."""
-        dialog = QFileDialog(self, "Export table")
-        dialog.setObjectName("export_test")
+        dialog = file_dialog(self, "export_test", "Export table", "export")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter("Comma-separated values (*.csv)")
         dialog.setDefaultSuffix("csv")
         dialog.selectFile(f"{_TABLES[kind][1]}.csv")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(lambda name: self.export(kind, Path(name)))
         dialog.open()
 
