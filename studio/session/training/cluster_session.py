@@ -11,7 +11,7 @@ from threading import Lock
 
 from studio.engine.core.errors import BackendError, StudioError
 from studio.engine.scale.remote import messages
-from studio.engine.scale.remote.messages import Errand, Line, Order, event_of
+from studio.engine.scale.remote.messages import FollowRequest, Line, Order, event_of
 from studio.engine.scale.sweep.connection import require_dask
 from studio.engine.scale.sweep.worker_process import WorkerProcess
 from studio.engine.train.loop.progress import Progress
@@ -51,14 +51,14 @@ class ClusterPlan:
     is_again: bool = False
 
     @property
-    def errand(self) -> Errand:
+    def request(self) -> FollowRequest:
         """The same for the process that follows it."""
         path, name = self.project.path, "" if self.run is None else self.run.name
         order = Order(
             name, self.project.to_json(), None, self.choice,
             resumes=self.run is not None, passes_stop=True,
         )  # fmt: skip
-        return Errand(
+        return FollowRequest(
             self.address, None if self.is_again else order, "" if path is None else str(path),
             str(self.runs), name,
         )  # fmt: skip
@@ -109,7 +109,7 @@ class ClusterSession(AnySession):
                     prefix="glassbox-", ignore_cleanup_errors=True
                 )
                 made = WorkerProcess(1, Path(self._folder.name), self._heard, FOLLOWER)
-                made.send(errand=self._wanted.errand.to_json())
+                made.send(request=self._wanted.request.to_json())
                 for do, value in self._early:
                     made.send(do=do, value=value)
                 self._process = made

@@ -43,8 +43,8 @@ def test_what_is_asked_before_it_was_sent_goes_along(
     ask(session)
     closed.set()
     bench.until(lambda: len(told) > 1)
-    errand, word = told
-    assert list(errand) == ["errand"]
+    request, word = told
+    assert list(request) == ["request"]
     assert word == {"do": ask.__name__, "value": None}
     session.leave()()
     bench.close()

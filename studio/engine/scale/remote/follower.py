@@ -18,7 +18,7 @@ from typing import TextIO
 from studio.engine.core.app_dirs import AppDirs
 from studio.engine.core.errors import DataError, InternalError, StudioError
 from studio.engine.plugins.loading import load_plugins
-from studio.engine.scale.remote.messages import RUN, Errand, Failed, Line, line_of
+from studio.engine.scale.remote.messages import RUN, Failed, FollowRequest, Line, line_of
 from studio.engine.scale.remote.training import ClusterTraining
 from studio.engine.scale.sweep.worker_process import message_output, send_message
 from studio.engine.train.project.project import SUFFIX, Project
@@ -37,7 +37,7 @@ def main() -> None:
     if first is None:
         return
     try:
-        _follow(Errand.from_json(first["errand"]), lines, out)
+        _follow(FollowRequest.from_json(first["request"]), lines, out)
     except StudioError as error:
         send_message(out, **line_of(Failed(error)))
     except Exception as error:
@@ -45,9 +45,9 @@ def main() -> None:
         send_message(out, **line_of(Failed(found)))
 
 
-def _follow(errand: Errand, lines: SimpleQueue[Line | None], out: TextIO) -> None:
-    with ClusterTraining(errand.address) as training:
-        run = _begun(training, errand)
+def _follow(request: FollowRequest, lines: SimpleQueue[Line | None], out: TextIO) -> None:
+    with ClusterTraining(request.address) as training:
+        run = _begun(training, request)
         is_named = False
         for event in training.follow():
             if not is_named and training.is_level:
@@ -65,14 +65,14 @@ def _follow(errand: Errand, lines: SimpleQueue[Line | None], out: TextIO) -> Non
             return
 
 
-def _begun(training: ClusterTraining, errand: Errand) -> RunFolder:
-    runs, order = Path(errand.runs), errand.order
+def _begun(training: ClusterTraining, request: FollowRequest) -> RunFolder:
+    runs, order = Path(request.runs), request.order
     if order is None:
-        run = RunFolder(runs / errand.run)
+        run = RunFolder(runs / request.run)
         training.again(run)
         return run
     project = Project.from_json(order.settings, runs.stem)
-    project.path = Path(errand.path) if errand.path else None
+    project.path = Path(request.path) if request.path else None
     if order.run:
         run = RunFolder(runs / order.run)
         training.begin(project, run, order)

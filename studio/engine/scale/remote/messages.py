@@ -59,7 +59,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Errand:
+class FollowRequest:
     """What a follower is wanted for.
 
     Attributes:
@@ -77,7 +77,7 @@ class Errand:
     run: str = ""
 
     def to_json(self) -> dict[str, Plain]:
-        """The errand as a message holds it."""
+        """The request as a message holds it."""
         order = None if self.order is None else self.order.to_json()
         return {
             "address": self.address, "order": order, "path": self.path, "runs": self.runs,
@@ -85,8 +85,8 @@ class Errand:
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Errand:
-        """The errand of a message."""
+    def from_json(cls, fields: Mapping[str, Any]) -> FollowRequest:
+        """The request of a message."""
         order = fields["order"]
         return cls(**{**fields, "order": None if order is None else Order.from_json(order)})
 

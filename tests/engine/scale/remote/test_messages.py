@@ -15,8 +15,8 @@ from studio.engine.scale.remote.messages import (
     Ended,
     Entered,
     EpochDone,
-    Errand,
     Failed,
+    FollowRequest,
     Lost,
     Opened,
     Order,
@@ -88,10 +88,10 @@ def test_a_damaged_line_is_no_event(line: dict) -> None:
 
 def test_orders_and_errands_arrive() -> None:
     order = Order("run", {"epochs": 3}, None, "cpu", resumes=True, tests=True)
-    errand = Errand("tcp://127.0.0.1:1", order, "/a/b.glassbox", "/a/b.runs")
-    assert Errand.from_json(json.loads(json.dumps(errand.to_json()))) == errand
-    again = Errand("tcp://127.0.0.1:1", None, "", "/a/b.runs", "run")
-    assert Errand.from_json(json.loads(json.dumps(again.to_json()))) == again
+    request = FollowRequest("tcp://127.0.0.1:1", order, "/a/b.glassbox", "/a/b.runs")
+    assert FollowRequest.from_json(json.loads(json.dumps(request.to_json()))) == request
+    again = FollowRequest("tcp://127.0.0.1:1", None, "", "/a/b.runs", "run")
+    assert FollowRequest.from_json(json.loads(json.dumps(again.to_json()))) == again
 
 
 def test_a_ticket_is_kept_until_all_is_here(tmp_path: Path) -> None:
