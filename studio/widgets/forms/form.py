@@ -31,7 +31,10 @@ LABEL_WIDTH = 104
 INDENT = 10
 """How far the options of a kind stand to the right of the kind."""
 
-_RESET = 20
+_RESET, _GAP = 20, 4
+
+_TOP_LEFT = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
+_TOP_RIGHT = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
 
 TakeValue = Callable[[str, Plain, str], None]
 """Takes the name of an option, its new value and a merge key; raises StudioError to refuse."""
@@ -59,6 +62,9 @@ class Varying(Protocol):
 
 class FormRow(QObject):
     """One option in a form.
+
+    The reset button and the label that says what was refused are made when they are first needed:
+    most options never need either.
 
     Args:
         row: the option and its value.
@@ -88,6 +94,7 @@ class FormRow(QObject):
         self._is_told = False
         self._take = take
         self._reset = reset
+        self._form = parent
         option = row.option
         self.label = ElidedLabel(parent)
         self.label.set_text(option.label)
@@ -98,21 +105,10 @@ class FormRow(QObject):
         self.editor.edited.connect(self._edited)
         self.label.setBuddy(self.editor)
         self.label.setVisible(not self.editor.is_bare)
-        self.button = QToolButton(parent)
-        self.button.setObjectName(f"reset_{option.name}")
-        self.button.setAccessibleName(f"Reset {option.label.lower()}")
-        self.button.setToolTip(f"Reset to default. {default_text(option)}".rstrip())
-        self.button.setFixedSize(QSize(_RESET, theme.HIT))
-        self.button.setIconSize(QSize(14, 14))
-        self.button.setStyleSheet("padding: 0; border-width: 1px;")
-        icons.keep(self.button, "revert", "accent")
-        self.button.clicked.connect(self._reset_clicked)
-        self.refusal = QLabel(parent)
-        self.refusal.setObjectName(f"refusal_{option.name}")
-        self.refusal.setProperty("role", "error")
-        self.refusal.setWordWrap(True)
-        self.refusal.setFont(theme.font("small"))
-        self.refusal.hide()
+        self.button: QToolButton | None = None
+        self.refusal: QLabel | None = None
+        self._grid: QGridLayout | None = None
+        self._line = 0
         self.label.installEventFilter(self)
         for part in (self.editor, *self.editor.findChildren(QWidget)):
             part.installEventFilter(self)
@@ -123,18 +119,29 @@ class FormRow(QObject):
     @property
     def widgets(self) -> tuple[QWidget, ...]:
         """Everything the row is made of."""
-        below = () if self.editor.below is None else (self.editor.below,)
-        return self.label, self.editor, self.button, self.refusal, *below
+        parts = (self.label, self.editor, self.button, self.refusal, self.editor.below)
+        return tuple(part for part in parts if part is not None)
+
+    def place(self, grid: QGridLayout, line: int) -> None:
+        """Stand in three lines of a grid: the option, what belongs to it, what was refused."""
+        self._grid, self._line = grid, line
+        grid.addWidget(self.label, line, 0, _TOP_LEFT)
+        grid.addWidget(self.editor, line, 1)
+        if self.editor.below is not None:
+            grid.addWidget(self.editor.below, line + 1, 0, 1, 3)
+        self._place_button()
 
     def show_row(self, row: Row) -> None:
         """Show another value of the same option."""
         self.row = row
         self.is_touched = False
         can_reset = self._reset is not None and not row.is_default and not row.option.required
-        self.button.setEnabled(can_reset)
-        self.button.setVisible(not self.editor.is_bare)
         self.editor.setVisible(not self.editor.is_bare)
-        self.button.setIconSize(QSize(14, 14) if can_reset else QSize(0, 0))
+        if can_reset and self.button is None and not self.editor.is_bare:
+            self._make_button()
+        if self.button is not None:
+            self.button.setEnabled(can_reset)
+            self.button.setIconSize(QSize(14, 14) if can_reset else QSize(0, 0))
         is_changed = not row.is_default and not row.option.required
         mark = "strong" if is_changed else "soft"
         if self.label.property("role") != mark:
@@ -159,18 +166,52 @@ class FormRow(QObject):
 
         Empty where nothing was refused, or where it was told and no longer stands in the field.
         """
-        if self.refusal.isHidden() or (self._is_told and not self.editor.has_focus_inside):
+        refusal = self._shown_refusal()
+        if refusal is None or (self._is_told and not self.editor.has_focus_inside):
             return ""
         self._is_told = True
-        why, option = self.refusal.text().partition("\n")[0], self.row.option
+        why, option = refusal.text().partition("\n")[0], self.row.option
         value = MIXED if self.row.is_mixed else _plain_text(self.row.value)
         return f"{option.label} is still {value}: {why}"
 
     def clear_error(self) -> None:
         """Say no more what was refused."""
-        if not self.refusal.isHidden():
-            self.refusal.hide()
-            self.refusal.setText("")
+        refusal = self._shown_refusal()
+        if refusal is not None:
+            refusal.hide()
+            refusal.setText("")
+
+    def _shown_refusal(self) -> QLabel | None:
+        """What says that a value was refused, where one was."""
+        return None if self.refusal is None or self.refusal.isHidden() else self.refusal
+
+    def _make_button(self) -> None:
+        option = self.row.option
+        self.button = QToolButton(self._form)
+        self.button.setObjectName(f"reset_{option.name}")
+        self.button.setAccessibleName(f"Reset {option.label.lower()}")
+        self.button.setToolTip(f"Reset to default. {default_text(option)}".rstrip())
+        self.button.setFixedSize(QSize(_RESET, theme.HIT))
+        self.button.setStyleSheet("padding: 0; border-width: 1px;")
+        icons.keep(self.button, "revert", "accent")
+        self.button.clicked.connect(self._reset_clicked)
+        QWidget.setTabOrder(_last_field(self.editor), self.button)
+        self._place_button()
+
+    def _place_button(self) -> None:
+        if self._grid is not None and self.button is not None:
+            self._grid.addWidget(self.button, self._line, 2, _TOP_RIGHT)
+            self.button.show()
+
+    def _make_refusal(self) -> QLabel:
+        made = QLabel(self._form)
+        made.setObjectName(f"refusal_{self.row.option.name}")
+        made.setProperty("role", "error")
+        made.setWordWrap(True)
+        made.setFont(theme.font("small"))
+        if self._grid is not None:
+            self._grid.addWidget(made, self._line + 2, 0, 1, 3)
+        return made
 
     def _submit(self, value: Plain, key: str) -> None:
         """Hand a value on; raises what refuses it."""
@@ -196,6 +237,8 @@ class FormRow(QObject):
 
     def _refuse(self, error: StudioError) -> None:
         self._is_told = False
+        if self.refusal is None:
+            self.refusal = self._make_refusal()
         self.refusal.setText(f"{error.message}\n{error.hint}" if error.hint else error.message)
         self.refusal.show()
         bring_into_sight_soon(self.refusal)
@@ -226,7 +269,7 @@ class FormRow(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QContextMenuEvent) and isinstance(watched, QWidget):
             return self._open_menu(event.globalPos(), watched)
-        if self.refusal.isHidden():
+        if self._shown_refusal() is None:
             return False
         if is_escape(event):
             self._show_truth()
@@ -236,6 +279,16 @@ class FormRow(QObject):
             # What was refused is not the document's: it is not shown any longer than typed.
             self._show_truth()
         return False
+
+
+def _last_field(editor: Editor) -> QWidget:
+    """The last part of an editor that Tab stops at; the editor itself where there is none."""
+    fields = [
+        part
+        for part in editor.findChildren(QWidget)
+        if part.focusPolicy() is not Qt.FocusPolicy.NoFocus and part.window() is editor.window()
+    ]
+    return fields[-1] if fields else editor
 
 
 def _plain_text(value: Plain) -> str:
@@ -279,8 +332,11 @@ class Form(QWidget):
         self._rows: dict[str, FormRow] = {}
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(INDENT if nesting else 0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(4)
-        self._grid.setVerticalSpacing(4)
+        # Qt leaves no gap before a column in which there is no widget yet.
+        self._grid.setHorizontalSpacing(0)
+        self._grid.setVerticalSpacing(_GAP)
+        self._grid.setColumnMinimumWidth(0, LABEL_WIDTH - INDENT * nesting + _GAP)
+        self._grid.setColumnMinimumWidth(2, _GAP + _RESET)
         self._grid.setColumnStretch(1, 1)
 
     @property
@@ -326,14 +382,7 @@ class Form(QWidget):
                 row, self._take, self._reset, self, self._nesting, self._about, self.varying
             )
             self._rows[row.option.name] = made
-            top = Qt.AlignmentFlag.AlignTop
-            line = 3 * place
-            self._grid.addWidget(made.label, line, 0, top)
-            self._grid.addWidget(made.editor, line, 1)
-            self._grid.addWidget(made.button, line, 2, top)
-            if made.editor.below is not None:
-                self._grid.addWidget(made.editor.below, line + 1, 0, 1, 3)
-            self._grid.addWidget(made.refusal, line + 2, 0, 1, 3)
+            made.place(self._grid, 3 * place)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         if self._nesting and self._rows:

@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPoint, QPointF, QRect, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from studio.engine.core.options import (
@@ -15,6 +23,7 @@ from studio.engine.core.options import (
     Plain,
     choice,
     flag,
+    integer,
     integers,
     numbers,
     optional_number,
@@ -199,7 +208,7 @@ def test_a_nested_refusal_is_said_where_it_was_typed(qtbot: QtBot) -> None:
     form = made.form.row("kernel_initializer").editor.form
     typed(qtbot, made.findChild(NumberField, "field_deviation"), "-1")
     assert "of at least 0, got -1" in form.row("deviation").refusal.text()
-    assert made.form.row("kernel_initializer").refusal.isHidden()
+    assert made.form.row("kernel_initializer").refusal is None
     assert made.value("kernel_initializer") == "random_normal"
 
 
@@ -285,3 +294,62 @@ def test_settings_by_output_are_shown_and_cannot_be_changed_by_accident(qtbot: Q
     assert made.value("loss_weights") == {"which": 0.5}
     made.take("loss", "mse", "")
     assert box.isEnabled()
+
+
+def places(made: Bench) -> list[QRect]:
+    made.form.layout().activate()
+    return [part.geometry() for row in made.form.rows for part in (row.label, row.editor)]
+
+
+def test_a_reset_button_is_made_when_a_value_differs_and_nothing_moves(qtbot: QtBot) -> None:
+    width, height = (named(name, integer("Size.", 4, low=1)) for name in ("width", "height"))
+    made = bench(qtbot, row_of(width, 4), row_of(height, 4))
+    before = places(made)
+    assert not made.findChildren(QToolButton)
+    typed(qtbot, made.form.row("width").editor.number, "7")
+    (button,) = made.findChildren(QToolButton)
+    assert button.objectName() == "reset_width"
+    assert button.accessibleName() == "Reset width"
+    assert button.isVisible()
+    assert places(made) == before
+    assert button.geometry().left() > before[1].right()
+    qtbot.mouseClick(button, LEFT)
+    assert made.value("width") == 4
+    assert not button.isEnabled()
+    typed(qtbot, made.form.row("width").editor.number, "8")
+    assert made.findChildren(QToolButton) == [button]
+    assert button.isEnabled()
+    assert places(made) == before
+
+
+def test_tab_goes_from_a_field_to_its_reset_button_whenever_that_was_made(qtbot: QtBot) -> None:
+    width, height = (named(name, integer("Size.", 4, low=1)) for name in ("width", "height"))
+    made = bench(qtbot, row_of(width, 4), row_of(height, 4))
+    shown(qtbot, made)
+    typed(qtbot, made.form.row("height").editor.number, "5")
+    typed(qtbot, made.form.row("width").editor.number, "7")
+    assert made.form.row("width").editor.number.hasFocus()
+    met = []
+    for _ in range(3):
+        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        met.append(QApplication.focusWidget().objectName())
+    assert met == ["reset_width", "field_height", "reset_height"]
+
+
+def test_a_refusal_stands_below_its_row_and_its_place_is_given_back(qtbot: QtBot) -> None:
+    width, height = (named(name, integer("Size.", 4, low=1)) for name in ("width", "height"))
+    made = bench(qtbot, row_of(width, 4), row_of(height, 4))
+    before = places(made)
+    assert not made.findChildren(QLabel, "refusal_width")
+    field = made.form.row("width").editor.number
+    typed(qtbot, field, "0")
+    (refusal,) = made.findChildren(QLabel, "refusal_width")
+    assert "from 1 to 2147483647, got 0" in refusal.text()
+    (_, upper, lower, _) = places(made)
+    assert upper.bottom() < refusal.geometry().top() <= refusal.geometry().bottom() < lower.top()
+    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    assert refusal.isHidden()
+    assert places(made) == before
+    typed(qtbot, field, "0")
+    assert made.findChildren(QLabel, "refusal_width") == [refusal]
+    assert refusal.isVisible()

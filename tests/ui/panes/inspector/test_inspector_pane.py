@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QPushButton,
+    QToolButton,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -151,14 +152,15 @@ def test_a_refused_value_is_said_in_place_and_esc_reverts(
 @pytest.mark.slow
 def test_changed_options_can_be_reset(studio: Studio, pane: InspectorPane, qtbot: QtBot) -> None:
     node = one(studio, pane, qtbot, "Conv2D")
-    row = pane.node_view.options.forms[0].row("strides")
-    assert not row.button.isEnabled()
+    assert not pane.findChildren(QToolButton, "reset_strides")
     type_into(qtbot, child(pane, NumberField, "field_strides_1"), "2")
     assert config(studio, node)["strides"] == [1, 2]
-    qtbot.waitUntil(row.button.isEnabled)
-    qtbot.mouseClick(row.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: bool(pane.findChildren(QToolButton, "reset_strides")))
+    button = child(pane, QToolButton, "reset_strides")
+    assert button.isEnabled()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert "strides" not in config(studio, node)
-    qtbot.waitUntil(lambda: not row.button.isEnabled())
+    qtbot.waitUntil(lambda: not button.isEnabled())
 
 
 def test_an_initialiser_and_its_numbers_are_chosen(
