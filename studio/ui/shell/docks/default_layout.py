@@ -9,6 +9,7 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QMainWindow, QToolBar
 
 from studio.session.studio import Studio
+from studio.session.training.state import State
 from studio.ui.shell.docks import arrangement
 from studio.ui.shell.docks.dock import Dock
 from studio.ui.shell.docks.plan import Plan, Planner
@@ -52,6 +53,7 @@ class DefaultLayout(QObject):
         self._stands: object = None
         self._heard: list[binding.Refresh] = []
         self._fronts: dict[tuple[str, ...], str] = {}
+        self._called: dict[str, str] = {}
         self._pressed: object = None
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self.fit)
@@ -89,10 +91,22 @@ class DefaultLayout(QObject):
         """
         self._workspace = workspace
         planner = self._planner()
-        self._build(
-            planner.plan(planner.begins_open() if opened is None else opened, self._empty())
-        )
+        self._build(self._plan(planner.begins_open() if opened is None else opened))
         self.fit()
+
+    def bring_forward(self, name: str) -> None:
+        """Show a pane in front of its column until the user turns away from it.
+
+        The keyboard stays where it is: in that column, a pane that has it is not covered.
+        """
+        dock = self._docks.get(name)
+        if dock is None or self._is_away() or arrangement.is_in_front(dock):
+            return
+        self._called[self._workspace] = name
+        dock.show()
+        beside = self._window.tabifiedDockWidgets(dock)
+        if not any(isinstance(each, Dock) and each.has_focus() for each in beside):
+            dock.raise_()
 
     # -- fitting ----------------------------------------------------------------------------------
 
@@ -101,11 +115,15 @@ class DefaultLayout(QObject):
         if self._is_away() or self._pressed is not None or not self.is_kept:
             return
         opened = frozenset(name for name, dock in self._docks.items() if not dock.isHidden())
-        plan = self._planner().plan(opened, self._empty())
+        plan = self._plan(opened)
         if plan.structure != self._arranged:
             self._build(plan, opened)
         arrangement.share_out(self._window, self._docks, plan)
         self._bring_forward(plan)
+
+    def _plan(self, opened: frozenset[str]) -> Plan:
+        called = self._called.get(self._workspace, "")
+        return self._planner().plan(opened, self._empty(), called)
 
     def _planner(self) -> Planner:
         window = self._window
@@ -135,6 +153,8 @@ class DefaultLayout(QObject):
                 shown = [n for n in column.panes if arrangement.is_in_front(self._docks[n])]
                 is_open = before is not None and not self._docks[before].isHidden()
                 is_users = bool(shown) and is_open and before not in shown
+                if is_users and before == self._called.get(self._workspace):
+                    del self._called[self._workspace]
                 if not column.front or is_users:
                     continue
                 # What somebody types into is not covered.
@@ -172,6 +192,34 @@ class DefaultLayout(QObject):
 
     def _sizes(self) -> object:
         return [(name, dock.geometry()) for name, dock in self._docks.items() if dock.isVisible()]
+
+
+_TRAINED: tuple[State, ...] = ("running", "pausing", "paused", "finished")
+
+
+class CurvesInSight(QObject):
+    """Brings the plots forward, once for each training, when one begins to run.
+
+    Args:
+        studio: the training.
+        window: the window.
+        layout: brings them forward.
+    """
+
+    def __init__(self, studio: Studio, window: QMainWindow, layout: DefaultLayout) -> None:
+        super().__init__(window)
+        self._layout = layout
+        self._begins = False
+        binding.connect(self, studio.training.state_changed, self._state_changed)
+
+    def _state_changed(self, state: State) -> None:
+        if state == "preparing":
+            self._begins = True
+        elif self._begins:
+            self._begins = False
+            # One that failed or was stopped meanwhile has no curves.
+            if state in _TRAINED:
+                self._layout.bring_forward("plots")
 
 
 def _bars(window: QMainWindow) -> int:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 from studio.engine.core.signal import Signal
 from studio.session.studio import Studio
 from studio.ui.shell.docks import arrangement
-from studio.ui.shell.docks.default_layout import DefaultLayout
+from studio.ui.shell.docks.default_layout import CurvesInSight, DefaultLayout
 from studio.ui.shell.docks.dock import Dock, PaneMaker, first_focusable
 from studio.ui.shell.docks.layout_store import Layout, LayoutStore
 from studio.ui.shell.docks.panes import PaneSpec
@@ -61,6 +61,7 @@ class Docks(QObject):
         self._default = DefaultLayout(studio, window, self.all, lambda: self._is_hidden_for_a_while)
         for spec in specs:
             self._make(spec)
+        CurvesInSight(studio, window, self._default)
 
     def __getitem__(self, pane_id: str) -> Dock:
         """A dock by its pane's id; KeyError for an unknown one."""

@@ -277,7 +277,7 @@ PANES: tuple[PaneSpec, ...] = (
                             studio.training.state_changed),
         ),
         places={
-            "build": Place("bottom", 0, 2, shown=False),
+            "build": Place("right", 1, 3, shown=False),
             "train": Place("bottom", 0, 0),
             "profile": Place("bottom", 0, 1),
         },

@@ -117,6 +117,7 @@ class Planner:
         self._is_full = self._wide >= FULL[0] and self._high >= FULL[1]
         self._open: Collection[str] = ()
         self._empty: Collection[str] = ()
+        self._called = ""
 
     def begins_open(self) -> frozenset[str]:
         """The panes that are open from the start."""
@@ -124,14 +125,15 @@ class Planner:
             name for name, spec in self._specs.items() if spec.place(self._workspace).shown
         )
 
-    def plan(self, is_open: Collection[str], empty: Collection[str]) -> Plan:
+    def plan(self, is_open: Collection[str], empty: Collection[str], called: str = "") -> Plan:
         """The arrangement.
 
         Args:
             is_open: the panes that are open.
             empty: those that have nothing to show.
+            called: the pane that comes in front of its column, except of urgent ones.
         """
-        self._open, self._empty = is_open, empty
+        self._open, self._empty, self._called = is_open, empty, called
         sides = self._sides()
         left = self._across("left", sides["left"], self._wide)
         right = self._across("right", sides["right"], self._wide - left - MIDDLE[0] - 2 * SPLITTER)
@@ -212,8 +214,9 @@ class Planner:
         if not opened:
             return ""
 
-        def rank(name: str) -> tuple[bool, bool]:
-            return name in self._empty, not self._specs[name].place(self._workspace).urgent
+        def rank(name: str) -> tuple[bool, bool, bool]:
+            is_urgent = self._specs[name].place(self._workspace).urgent
+            return name in self._empty, not is_urgent, name != self._called
 
         return min(opened, key=rank)
 
@@ -267,7 +270,9 @@ class Planner:
         """What a column wants along its side; 0 where none of it is open."""
         for name in self._main([column]):
             room = self._specs[name].room
-            return room.width if side == "bottom" else room.height + _tabs(column, self._open)
+            # A pane opened later takes the room for its tab from those it stands with.
+            tabs = _tabs(column, self.begins_open())
+            return room.width if side == "bottom" else room.height + tabs
         return 0
 
     def _give_away(self, sizes: list[int], fronts: Sequence[str], across: int) -> None:
