@@ -154,6 +154,8 @@ class Studio:
         self, scheduler: Scheduler, dirs: AppDirs, contexts: ContextFactory = _no_context
     ) -> None:
         self.document_replaced: Signal[[Document]] = Signal()
+        self.pane_wanted: Signal[[str]] = Signal()
+        """Emitted with the id of a pane that the user asked to see and to work in."""
         self.scheduler = scheduler
         self.dirs = dirs
         self.notices = Notices()

@@ -90,14 +90,14 @@ def _why_not_reset(studio: Studio) -> str:
 
 
 def _test(studio: Studio) -> None:
-    _show(studio, "testing")
+    studio.pane_wanted.emit("testing")
     studio.evaluation.measure()
 
 
 def _plan_sweep(studio: Studio) -> None:
     # First, so that the pane has something to show.
     studio.sweeps.plan_next()
-    _show(studio, "sweeps")
+    studio.pane_wanted.emit("sweeps")
 
 
 ACTIONS: ActionTable[Studio] = ActionTable(

@@ -163,6 +163,7 @@ class MainWindow(QMainWindow):
         binding.connect(self, studio.training.state_changed, self._state_changed)
         binding.connect(self, studio.bus.selected, self._selected)
         binding.connect(self, studio.log.pointed, self._show_log)
+        binding.connect(self, studio.pane_wanted, self.show_pane)
         self._watch(studio.document)
 
     # -- what stands in the middle ----------------------------------------------------------------

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from studio.engine.core.signal import Signal
 from studio.session.actions.training import ACTIONS
 from studio.session.core.action_table import ActionRegistry
 from studio.session.document.edits.removal import delete
@@ -26,16 +27,23 @@ class ActionBench(TrainingBench):
         self.evaluation = EvaluationModel(self.model, self.runs, self.tasks, self.preferences)
         self.actions = ActionRegistry(self.errors.append)
         self.shown: list[str] = []
-        for pane in ("problems", "testing", "data"):
+        self.wanted: list[str] = []
+        self.pane_wanted: Signal[[str]] = Signal()
+        self.pane_wanted.connect(self._want)
+        for pane in ("problems", "data"):
             self.actions.attach(shows(f"pane.{pane}", self.shown), None)
         studio = SimpleNamespace(
             actions=self.actions,
             training=self.model,
             evaluation=self.evaluation,
             runs=self.runs,
+            pane_wanted=self.pane_wanted,
             welcome_state=WelcomeState(lambda: self.document),
         )
         self.actions.attach(ACTIONS, studio)
+
+    def _want(self, pane: str) -> None:
+        self.wanted.append(pane)
 
     def possible(self) -> set[str]:
         return {spec.id for spec in ACTIONS if not self.actions.why_not(spec.id)}
@@ -103,7 +111,7 @@ def test_testing_shows_its_pane(bench: ActionBench) -> None:
     bench.actions.trigger("train.step_batch")
     bench.until_state("paused")
     bench.actions.trigger("train.test")
-    assert bench.shown == ["pane.testing"]
+    assert bench.wanted == ["testing"]
     bench.until(lambda: bench.evaluation.status == "ready")
 
 

@@ -64,6 +64,7 @@ class RunsPane(PaneFrame):
         self._evaluation = studio.evaluation
         self._restoring = studio.restoring
         self._actions = studio.actions
+        self._pane_wanted = studio.pane_wanted
         self._bus = studio.bus
         self._fail = studio.fail
         self._notify = studio.notify
@@ -324,8 +325,7 @@ class RunsPane(PaneFrame):
         if run is None or not run.has_weights:
             return
         self._evaluation.test_run(name)
-        if "pane.testing" in self._actions and not self._actions.is_checked("pane.testing"):
-            self._actions.trigger("pane.testing")
+        self._pane_wanted.emit("testing")
 
     def _continue(self, run: RunRecord) -> None:
         planned = run.epochs if run.project is None else run.project.training.epochs

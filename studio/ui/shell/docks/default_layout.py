@@ -105,7 +105,7 @@ class DefaultLayout(QObject):
         self._called[self._workspace] = name
         dock.show()
         beside = self._window.tabifiedDockWidgets(dock)
-        if not any(isinstance(each, Dock) and each.has_focus() for each in beside):
+        if not any(isinstance(each, Dock) and self._has_keyboard(each) for each in beside):
             dock.raise_()
 
     # -- fitting ----------------------------------------------------------------------------------
@@ -158,10 +158,15 @@ class DefaultLayout(QObject):
                 if not column.front or is_users:
                     continue
                 # What somebody types into is not covered.
-                held = next((n for n in column.panes if self._docks[n].has_focus()), "")
+                held = next((n for n in column.panes if self._has_keyboard(self._docks[n])), "")
                 front = self._fronts[column.panes] = held or column.front
                 if front not in shown:
                     self._docks[front].raise_()
+
+    def _has_keyboard(self, dock: Dock) -> bool:
+        """Whether keys go there, or will once a popup or dialog that has them is closed."""
+        focused = self._window.focusWidget()
+        return dock.has_focus() or (focused is not None and dock.isAncestorOf(focused))
 
     def _structure(self) -> object:
         """Where each dock stands, open or closed."""

@@ -239,6 +239,10 @@ def train(window: MainWindow, until: Callable[[Callable[[], object]], object]) -
     until(lambda: studio.profiling.measurement is not None)
     # Wait with the settling until the last of it is shown.
     until(lambda: not studio.tasks.running)
+    # In a small window the curves stand in front of the listing since the training began.
+    if window.docks.workspace == "build" and not window.docks.is_in_front(window.docks["listing"]):
+        window.docks.show("listing")
+        window.docks.focus_middle()
 
 
 def main(arguments: list[str]) -> int:
