@@ -97,6 +97,8 @@ def nothing_left_behind(
     collects = gc.isenabled()
     if with_qt:
         gc.disable()
+        if next(_with_qt) % COLLECT_EVERY == 0:
+            _collect()
     start = QThread.start
 
     def noted(thread: QThread, *args: Any) -> None:
@@ -118,12 +120,20 @@ def nothing_left_behind(
     for thread in running:
         thread.quit()
         thread.wait(2000)
-    if next(_with_qt) % COLLECT_EVERY == 0:
-        gc.collect()
     if collects:
         gc.enable()
     if windows or running:
         pytest.fail(f"left behind: {named} {len(running)} running QThreads", pytrace=False)
+
+
+def _collect() -> None:
+    """Collect what tests left, without going through what pytest keeps of all others each time.
+
+    Only between two tests: what one of them has made is not to be left out of later collections.
+    """
+    gc.collect()
+    if not gc.get_freeze_count():
+        gc.freeze()
 
 
 @pytest.fixture
