@@ -31,7 +31,7 @@ from studio.engine.scale.remote.messages import (
 )
 from studio.engine.scale.remote.tickets import run_elsewhere
 from studio.engine.scale.sweep.connection import checked_address, require_dask
-from studio.engine.train.data.cleaning import Cleaning
+from studio.engine.train.data.cleaning import NOTHING_CLEANED
 from studio.engine.train.loop.progress import Progress
 from studio.engine.train.loop.resuming import resume_point
 from studio.engine.train.project.project import Project
@@ -96,7 +96,9 @@ def train_on_cluster(order: TrainingOrder, address: str, *, alone: bool) -> int:
     if order.as_json:
         weights = None if origin is None else origin.to_json()
         facts: dict[str, object] = {"device": run.summary().get("device", ""), "run": str(run.path)}
-        facts |= {"weights": weights, **result_to_json(result, Cleaning()), "test": test}
+        facts |= {"weights": weights, **result_to_json(result, NOTHING_CLEANED), "test": test}
+        if ended.cleaning:
+            facts["cleaning"] = dict(ended.cleaning)
         console.answer_json({**facts, "exports": []})
     else:
         report(result, test, path)

@@ -91,9 +91,10 @@ def test_a_run_on_a_cluster_is_that_of_this_machine(
 ) -> None:
     # A table of the project's own, which the worker gets; it sees nothing else.
     table = iris.parent / "measured.csv"
-    table.write_bytes((Path(__file__).parents[2] / "projects/data/iris.csv").read_bytes())
+    rows = (Path(__file__).parents[2] / "projects/data/iris.csv").read_bytes()
+    table.write_bytes(rows.rstrip() + b"\nnot,a,row\n")
     document = read(iris)
-    document["data"] |= {"source": "csv", "path": "measured.csv"}
+    document["data"] |= {"source": "csv", "path": "measured.csv", "bad_rows": "skip"}
     iris.write_text(json.dumps(document), encoding="utf-8")
     trained(iris, "--epochs", "4")
     with cluster(tmp_path / "cluster", 1) as (address, _):
@@ -102,6 +103,7 @@ def test_a_run_on_a_cluster_is_that_of_this_machine(
         assert Path(answer["run"]).name == there.name
         assert answer["outcome"] == "finished"
         assert answer["epochs"] == 4
+        assert answer["cleaning"] == {"skipped": 1, "filled": 0}
         assert [e["loss"] for e in epochs_of(there)] == pytest.approx(
             [e["loss"] for e in epochs_of(here)], rel=1e-4
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -139,10 +139,17 @@ class Opened:
 
 @dataclass(frozen=True)
 class Ended:
-    """It has ended, with numbers on the test part where they were asked for."""
+    """It has ended.
+
+    Attributes:
+        result: what came out.
+        test: numbers on the test part, where they were asked for.
+        cleaning: counts of what was left out of the data or filled in; empty where nothing was.
+    """
 
     result: TrainingResult
     test: Mapping[str, float]
+    cleaning: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -188,7 +195,10 @@ def line_of(event: RemoteEvent) -> dict[str, Plain]:
         result = event.result
         unsaved = "" if result.unsaved is None else str(result.unsaved)
         plain = asdict(replace(result, unsaved=None, history={}))
-        found = {"result": {**plain, "unsaved": unsaved}, "test": dict(event.test)}
+        found = {
+            "result": {**plain, "unsaved": unsaved}, "test": dict(event.test),
+            "cleaning": dict(event.cleaning),
+        }  # fmt: skip
     else:
         found = asdict(event)
     return {type(event).__name__: found}
@@ -233,4 +243,4 @@ def _ended(found: Any) -> Ended:
         "verdict": None if verdict is None else Verdict(**verdict),
         "epochs": tuple(fields["epochs"]),
     }
-    return Ended(TrainingResult(**fields), dict(found["test"]))
+    return Ended(TrainingResult(**fields), dict(found["test"]), dict(found["cleaning"]))

@@ -148,7 +148,8 @@ def train(
         commands.trainer = trainer
         result = trainer.run()
         del reports
-        return Ended(result, trainer.evaluate("test") if order.tests else {})
+        test = trainer.evaluate("test") if order.tests else {}
+        return Ended(result, test, task.cleaning.to_json() if task.cleaning else {})
 
 
 class _Reports:

@@ -169,9 +169,9 @@ class Cleaning:
             (*self.fills, *other.fills),
         )  # fmt: skip
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, int]:
         """The counts as plain data."""
-        made: dict[str, object] = {"skipped": self.skipped, "filled": self.filled}
+        made = {"skipped": self.skipped, "filled": self.filled}
         if self.unknown:
             made["unknown"] = self.unknown
         return made

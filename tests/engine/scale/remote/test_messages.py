@@ -45,7 +45,7 @@ EVENTS: tuple[RemoteEvent, ...] = (
     Said("a sentence", is_warning=True),
     Entered("paused"),
     Opened("training on the CPU"),
-    Ended(RESULT, {"loss": 0.75}),
+    Ended(RESULT, {"loss": 0.75}, {"skipped": 2, "filled": 7}),
     Lost("it is gone", goes_on=True),
 )
 
