@@ -149,7 +149,11 @@ class WatchedSum(ABC):
         """The watch over it has ended well: `wait` knows already."""
 
     def set_exception(self, error: BaseException) -> None:
-        """It will never be there."""
+        """It will never be there, and no other."""
         self._give_up()
+        self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """Have `wait` raise it."""
         self._error = error
         self._over.set()

@@ -148,16 +148,30 @@ class _Lane:
     def _run(self) -> None:
         # NaN and infinity are reported by the checks of the training, not by a warning here.
         with np.errstate(all="ignore"):
-            waited, since = 0, 0.0
-            while not self.is_closed:
-                self._hear()
-                if self._advance():
-                    waited = 0
-                    continue
-                if waited == 0:
-                    since = time.monotonic()
-                waited += 1
-                pause(waited, since)
+            try:
+                self._work()
+            except BaseException as error:
+                # Whatever it is: the training would wait for ever otherwise.
+                self._refuse(error)
+
+    def _work(self) -> None:
+        waited, since = 0, 0.0
+        while not self.is_closed:
+            self._hear()
+            if self._advance():
+                waited = 0
+                continue
+            if waited == 0:
+                since = time.monotonic()
+            waited += 1
+            pause(waited, since)
+
+    def _refuse(self, error: BaseException) -> None:
+        """Nothing more is added here."""
+        for made, *_ in self._open:
+            made.fail(error)
+        while (job := self.jobs.get()) is not None:
+            job[0].fail(error)
 
     def _hear(self) -> None:
         """Take new jobs; wait for one where nothing is under way."""

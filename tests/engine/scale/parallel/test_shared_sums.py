@@ -211,6 +211,17 @@ def test_a_sum_that_another_worker_never_joins_ends_with_its_error() -> None:
         assert np.all(values == 1.0)
 
 
+def test_an_error_of_a_thread_that_adds_ends_its_sum_and_those_behind_it() -> None:
+    with ExitStack() as stack:
+        (_, sums), _ = made(stack, 2, 1)
+        values = np.ones(LONG, np.float32)
+        wrong = sums.begin(values.astype(complex), values, 1.0)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="complex"):
+            wrong.wait()
+        with pytest.raises(TypeError, match="complex"):
+            sums.begin(values, values, 1.0).wait()
+
+
 def test_memory_has_no_name_that_a_killed_worker_could_leave_behind() -> None:
     memory = SharedMemory(2, 1)
     assert "memfd" in os.readlink(f"/proc/self/fd/{memory.file}")
