@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, Self
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
-from PySide6.QtGui import QContextMenuEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QMenu, QToolButton, QWidget
 
 from studio.engine.core.errors import StudioError
@@ -109,12 +109,17 @@ class FormRow(QObject):
         self.refusal: QLabel | None = None
         self._grid: QGridLayout | None = None
         self._line = 0
-        self.label.installEventFilter(self)
-        for part in (self.editor, *self.editor.findChildren(QWidget)):
-            part.installEventFilter(self)
+        if varying is not None:
+            self._ask_for_menus()
+        for part in self._parts:
             if about and part.accessibleName():
                 part.setAccessibleName(f"{part.accessibleName()} of {about}")
         self.show_row(row)
+
+    @property
+    def _parts(self) -> tuple[QWidget, ...]:
+        """The editor and what it is made of."""
+        return (self.editor, *self.editor.findChildren(QWidget))
 
     @property
     def widgets(self) -> tuple[QWidget, ...]:
@@ -180,6 +185,8 @@ class FormRow(QObject):
         if refusal is not None:
             refusal.hide()
             refusal.setText("")
+            for part in self._parts:
+                part.removeEventFilter(self)
 
     def _shown_refusal(self) -> QLabel | None:
         """What says that a value was refused, where one was."""
@@ -241,6 +248,9 @@ class FormRow(QObject):
             self.refusal = self._make_refusal()
         self.refusal.setText(f"{error.message}\n{error.hint}" if error.hint else error.message)
         self.refusal.show()
+        # Not before: a filter hears each event of each of these, in Python.
+        for part in self._parts:
+            part.installEventFilter(self)
         bring_into_sight_soon(self.refusal)
         if not self.editor.has_focus_inside:
             self._show_truth()
@@ -248,29 +258,33 @@ class FormRow(QObject):
     def _show_truth(self) -> None:
         self.editor.show_value(self.row.value, is_mixed=self.row.is_mixed)
 
-    def _open_menu(self, at: QPoint, over: QWidget) -> bool:
-        """Open the menu of a part of the row; whether there is anything beside the usual."""
-        varying, name = self._varying, self.row.option.name
-        is_varied = varying is not None and bool(varying.note(name))
-        if varying is None or not (is_varied or varying.can_vary(name)):
-            return False
+    def _ask_for_menus(self) -> None:
+        """Have context menus made here."""
+        for part in (self.label, self.editor, *_fields(self.editor)):
+            part.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+            part.customContextMenuRequested.connect(self._open_menu)
+
+    def _open_menu(self, at: QPoint) -> None:
+        """Open the menu of a part of the row: the usual one of a field, and whether it varies."""
+        over, varying, name = self.sender(), self._varying, self.row.option.name
+        if not isinstance(over, QWidget) or varying is None:
+            return
+        is_varied = bool(varying.note(name))
+        is_offered = is_varied or varying.can_vary(name)
         menu = over.createStandardContextMenu() if isinstance(over, QLineEdit) else QMenu(over)
         # The usual menu of a field lives only as long as Python holds it.
         self._menu = menus.own_keys(menu)
-        if menu.actions():
-            menu.addSeparator()
-        entry = menu.addAction("Do not vary" if is_varied else "Vary this…")
-        entry.setObjectName("vary")
-        entry.triggered.connect(lambda: varying.vary(name, not is_varied))
+        if is_offered:
+            if menu.actions():
+                menu.addSeparator()
+            entry = menu.addAction("Do not vary" if is_varied else "Vary this…")
+            entry.setObjectName("vary")
+            entry.triggered.connect(lambda: varying.vary(name, not is_varied))
         menu.aboutToHide.connect(menu.deleteLater)
-        menu.popup(at)
-        return True
+        if menu.actions():
+            menu.popup(over.mapToGlobal(at))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QContextMenuEvent) and isinstance(watched, QWidget):
-            return self._open_menu(event.globalPos(), watched)
-        if self._shown_refusal() is None:
-            return False
         if is_escape(event):
             self._show_truth()
             self.clear_error()
@@ -281,13 +295,18 @@ class FormRow(QObject):
         return False
 
 
-def _last_field(editor: Editor) -> QWidget:
-    """The last part of an editor that Tab stops at; the editor itself where there is none."""
-    fields = [
+def _fields(editor: Editor) -> list[QWidget]:
+    """The parts of an editor that take the keyboard."""
+    return [
         part
         for part in editor.findChildren(QWidget)
         if part.focusPolicy() is not Qt.FocusPolicy.NoFocus and part.window() is editor.window()
     ]
+
+
+def _last_field(editor: Editor) -> QWidget:
+    """The last part of an editor that Tab stops at; the editor itself where there is none."""
+    fields = _fields(editor)
     return fields[-1] if fields else editor
 
 
