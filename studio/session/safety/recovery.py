@@ -273,6 +273,9 @@ class Recovery:
         document = self._document
         if document is None:
             return
+        if self._journal is None and not document.dirty:
+            # Such as a network laid out for the window it is opened in: nothing would be lost.
+            return
         place = (document.history.position, len(document.history.steps))
         if place != self._written and not document.history.is_gesture_open:
             # Every step of its own is written at once: at most the last one can be lost.

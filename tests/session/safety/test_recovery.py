@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from studio.engine.core.errors import FormatError, StudioError
 from studio.engine.core.process_identity import ProcessIdentity, own_identity, start_of
 from studio.session.data.data import DataModel
+from studio.session.document.arrange.wrapping import Room
 from studio.session.document.document import Document
 from studio.session.document.edits.layers import add_layer, set_option
 from studio.session.document.edits.places import move
 from studio.session.document.edits.removal import delete
 from studio.session.document.edits.sections import set_data, set_notes
+from studio.session.document.files.project_file import project_of_state
 from studio.session.document.state import DocumentState
 from studio.session.safety import recovery
 from studio.session.safety.journal import (
@@ -88,6 +90,28 @@ def test_differences_lead_from_any_state_to_any_other(seed: int) -> None:
         plain.apply(difference_to_json(here, there))
         assert plain.state().content_hash == there.content_hash
         here = there
+
+
+def test_a_network_laid_out_for_its_window_leaves_no_journal_until_it_is_edited(
+    desk: RecoveryDesk, tmp_path: Path
+) -> None:
+    file = tmp_path / "plain.glassbox"
+    state = add_layer(Document.new().state, "Input", config={"shape": [8, 8, 1]})
+    state = add_layer(add_layer(state, "Flatten"), "Dense", config={"units": 3})
+    project = project_of_state(state)
+    project.layout = {}
+    project.save(file)
+    document = Document.open(file)
+    desk.recovery.follow(document)
+    assert document.lay_out_for(Room(300.0, 900.0))
+    desk.scheduler.advance(1.0)
+    assert not desk.journals()
+    laid_out = document.state
+    document.apply("Add", add_layer(document.state, "Dense", config={"units": 7}))
+    assert desk.written() == document.state
+    assert document.undo()
+    assert not document.dirty
+    assert desk.written() == laid_out, "a journal that was begun goes on"
 
 
 def owner(path: Path | None = None, process: ProcessIdentity = DEAD) -> JournalOwner:

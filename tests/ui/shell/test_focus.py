@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.graph_editor.canvas.view import CanvasView
+from studio.session.document.edits.layers import set_option
+from studio.ui.panes.problems.pane import ProblemsPane
 from studio.ui.panes.transport.bar import TransportBar
 from studio.ui.shell.window import MainWindow
 
@@ -42,6 +45,26 @@ def rate_field(qtbot: QtBot, window: MainWindow) -> QWidget:
     assert bar is not None
     qtbot.waitUntil(bar.learning_rate.isEnabled)
     return bar.learning_rate
+
+
+def test_problems_come_with_the_first_in_hand_and_leave_the_keyboard_where_it_is(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    studio = opened.studio
+    qtbot.waitUntil(lambda: studio.compilation.result is not None)
+    assert opened.canvas is not None
+    give_keyboard(qtbot, opened, opened.canvas)
+    state = studio.document.state
+    dense = [node.id for node in state.layers() if node.type_name == "Dense"]
+    studio.document.apply("Units", set_option(state, dense[-1], "units", 7))
+    qtbot.waitUntil(lambda: opened.docks.is_in_front(opened.docks["problems"]))
+    pane = opened.docks["problems"].ensure()
+    assert isinstance(pane, ProblemsPane)
+    qtbot.waitUntil(lambda: pane.list.currentRow() == 0)
+    qtbot.waitUntil(lambda: any(chip.isVisible() for chip in pane.row_at(0).chips))
+    assert opened.canvas.hasFocus()
+    QTest.mouseClick(pane.row_at(0).chips[0], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not studio.problems.items)
 
 
 @pytest.mark.parametrize("behind_a_dialog", [True, False])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem, QWidget
 
 from studio.engine.core.errors import StudioError
@@ -77,6 +77,16 @@ class ProblemsPane(PaneFrame):
         self._show_current()
         if self._list.currentRow() < 0 and kept is not None:
             self._choose(kept.id)
+        self._take_first()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._take_first()
+
+    def _take_first(self) -> None:
+        """In a list that is seen, the first problem is in hand until the user takes another."""
+        if self.isVisible() and self._list.count() and self._list.currentRow() < 0:
+            self._list.setCurrentRow(0)
 
     def _add(self, problem: ProblemItem) -> None:
         item = QListWidgetItem()

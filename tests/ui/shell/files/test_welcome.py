@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,11 +22,12 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from studio.samples import open_copy, sample_names
+from studio.session.document.document import Document
 from studio.session.document.edits.sections import set_training
 from studio.ui.shell.files.thumbnails import GraphPicture
 from studio.ui.shell.files.welcome import Card
 from studio.ui.shell.window import MainWindow
-from tests.ui.shell.driving import answer, question
+from tests.ui.shell.driving import answer, press, question
 
 # Edits a document in a process of its own, which ends without a word while that is unsaved.
 CRASH = """
@@ -83,6 +85,30 @@ def test_a_sample_opens_as_a_copy_of_ones_own(qtbot: QtBot, window: MainWindow) 
     path = window.studio.document.path
     assert path.is_relative_to(window.studio.dirs.data)
     assert window.studio.document.title == "iris"
+
+
+def test_a_network_laid_out_for_the_window_leaves_nothing_to_recover(
+    qtbot: QtBot, window: MainWindow, project: Path
+) -> None:
+    studio, journals = window.studio, window.studio.dirs.state / "journals"
+    content = json.loads(project.read_text("utf-8"))
+    content.pop("layout", None)
+    project.write_text(json.dumps(content), "utf-8")
+    window.documents.open_path(project)
+    before = Document.open(project).state
+    qtbot.waitUntil(lambda: window.is_ready)
+    qtbot.waitUntil(lambda: studio.document.state != before)
+    assert not studio.document.dirty
+    assert not list(journals.glob("*"))
+    press("Ctrl+W")
+    qtbot.waitUntil(lambda: window.is_welcoming)
+    assert not list(journals.glob("*"))
+    window.documents.open_path(project)
+    qtbot.waitUntil(lambda: not window.is_welcoming)
+    press("Ctrl+A")
+    press("Del")
+    qtbot.waitUntil(lambda: studio.document.dirty)
+    assert len(list(journals.glob("*.journal"))) == 1, "what was edited can be recovered"
 
 
 def test_an_example_is_as_it_came_whatever_became_of_earlier_copies(
