@@ -6,9 +6,10 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication, QRegion
 from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
 
 from studio.engine.isa.text import format_listing
-from studio.instruction_view.listing.line_table import MILLISECONDS, ROW, Spot
+from studio.instruction_view.listing.line_table import INSTRUCTION, MILLISECONDS, PLACES, ROW, Spot
 from studio.instruction_view.listing.pane import ListingPane
 from studio.session.core import entities
 from studio.session.core.entities import Entity
@@ -28,6 +29,8 @@ from tests.ui.painted import Painted
 # -- the table ------------------------------------------------------------------------------------
 
 NONE = Qt.KeyboardModifier.NoModifier
+IN_BUILD = 612
+"""Pixels of the listing in a window of 1600 by 1000."""
 
 
 @pytest.mark.slow
@@ -53,6 +56,29 @@ def test_registers_are_found_where_they_are_drawn(pane: ListingPane) -> None:
         assert (spot.place, spot.operand) == (place, operand if span.ref.present else -1)
     first = pane.view.spot_at(pane.view.spot_rect(place).topLeft() + QPoint(24, 8))
     assert first.is_mnemonic
+
+
+def test_operands_are_whole_beside_columns_no_wider_than_what_they_hold(
+    pane: ListingPane, qtbot: QtBot
+) -> None:
+    rows, view = pane.listing.rows, pane.view
+    assert rows is not None
+    pane.listing.set_times(times_of(pane).get)
+    pane.resize(IN_BUILD, 480)
+    qtbot.waitUntil(lambda: view.viewport().width() < IN_BUILD)
+    assert not view.isColumnHidden(MILLISECONDS)
+    edge = view.columnViewportPosition(INSTRUCTION) + view.columnWidth(INSTRUCTION)
+    for place, line in enumerate(view.lines):
+        for operand in range(len(rows.spans(line.row))):
+            if rows.mnemonic(line.row) in ("GATHER_BATCH", "CONV2D", "LINEAR", "SOFTMAX"):
+                assert view.spot_rect(place, operand).right() <= edge, rows.text(line.row)
+    char = view.fontMetrics().horizontalAdvance("0")
+    for key, texts in (
+        ("shape", [rows.shape(line.row) for line in view.lines]),
+        ("row", [str(len(view.lines) - 1)]),
+    ):
+        wide = max(len(text) for text in (*texts, view.entries.columns[PLACES[key]].title))
+        assert wide * char <= view.columnWidth(PLACES[key]) <= (wide + 3) * char
 
 
 def test_pointing_at_a_register_lights_every_use(studio: Studio, pane: ListingPane) -> None:

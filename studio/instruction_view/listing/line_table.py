@@ -51,6 +51,7 @@ ROOMY: tuple[ColumnKey, ...] = ("section", "flops", "bytes", "ms")
 ENOUGH = 34
 """Characters of a line that are worth more than those columns."""
 ROW = theme.COMPACT_ROW
+_LEAST_NUMBER = 2
 _THICK = 2.0
 _WIDTH = 4.0
 
@@ -312,10 +313,7 @@ class LineTable(RecordTable):
         header.resizeSection(GUTTER, GUTTER_WIDTH)
         for place, column in enumerate(COLUMNS, FIRST):
             if column.key not in self._drawn and place != INSTRUCTION:
-                chars = chars_of(column, self._listing.level)
-                if column.key == "row" and self._listing.rows is not None:
-                    chars = max(chars, len(str(len(self._listing.rows))))
-                header.resizeSection(place, round(chars * char) + 2 * PADDING)
+                header.resizeSection(place, round(self._chars(column) * char) + 2 * PADDING)
         enough = round(ENOUGH * char) + 2 * PADDING
         self._leave_out(enough)
         if "instruction" not in self._drawn:
@@ -325,6 +323,20 @@ class LineTable(RecordTable):
             widest = round(self._widest_line() * char) + 2 * PADDING
             room = self.viewport().width() - others
             header.resizeSection(INSTRUCTION, min(max(room, least), max(widest, least)))
+
+    def _chars(self, column: ListingColumn) -> int:
+        """Width of a column: no more than what it holds, as lines need the room."""
+        rows, most = self._listing.rows, chars_of(column, self._listing.level)
+        if rows is None:
+            return most
+        if column.key == "row":
+            return max(_LEAST_NUMBER, len(str(len(rows))))
+        if self._listing.level != "instructions" or self._listing.grouping != "flat":
+            return most
+        title = len(title_of(column, self._listing.level))
+        if column.key == "shape":
+            return min(most, max(title, rows.widest_shape))
+        return min(most, max(title, rows.widest_owners)) if column.key == "layers" else most
 
     def _leave_out(self, enough: int) -> None:
         """Show the columns that the user has not chosen where there is room for them."""

@@ -79,7 +79,7 @@ class ProgramRows:
         for index in range(len(self)):
             self.text(index)
         _ = self.signatures, self._uses, self._producers, self.entries
-        _ = self.widest_mnemonic, self.widest_operands
+        _ = self.widest_mnemonic, self.widest_operands, self.widest_shape, self.widest_owners
         _ = self.layers, self.all_owners, self.opcodes, self.output_shapes
 
     # -- text -----------------------------------------------------------------------------------
@@ -107,6 +107,17 @@ class ProgramRows:
     def widest_operands(self) -> int:
         """Characters of the longest line behind its mnemonic."""
         found = (len(self.text(i)) - len(line.mnemonic) for i, line in enumerate(self._lines))
+        return max(found, default=0)
+
+    @cached_property
+    def widest_shape(self) -> int:
+        """Characters of the longest shape of a result."""
+        return max((len(self.shape(index)) for index in range(len(self))), default=0)
+
+    @cached_property
+    def widest_owners(self) -> int:
+        """Characters of the longest list of owners."""
+        found = (len(", ".join(self.named_owners(index))) for index in range(len(self)))
         return max(found, default=0)
 
     def instruction(self, index: int) -> Instruction:
