@@ -45,8 +45,6 @@ def test_metrics_that_count_are_chosen_trained_and_seen(person: Person, tmp_path
     person.until(lambda: studio.training.state == "finished", WAIT)
     told = {"f1_score", "val_f1_score", "mean_iou", "val_mean_iou"}
     person.until(lambda: any(told <= run.metrics.keys() for run in studio.runs.runs), WAIT)
-    person.press("Ctrl+2")
-    person.click(*person.until(lambda: person.tab("Plots"), WAIT))
     plots = person.until(lambda: person.sees(PlotsPane), WAIT)
     drawn = {"Plot of F1 score", "Plot of Mean IoU"}
     person.until(

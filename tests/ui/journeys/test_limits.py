@@ -16,6 +16,7 @@ from studio.engine.core.tensor import Role
 from studio.engine.isa.program import Program
 from studio.ui.panes.export.dialog import ExportDialog
 from studio.ui.panes.inspector.pane import InspectorPane
+from studio.ui.panes.plots.pane import PlotsPane
 from studio.ui.panes.profiler.pane import ProfilerPane
 from tests.ui.journeys.person import Person
 
@@ -56,8 +57,11 @@ def test_an_example_is_trained_in_two_actions(person: Person) -> None:
     person.click(person.card("digits-mlp"))
     person.until(lambda: studio.compilation.result and not studio.compilation.is_compiling)
     person.press("F5")
+    plots = person.until(lambda: person.sees(PlotsPane))
+    person.until(lambda: [each.accessibleName() for each in plots.plots][:1] == ["Plot of Loss"])
     person.until(lambda: studio.training.state == "finished")
     assert studio.training.status.metrics["val_accuracy"] > 0.9
+    assert person.sees(PlotsPane) is plots
     assert person.actions <= 2
 
 

@@ -174,7 +174,6 @@ def test_a_network_is_built_trained_looked_into_and_taken_away(
     _build(person)
     person.press("F5")
     person.until(lambda: studio.training.status.steps > 20)
-    person.press("Ctrl+2")
     _plots_move(person)
     _slowest_kernel(person)
     view = _watch_weights(person)

@@ -101,7 +101,6 @@ def test_an_output_without_a_loss_is_seen_everywhere(person: Person, tmp_path: P
     person.press("F5")
     person.until(lambda: studio.training.state in ("finished", "failed"), WAIT)
     assert studio.training.state == "finished", studio.training.error
-    person.press("Ctrl+2")
     plots = person.until(lambda: person.sees(PlotsPane), WAIT)
     titles = ["Plot of " + each for each in
               ("Loss", "kind: accuracy", "kind: weighted accuracy", "Learning rate")]  # fmt: skip
