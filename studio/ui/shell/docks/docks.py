@@ -233,6 +233,7 @@ class Docks(QObject):
         self._layout.workspace = workspace
         self._is_narrow, self._joined, self._unseen = False, [], None
         recorded = self._layout.states.get(workspace)
+        kept = QApplication.focusWidget()
         with self._together():
             self._window.setUpdatesEnabled(False)
             try:
@@ -248,6 +249,9 @@ class Docks(QObject):
                 self._window.setUpdatesEnabled(True)
             for dock in self.all.values():
                 dock.show_tabbed()
+        # A dock that is put elsewhere is hidden for a moment, and Qt gives the keyboard to another.
+        if kept is not None and kept.isVisible():
+            kept.setFocus()
         self._tidy.start()
 
     def _place_new(self) -> None:

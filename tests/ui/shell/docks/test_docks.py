@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.ui.shell.docks.dock import Dock
@@ -414,3 +414,22 @@ def test_the_middle_has_the_keyboard_from_the_start(qtbot: QtBot, opened: MainWi
     assert QApplication.focusWidget() is searched
     opened.show_welcome()
     assert opened.welcome.isAncestorOf(QApplication.focusWidget()) or opened.welcome.hasFocus()
+
+
+def test_a_field_that_stays_in_sight_keeps_the_keyboard_and_covers_nothing(
+    qtbot: QtBot, opened: MainWindow
+) -> None:
+    docks = opened.docks
+    qtbot.waitUntil(lambda: opened.is_ready and not docks.is_settling)
+    field = next(
+        each for each in docks["inspector"].findChildren(QLineEdit, "field_epochs")
+        if each.isVisible()
+    )  # fmt: skip
+    qtbot.mouseClick(field, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(field.hasFocus)
+    press("Ctrl+3")
+    qtbot.waitUntil(lambda: docks.workspace == "profile" and not docks.is_settling)
+    assert field.hasFocus()
+    press("Ctrl+1")
+    qtbot.waitUntil(lambda: docks.workspace == "build" and not docks.is_settling)
+    assert field.hasFocus()
