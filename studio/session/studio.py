@@ -154,8 +154,7 @@ class Studio:
         self, scheduler: Scheduler, dirs: AppDirs, contexts: ContextFactory = _no_context
     ) -> None:
         self.document_replaced: Signal[[Document]] = Signal()
-        self.pane_wanted: Signal[[str]] = Signal()
-        """Emitted with the id of a pane that the user asked to see and to work in."""
+        self.pane_wanted: Signal[[str]] = Signal()  # the id of one the user asked to work in
         self.scheduler = scheduler
         self.dirs = dirs
         self.notices = Notices()
@@ -491,9 +490,8 @@ class Studio:
             self.problems.go_to(item)
 
     def _open_tensor_view(self) -> None:
-        pane = "pane.tensor_view"
-        if pane in self.actions and not self.actions.is_checked(pane):
-            self.actions.trigger(pane)
+        if "pane.tensor_view" in self.actions and not self.actions.is_checked("pane.tensor_view"):
+            self.actions.trigger("pane.tensor_view")
 
     def _training_said(self, text: str, is_warning: bool) -> None:
         self.notify(f"{text[:1].upper()}{text[1:]}", "warning" if is_warning else "info")

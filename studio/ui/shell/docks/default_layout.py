@@ -58,6 +58,7 @@ class DefaultLayout(QObject):
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self.fit)
         window.installEventFilter(self)
+        CurvesInSight(studio, window, self)
 
     def follow(self, dock: Dock) -> None:
         """Hear when its pane gets something to show, or loses it."""

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMainWindow
 from studio.engine.core.signal import Signal
 from studio.session.studio import Studio
 from studio.ui.shell.docks import arrangement
-from studio.ui.shell.docks.default_layout import CurvesInSight, DefaultLayout
+from studio.ui.shell.docks.default_layout import DefaultLayout
 from studio.ui.shell.docks.dock import Dock, PaneMaker, first_focusable
 from studio.ui.shell.docks.layout_store import Layout, LayoutStore
 from studio.ui.shell.docks.panes import PaneSpec
@@ -52,16 +52,13 @@ class Docks(QObject):
         self._studio = studio
         self._maker = PaneMaker(studio, self)
         self._moves = 0
-        self._tidy = QTimer(self)
-        self._tidy.setSingleShot(True)
-        self._tidy.setInterval(_SETTLED_MS)
+        self._tidy = QTimer(self, singleShot=True, interval=_SETTLED_MS)
         self._tidy.timeout.connect(self._settled)
         arrangement.prepare(window)
         self.all: dict[str, Dock] = {}
         self._default = DefaultLayout(studio, window, self.all, lambda: self._is_hidden_for_a_while)
         for spec in specs:
             self._make(spec)
-        CurvesInSight(studio, window, self._default)
 
     def __getitem__(self, pane_id: str) -> Dock:
         """A dock by its pane's id; KeyError for an unknown one."""
