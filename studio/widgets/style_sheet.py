@@ -8,7 +8,7 @@ from studio.widgets.icon_files import path_of
 # Tips show what a user typed, so they are plain text, but for those of a widget that writes them
 # as HTML itself and says so by its property ``richTips``.
 _SHEET = """
-* { outline: 0; }
+QAbstractButton, QAbstractItemView, QComboBox, QGroupBox, QSlider, QTabBar { outline: 0; }
 QMainWindow, QDialog { background: @window; }
 QDialogButtonBox { dialogbuttonbox-buttons-have-icons: 0; }
 QMainWindow::separator { background: @window; width: 4px; height: 4px; }

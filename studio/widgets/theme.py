@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
@@ -26,8 +28,28 @@ _FACTORS = {"ui": 1.0, "small": 0.85, "title": 1.15, "large": 1.4, "mono": 1.0, 
 _MONO = ("JetBrains Mono", "Cascadia Mono", "Source Code Pro", "SF Mono", "Menlo", "Consolas",
          "DejaVu Sans Mono", "Liberation Mono")  # fmt: skip
 
+_STYLED = (QEvent.Type.StyleChange, QEvent.Type.PaletteChange)
+
 changed: Signal[[]] = Signal()
 """Emitted after colours changed everywhere; views that paint themselves repaint."""
+
+
+class _Silence(QObject):
+    """Keeps from all widgets that their style has changed."""
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        return event.type() in _STYLED
+
+
+@contextmanager
+def _unheard(app: QApplication) -> Iterator[None]:
+    """Change the style for a moment: widgets hear of what follows, and need not arrange twice."""
+    silence = _Silence()
+    app.installEventFilter(silence)
+    try:
+        yield
+    finally:
+        app.removeEventFilter(silence)
 
 
 class _InForce:
@@ -50,7 +72,8 @@ class _InForce:
             if is_new:
                 # In place of another sheet Qt styles each widget as often as there are widgets
                 # around it, ten times in a pane; in place of none it does so once.
-                app.setStyleSheet("")
+                with _unheard(app):
+                    app.setStyleSheet("")
                 self.applied = sheet
             app.setPalette(palette(self.theme))
             if is_new:
