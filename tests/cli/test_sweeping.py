@@ -239,7 +239,7 @@ def swept(iris: Path, *more: str, words: tuple[str, ...] = RANDOM) -> dict:
 
 @contextmanager
 def cluster(
-    folder: Path, workers: int, **more: str
+    folder: Path, workers: int, protocol: str = "tcp", **more: str
 ) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """A Dask scheduler and its workers, as a user starts them, with more in their environment."""
     folder.mkdir()
@@ -251,7 +251,7 @@ def cluster(
         stack.enter_context(
             started(
                 *dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
-                "--scheduler-file", str(about), folder=folder, **quiet,
+                "--protocol", protocol, "--scheduler-file", str(about), folder=folder, **quiet,
             )
         )  # fmt: skip
         wait_for(lambda: about.exists() and about.read_text("utf-8").endswith("}"))
@@ -262,7 +262,8 @@ def cluster(
                 stack.enter_context(
                     started(
                         *dask, "worker", address, "--host", "127.0.0.1", "--nthreads", "1",
-                        "--no-nanny", "--no-dashboard", folder=folder, **quiet,
+                        "--protocol", protocol, "--no-nanny", "--no-dashboard", folder=folder,
+                        **quiet,
                     )
                 )
                 for _ in range(workers)
@@ -309,23 +310,60 @@ def test_a_cluster_that_loses_a_worker_gives_the_table_of_one_machine(
 
 @pytest.mark.slow
 @posix
-def test_a_sweep_whose_cluster_is_lost_says_so_and_goes_on_here(iris: Path, tmp_path: Path) -> None:
-    document = read(iris)
-    document["training"] |= {"epochs": 100_000}
-    iris.write_text(json.dumps(document), encoding="utf-8")
-    with cluster(tmp_path / "cluster", 1) as (address, workers):
+def test_a_cluster_that_is_gone_loses_no_trial_that_has_ended(iris: Path, tmp_path: Path) -> None:
+    whole = swept(iris, "--workers", "1")
+    with cluster(tmp_path / "cluster", 1) as (address, _):
         words = [*START, "sweep", "iris", *RANDOM, "--workers", "1", "--cluster", address]
         with started(*words, folder=iris.parent.parent) as process:
-            wait_for(lambda: children(workers[0].pid, WORKER))
-            scheduler_at(address).kill()
+
+            def one_is_done() -> bool:
+                tables = sorted((iris.parent / "iris.sweeps").glob("*/trials.json"))[1:]
+                return any(each["state"] == "finished" for path in tables
+                           for each in read(path)["trials"])  # fmt: skip
+
+            wait_for(one_is_done)
+            listener(address).kill()
             _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 2, err
+    assert process.returncode == 2
     assert b"Traceback" not in err
-    assert b"was lost" in err
+    assert f"[--cluster] the cluster at {address} was lost".encode() in err
     assert b"--resume" in err
-    (path,) = (iris.parent / "iris.sweeps").iterdir()
-    assert [each["state"] for each in read(path / "trials.json")["trials"]] == ["waiting"]
-    assert not list(path.glob("training-*.lock"))
+    assert not list((iris.parent / "iris.sweeps").glob("*/training-*.lock"))
+    assert same(swept(iris, "--resume", words=())) == same(whole)
+
+
+def listener(address: str) -> psutil.Process:
+    """The process that hears at an address of this machine."""
+    port = int(address.rpartition(":")[2])
+    return next(
+        psutil.Process(each.pid) for each in psutil.net_connections("tcp")
+        if each.laddr and each.laddr.port == port and each.status == psutil.CONN_LISTEN
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_sweep_whose_trials_all_fail_says_why(
+    glassbox: Callable[..., Answer], iris: Path
+) -> None:
+    wild = ("--vary", "learning_rate=1e30,3e30", "--sampler", "grid", "--backend", "cpu")
+    answer = glassbox("sweep", "iris", *wild, "--workers", 1, code=1)
+    assert answer.err.count("must be finite") == 2
+    assert [line.split()[-1] for line in answer.out.splitlines()[1:]] == ["failed", "failed"]
+    assert len(list((iris.parent / "iris.runs").iterdir())) == 2
+
+
+@pytest.mark.slow
+def test_a_sweep_whose_time_is_over_says_how_it_goes_on(
+    glassbox: Callable[..., Answer], iris: Path
+) -> None:
+    grid = ("--vary", UNITS, "--sampler", "grid", "--backend", "cpu", "--workers", 1)
+    first = glassbox("sweep", "iris", *grid, "--max-hours", 1e-9)
+    assert first.out.startswith("the time is over; 3 trials are left; go on with: glassbox sweep")
+    assert first.out.rstrip().endswith("--resume")
+    name = next((iris.parent / "iris.sweeps").iterdir()).name
+    glassbox("sweep", "iris", *grid, "--max-hours", 1e-9)
+    older = glassbox("sweep", "iris", "--resume", "--name", name, "--max-hours", 1e-9)
+    assert older.out.rstrip().endswith(f"--resume --name {name}")
 
 
 @pytest.mark.slow

@@ -15,7 +15,16 @@ import pytest
 from studio import __version__
 from studio.engine.scale.remote.mirror import TICKET
 from tests.cli.test_processes import START, environment, posix
-from tests.cli.test_sweeping import PATIENCE, children, cluster, iris, read, started, wait_for
+from tests.cli.test_sweeping import (
+    PATIENCE,
+    children,
+    cluster,
+    iris,
+    listener,
+    read,
+    started,
+    wait_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -203,16 +212,7 @@ def test_a_lost_connection_says_how_to_connect_again(iris: Path, tmp_path: Path)
         training(iris, "--epochs", "100000", "--cluster", address) as process,
     ):
         wait_for(has_epochs(iris, 5))
-        about = tmp_path / "cluster/scheduler.json"
-        import psutil
-
-        port = int(address.rpartition(":")[2])
-        scheduler = next(
-            each.pid for each in psutil.net_connections("tcp")
-            if each.laddr and each.laddr.port == port and each.status == psutil.CONN_LISTEN
-        )  # fmt: skip
-        assert about.exists()
-        psutil.Process(scheduler).kill()
+        listener(address).kill()
         _, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 2
         assert b"was lost; the training goes on there" in err

@@ -12,7 +12,7 @@ import typer
 from studio.cli import console
 from studio.cli.app import CHECK_FAILED
 from studio.cli.options import JsonOption, ProjectArgument, check_trust, find_project, load_trusted
-from studio.engine.core.errors import ParameterError, StudioError, quoted
+from studio.engine.core.errors import ParameterError, StudioError
 from studio.engine.scale.sweep.control import SweepControl, follow
 from studio.engine.scale.sweep.folder import (
     Plan,
@@ -25,6 +25,7 @@ from studio.engine.scale.sweep.folder import (
 from studio.engine.scale.sweep.planning import (
     Wishes,
     default_workers,
+    kept_of,
     make_plan,
     require_packages,
     require_same,
@@ -155,7 +156,7 @@ def sweep(
     """
     wishes = Wishes(
         vary or (), objective, maximize, sampler, prune, trials, seeds, workers, threads,
-        synchronous, seed, backend, _kept(keep),
+        synchronous, seed, backend, None if keep is None else kept_of(keep),
     )  # fmt: skip
     seconds = _seconds(max_hours)
     if name is not None and not resume:
@@ -175,6 +176,7 @@ def sweep(
         # First, so that no sweep is begun for a cluster that is not there.
         remote = None if cluster is None else stack.enter_context(_cluster(cluster, plan, path))
         folder = stack.enter_context(_folder(opened, plan, last))
+        folder.note_cluster("" if remote is None else remote.address)
         if owned:
             console.say(str(folder.path))
         coordinator = Coordinator(folder, path, seconds, control=control)
@@ -185,17 +187,11 @@ def sweep(
             is_asked = interrupted or control.is_stopped
             why = "stopped as you asked" if is_asked else "the time is over"
             count = f"{coordinator.left} trial{' is' if coordinator.left == 1 else 's are'} left"
-            console.say(f"{why}; {count}; go on with: glassbox sweep {path} --resume")
+            go_on = f"glassbox sweep {path} --resume"
+            go_on += "" if folder.path == find_sweep(path) else f" --name {folder.name}"
+            go_on += "" if remote is None else f" --cluster {remote.address}"
+            console.say(f"{why}; {count}; go on with: {go_on}")
         raise typer.Exit(0 if coordinator.best is not None or coordinator.left else CHECK_FAILED)
-
-
-def _kept(word: str | None) -> int | None:
-    if word is None or word == "all":
-        return None if word is None else 0
-    if not (word.isascii() and word.isdecimal() and 0 < int(word) <= 1 << 20):
-        raise ParameterError(f"expected a number of trials or all, got {quoted(word)}",
-                             who="--keep")  # fmt: skip
-    return int(word)
 
 
 def _seconds(hours: float | None) -> float | None:

@@ -7,6 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from studio.engine.core.errors import StudioError
+from studio.engine.scale.sweep.connection import (
+    checked_address,
+    require_dask,
+    require_sendable,
+)
 from studio.engine.scale.sweep.folder import Plan
 from studio.engine.scale.sweep.planning import (
     Wishes,
@@ -22,6 +27,8 @@ from studio.session.core.tasks import CancelledError, TaskHandle, TaskList
 FIELDS: Mapping[str, str] = {
     "--vary": "Varied", "--objective": "Objective", "--sampler": "Sampler", "--prune": "Pruning",
     "--trials": "Trials", "--seeds": "Seeds", "--workers": "Workers", "--threads": "Threads",
+    "--cluster": "Cluster", "--keep": "Keep weights", "--seed": "Seed of choice",
+    "--synchronous": "Synchronous",
 }  # fmt: skip
 """What the window calls the options of the command."""
 
@@ -70,7 +77,7 @@ class SweepChecking:
         self._project = project
         self._dataset = dataset
         self._told = told
-        self._wishes = Wishes()
+        self._wishes, self._cluster = Wishes(), ""
         self._running: TaskHandle | None = None
         self._soon = Debounce(scheduler, _REST_SECONDS, self._check)
 
@@ -79,10 +86,15 @@ class SweepChecking:
         """Whether what was asked for last has not been checked yet."""
         return self._soon.pending or self._running is not None
 
-    def ask(self, wishes: Wishes) -> None:
-        """Check these wishes soon, in place of any asked for before."""
+    def ask(self, wishes: Wishes, cluster: str = "") -> None:
+        """Check these wishes soon, in place of any asked for before.
+
+        Args:
+            wishes: what is asked for.
+            cluster: address of the cluster that is to train; empty for this computer.
+        """
         self.cancel()
-        self._wishes = wishes
+        self._wishes, self._cluster = wishes, cluster
         self._soon.ask()
 
     def cancel(self) -> None:
@@ -93,7 +105,7 @@ class SweepChecking:
             self._running = None
 
     def _check(self) -> None:
-        wishes = self._wishes
+        wishes, cluster = self._wishes, self._cluster
         try:
             project = self._project()
         except StudioError as error:
@@ -110,16 +122,20 @@ class SweepChecking:
                 self._told(_refused(wishes, error))
 
         self._running = self._tasks.start(
-            "Check the sweep", lambda _: _checked(project, wishes, self._dataset), done, failed,
-            quiet=True,
+            "Check the sweep", lambda _: _checked(project, wishes, cluster, self._dataset), done,
+            failed, quiet=True,
         )  # fmt: skip
 
 
-def _checked(project: Project, wishes: Wishes, dataset: OpenData) -> SweepCheck:
+def _checked(project: Project, wishes: Wishes, cluster: str, dataset: OpenData) -> SweepCheck:
     known: tuple[str, ...] = ()
     try:
         known = tuple(objectives_of(project, dataset))
         plan, remark = make_plan(project, wishes, default_workers(wishes.threads), dataset)
+        if cluster:
+            checked_address(cluster)
+            require_dask()
+            require_sendable(project)
     except CancelledError:
         raise
     except StudioError as error:

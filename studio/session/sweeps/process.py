@@ -158,8 +158,8 @@ class SweepProcess:
         self._ended(Ending(code, said))
 
 
-def words_of(project: Path, wishes: Wishes, hours: float | None) -> list[str]:
-    """What the command is called with for a new sweep."""
+def words_of(project: Path, wishes: Wishes, hours: float | None, cluster: str = "") -> list[str]:
+    """What the command is called with for a new sweep; on a cluster where one is named."""
     words = [str(project)]
     for axis in wishes.vary:
         words += ["--vary", axis]
@@ -167,7 +167,7 @@ def words_of(project: Path, wishes: Wishes, hours: float | None) -> list[str]:
         "--objective": wishes.objective, "--sampler": wishes.sampler, "--prune": wishes.prune,
         "--trials": wishes.trials, "--seeds": wishes.seeds, "--workers": wishes.workers,
         "--threads": wishes.threads, "--seed": wishes.seed, "--backend": wishes.backend,
-        "--max-hours": hours,
+        "--max-hours": hours, "--cluster": cluster or None,
     }  # fmt: skip
     for name, value in options.items():
         if value is not None:
@@ -181,7 +181,8 @@ def words_of(project: Path, wishes: Wishes, hours: float | None) -> list[str]:
     return words
 
 
-def words_to_resume(project: Path, name: str, trials: int | None) -> list[str]:
-    """What the command is called with for a sweep that goes on."""
+def words_to_resume(project: Path, name: str, trials: int | None, cluster: str = "") -> list[str]:
+    """What the command is called with for a sweep that goes on; on a cluster where one is named."""
     more = [] if trials is None else ["--trials", str(trials)]
-    return [str(project), "--resume", "--name", name, *more]
+    there = ["--cluster", cluster] if cluster else []
+    return [str(project), "--resume", "--name", name, *more, *there]

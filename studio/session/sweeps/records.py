@@ -12,6 +12,7 @@ from studio.engine.scale.sweep.folder import (
     TABLE,
     Plan,
     TrialRow,
+    cluster_of,
     list_sweeps,
     ranked,
     read_plan,
@@ -34,6 +35,7 @@ class SweepRecord:
         rows: its trials, by number.
         problem: what of it cannot be read, and why; or empty.
         holder: the process that trains it now.
+        cluster: address of the cluster it was trained on last; empty for this machine.
         stamps: change when its files do: of the plan, and of the table.
     """
 
@@ -43,6 +45,7 @@ class SweepRecord:
     rows: tuple[TrialRow, ...] = ()
     problem: str = ""
     holder: Holder | None = None
+    cluster: str = ""
     stamps: tuple[int, int] = (0, 0)
 
     @property
@@ -102,8 +105,8 @@ def _read(path: Path, before: Mapping[Path, SweepRecord]) -> SweepRecord:
     if stamps == known.stamps and holder == known.holder:
         return known
     if stamps == known.stamps:
-        return replace(known, holder=holder)
-    found = SweepRecord(path, holder=holder, stamps=stamps)
+        return replace(known, holder=holder, cluster=cluster_of(path))
+    found = SweepRecord(path, holder=holder, cluster=cluster_of(path), stamps=stamps)
     try:
         if stamps[0] == known.stamps[0] and known.plan is not None:
             found = replace(found, plan=known.plan, axes=known.axes)

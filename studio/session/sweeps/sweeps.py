@@ -133,7 +133,8 @@ class SweepModel:
         """Look at the folder again and again, while somebody looks at it here."""
         if on != self._watched:
             self._watched = on
-            self.look()
+            if on:
+                self.look()
 
     # -- starting -------------------------------------------------------------------------------
 
@@ -147,21 +148,22 @@ class SweepModel:
         """Why no sweep can begin or go on now, whatever it is; empty when one can."""
         return UNDER_WAY if self.is_busy else ""
 
-    def ask_check(self, wishes: Wishes) -> None:
+    def ask_check(self, wishes: Wishes, cluster: str = "") -> None:
         """Check what is asked for soon; `checked` tells what came of it."""
-        self._checking.ask(wishes)
+        self._checking.ask(wishes, cluster)
 
     @property
     def is_checked(self) -> bool:
         """Whether what was asked for last has been checked."""
         return not self._checking.is_pending
 
-    def start(self, wishes: Wishes, hours: float | None = None) -> None:
+    def start(self, wishes: Wishes, hours: float | None = None, cluster: str = "") -> None:
         """Begin a sweep of the project as its file has it.
 
         Args:
             wishes: what is asked for.
             hours: after which no trial is begun.
+            cluster: address of the cluster that trains; empty for this computer.
 
         Raises:
             StudioError: one is running, the project is not saved, or a package is missing.
@@ -174,10 +176,17 @@ class SweepModel:
             )  # fmt: skip
         if wishes.backend is None:
             wishes = replace(wishes, backend=self._preferences.text("backend"))
-        self._begin(words_of(path.absolute(), wishes, hours), path)
+        self._begin(words_of(path.absolute(), wishes, hours, cluster), path)
 
-    def resume(self, record: SweepRecord, trials: int | None = None) -> None:
+    def resume(
+        self, record: SweepRecord, trials: int | None = None, cluster: str | None = None
+    ) -> None:
         """Train what is left of a sweep, with more trials in all where some are asked for.
+
+        Args:
+            record: the sweep.
+            trials: in all.
+            cluster: where; empty for this computer, None for where it was trained last.
 
         Raises:
             StudioError: one is running, another process trains it, or a package is missing.
@@ -185,7 +194,9 @@ class SweepModel:
         path = self._require_startable()
         if record.holder is not None:
             raise DataError(f"the sweep is trained by {record.holder.text}", who=record.title)
-        self._begin(words_to_resume(path.absolute(), record.name, trials), path, record.name)
+        place = record.cluster if cluster is None else cluster
+        words = words_to_resume(path.absolute(), record.name, trials, place)
+        self._begin(words, path, record.name)
 
     # -- while it runs --------------------------------------------------------------------------
 

@@ -309,6 +309,10 @@ class ClusterSession(AnySession):
 
     def _failed(self, error: StudioError) -> None:
         self._is_loading = False
+        if error.who == "--cluster":
+            # Said in the words of the command, which has an option for it.
+            hint = error.hint.replace("leave --cluster out", "train on this computer")
+            error = BackendError(error.message, who="cluster", hint=hint)
         if not self._abandoned and self.state in BUSY:
             status = self.status
             self._finish(TrainingOutcome("failed", "", error, status.metrics, status.elapsed))

@@ -255,6 +255,14 @@ def test_endings_are_a_sentence(ending: Ending, said: str) -> None:
     assert (error is None) == (not said)
 
 
+def test_what_the_command_says_of_an_option_is_said_of_a_field() -> None:
+    said = "glassbox: [--cluster] gone, as --workers says\n  hint: leave --cluster out"
+    error = Ending(2, said).error
+    assert error is not None
+    assert (error.who, error.message) == ("Cluster", "gone, as Workers says")
+    assert error.hint == "leave Cluster out"
+
+
 def test_what_is_varied_first_is_planned_for(bench: SweepBench) -> None:
     assert not bench.model.is_planning
     bench.model.draft.add("batch_size")

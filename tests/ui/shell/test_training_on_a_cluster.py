@@ -90,10 +90,12 @@ def test_an_address_is_asked_for_until_it_is_one_and_is_remembered(
         QTest.keyClick(dialog.field, Qt.Key.Key_Return)
         assert dialog.isVisible()
         assert said in refusal.text()
+        assert dialog.field.property("wrong")
         assert place.address == ""
     dialog.field.selectAll()
     QTest.keyClicks(dialog.field, "127.0.0.1:8786")
     assert not refusal.isVisible()
+    assert not dialog.field.property("wrong")
     QTest.keyClick(dialog.field, Qt.Key.Key_Return)
     assert place.address == "tcp://127.0.0.1:8786"
     assert actions.is_checked("train.on_cluster")

@@ -49,6 +49,10 @@ _processes: dict[str, WorkerProcess] = {}
 class ClusterPool(Closing):
     """Trials on a Dask cluster.
 
+    Attributes:
+        address: of its scheduler, with the protocol.
+        where: what is trained on, in a few words.
+
     Args:
         address: of its scheduler.
         project: what is trained, beside its data.
@@ -60,17 +64,20 @@ class ClusterPool(Closing):
     """
 
     def __init__(self, address: str, project: Project) -> None:
-        self._address = checked_address(address)
+        self.address = checked_address(address)
         require_sendable(project)
-        require_tls_files(self._address)
+        require_tls_files(self.address)
         self._bundle = Bundle.of_project(project)
         self._topic = f"glassbox-{secrets.token_hex(8)}"
         self._jobs: dict[int, tuple[Job, Any]] = {}
         self._places: dict[int, str] = {}
         self._events: SimpleQueue[tuple[int, int, Line | None]] = SimpleQueue()
-        self._client = open_client(self._address)
+        # A connection that is lost is told of once, in a sentence.
+        for name in ("distributed", "distributed.client", "distributed.core"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._client = open_client(self.address)
         try:
-            workers = len(require_workers(self._client, self._address))
+            workers = len(require_workers(self._client, self.address))
             self._digest = self._bundle.digest
             self._files = self._send_files()
             self._client.subscribe_topic(self._topic, self._hear)
@@ -78,7 +85,7 @@ class ClusterPool(Closing):
             self._client.close()
             raise
         count = "1 worker" if workers == 1 else f"{workers} workers"
-        self.where = f"on {count} of the cluster at {self._address}"
+        self.where = f"on {count} of the cluster at {self.address}"
 
     def submit(self, job: Job) -> None:
         """Begin a trial somewhere on the cluster; BackendError where that is lost."""
@@ -89,7 +96,7 @@ class ClusterPool(Closing):
                 key=f"{self._topic}-{job.number}-{job.attempt}", pure=False, retries=0,
             )  # fmt: skip
         except Exception as error:
-            raise lost_cluster(self._address, error) from error
+            raise lost_cluster(self.address, error) from error
         self._jobs[job.number] = (job, future)
         events, number, attempt = self._events, job.number, job.attempt
         future.add_done_callback(lambda _: events.put((number, attempt, None)))
@@ -149,7 +156,7 @@ class ClusterPool(Closing):
             try:
                 self._files = self._send_files()
             except Exception as why:
-                raise lost_cluster(self._address, why) from why
+                raise lost_cluster(self.address, why) from why
             return Event("lost", job.number, why=in_one_line(error))
         if "lost" in outcome:
             return Event("lost", job.number, why=str(outcome["lost"]))

@@ -5,11 +5,14 @@ Dask is imported when a cluster is reached, so that an address can be checked wi
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import ipaddress
 import logging
+import ssl
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from studio import __version__
@@ -21,8 +24,11 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT_SECONDS = 20.0
+ANSWER_SECONDS = 30.0
 _PROTOCOLS = ("tcp", "tls")
-_WHO = "cluster"
+_WHO = "--cluster"
+_TLS = "distributed.comm.tls"
+_CA, _CERT, _KEY = "ca-file", "client.cert", "client.key"
 
 
 @dataclass(frozen=True)
@@ -47,13 +53,21 @@ def own_facts() -> WorkerFacts:
 
 
 def require_dask() -> None:
-    """BackendError where the package that reaches a cluster is not installed."""
+    """BackendError where the package that reaches a cluster is missing, or cannot be configured."""
     if importlib.util.find_spec("distributed") is None:
         raise BackendError(
             "clusters need the package distributed, which is not installed",
             who=_WHO,
             hint='pip install "glassbox-studio[scale]"',
         )
+    try:
+        importlib.import_module("dask")
+    except ValueError as error:
+        raise BackendError(
+            f"Dask cannot be configured: {in_one_line(error)}",
+            who=_WHO,
+            hint="mend that file, or name another by DASK_CONFIG in the environment",
+        ) from error
 
 
 def require_sendable(project: Project) -> None:
@@ -74,11 +88,56 @@ def open_client(address: str) -> Client:
     for name in ("distributed", "distributed.client", "distributed.core"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
+        asyncio.run(_reach(address))
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except Exception as error:
-        raise BackendError(
-            f"there is no Dask cluster at {address}: {in_one_line(error)}", who=_WHO
-        ) from error
+        why, hint = _why_not_reached(address, error)
+        raise BackendError(why, who=_WHO, hint=hint) from error
+
+
+async def _reach(address: str) -> None:
+    """Connect once. A client would wait without end for one that answers in other words."""
+    from distributed import Security
+    from distributed.comm.core import connect
+
+    made = connect(address, timeout=CONNECT_SECONDS, **Security().get_connection_args("client"))
+    comm = await asyncio.wait_for(made, ANSWER_SECONDS)
+    comm.abort()
+
+
+def _why_not_reached(address: str, error: Exception) -> tuple[str, str]:
+    """Why a cluster was not reached, and what helps."""
+    found: BaseException | None = error
+    causes: list[BaseException] = []
+    while found is not None:
+        causes.append(found)
+        found = found.__cause__ or found.__context__
+    refused = next((e for e in causes if isinstance(e, ssl.SSLCertVerificationError)), None)
+    if refused is not None:
+        return (
+            f"the certificate of the cluster at {address} is not trusted: {refused.verify_message}",
+            f"{_TLS}.ca-file of Dask's configuration names the authority that signed it",
+        )
+    if isinstance(error, TimeoutError):
+        return (
+            f"what answers at {address} is no Dask scheduler",
+            "give the address of the scheduler, not that of its dashboard",
+        )
+    if any(isinstance(each, ssl.SSLError | ValueError) for each in causes):
+        return (
+            f"the cluster at {address} does not take this certificate, or has no TLS",
+            f"{_TLS}.client.cert of Dask's configuration names the certificate",
+        )
+    if any(isinstance(each, ConnectionResetError) for each in causes):
+        return (
+            f"the connection was ended by what answers at {address}",
+            "a cluster with TLS is reached by tls://…" if address.startswith("tcp") else "",
+        )
+    system = [each for each in causes if isinstance(each, OSError) and each.strerror]
+    why = str(system[-1].strerror) if system else in_one_line(error)
+    if not system and any(isinstance(each, TimeoutError) for each in causes):
+        why = f"nothing answered within {CONNECT_SECONDS:g} s"
+    return f"there is no Dask cluster at {address}: {why}", ""
 
 
 def lost_cluster(address: str, error: Exception) -> BackendError:
@@ -146,23 +205,102 @@ def checked_address(address: str) -> str:
 
 
 def require_tls_files(address: str) -> None:
-    """ParameterError for TLS where Dask's configuration does not name its files."""
-    if not address.startswith("tls://"):
-        return
+    """ParameterError where Dask's configuration does not allow a connection to an address.
+
+    For TLS it names files, which must be there and fit together.
+    """
     from distributed import Security
 
     try:
-        found = Security().get_connection_args("client").get("ssl_context")
-        why = "" if found is not None else "it names none"
+        found = Security()
+    except ValueError as error:
+        raise _wrong(error) from error
+    if not address.startswith("tls://"):
+        if found.require_encryption:
+            raise ParameterError(
+                f"{address} is reached without TLS, and Dask's configuration demands it",
+                who=_WHO,
+                hint="give tls://…, or leave distributed.comm.require-encryption out",
+            )
+        return
+    named = found.get_tls_config_for_role("client")
+    files = {_CA: named["ca_file"], _CERT: named["cert"], _KEY: named["key"]}
+    for name, path in files.items():
+        _require_file(name, path)
+    try:
+        _try_files(*files.values())
+        found.get_connection_args("client")
     except (OSError, ValueError, TypeError) as error:
-        why = in_one_line(error)
-    if why:
+        raise _wrong(error) from error
+
+
+def _wrong(error: Exception) -> ParameterError:
+    return ParameterError(
+        f"the TLS settings of Dask's configuration are wrong: {in_one_line(error)}",
+        who=_WHO,
+        hint=_hint_of(_CERT),
+    )
+
+
+def _require_file(name: str, path: object) -> None:
+    """ParameterError where a file for TLS is not named, or cannot be read."""
+    if not path:
+        # The key may be in the certificate's file.
+        if name == _KEY:
+            return
         raise ParameterError(
-            f"TLS needs the files that Dask's configuration names: {why}",
-            who=_WHO,
-            hint="set distributed.comm.tls in Dask's configuration (ca-file, client.cert, "
-            "client.key)",
+            f"Dask's configuration names no {name} for TLS", who=_WHO, hint=_hint_of(name)
         )
+    # Dask takes a text in place of a file, too.
+    if isinstance(path, str) and "\n" in path:
+        return
+    try:
+        with Path(str(path)).open("rb"):
+            pass
+    except OSError as error:
+        relative = "" if Path(str(path)).is_absolute() else "give its absolute path: "
+        raise ParameterError(
+            f"{path}, the {name} of Dask's configuration, cannot be read: {error.strerror}",
+            who=_WHO,
+            hint=f"{relative}{_hint_of(name)}",
+        ) from error
+
+
+def _try_files(ca: object, cert: object, key: object) -> None:
+    """ParameterError where files for TLS hold something else, or do not fit together."""
+    if any(isinstance(each, str) and "\n" in each for each in (ca, cert, key)):
+        return
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    asked: list[str] = []
+
+    def passphrase() -> str:
+        asked.append("")
+        return ""
+
+    try:
+        context.load_verify_locations(str(ca))
+    except ssl.SSLError as error:
+        raise ParameterError(
+            f"{ca}, the {_CA} of Dask's configuration, is not in PEM form",
+            who=_WHO,
+            hint=_hint_of(_CA),
+        ) from error
+    try:
+        context.load_cert_chain(str(cert), str(key) if key else None, password=passphrase)
+    except ssl.SSLError as error:
+        message = f"{cert} holds no certificate, or {key} no key"
+        if error.reason == "KEY_VALUES_MISMATCH":
+            message = f"{key} is not the key of the certificate {cert}"
+        elif not key:
+            message = f"{cert} holds no key, and Dask's configuration names no {_KEY}"
+        if asked:
+            message = f"the key {key or cert} has a passphrase, which Dask cannot take"
+        raise ParameterError(message, who=_WHO, hint=_hint_of(_KEY)) from error
+
+
+def _hint_of(name: str) -> str:
+    variable = name.replace(".", "__").replace("-", "_").upper()
+    return f"set {_TLS}.{name}, or DASK_DISTRIBUTED__COMM__TLS__{variable} in the environment"
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,8 +1,9 @@
 """A sweep on disk: what it was asked for, its lock, and the table of its trials.
 
 ``<project>.sweeps/<time>/`` holds ``sweep.json`` (the plan; only the number of trials and workers
-ever changes), ``journal.log`` (Optuna's journal of every trial) and ``trials.json`` (the table,
-written from the journal after each trial). The runs themselves are ordinary runs of the project.
+ever changes), ``journal.log`` (Optuna's journal of every trial), ``trials.json`` (the table,
+written from the journal after each trial) and, on a cluster, ``cluster.json`` (its address). The
+runs themselves are ordinary runs of the project.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ PRUNERS: tuple[Pruner, ...] = get_args(Pruner)
 
 MAX_WORKERS, MAX_SEEDS, MAX_THREADS = 256, 100, 8
 PLAN, JOURNAL, TABLE = "sweep.json", "journal.log", "trials.json"
+CLUSTER = "cluster.json"
+"""Where a sweep is trained, or was last, if that is not this machine."""
 _LIMITS = Limits(file_bytes=256 * MIB, json_bytes=256 * MIB)
 _FORMAT, _VERSION = "glassbox-sweep", 1
 
@@ -336,6 +339,17 @@ class SweepFolder(Closing):
         write_atomic(self.path / PLAN, project_text(plan.to_json()).encode("utf-8"))
         self.plan = plan
 
+    def note_cluster(self, address: str) -> None:
+        """Write down on which cluster it is trained from now on; empty for this machine."""
+        place = self.path / CLUSTER
+        if address:
+            write_atomic(place, project_text({"address": address}).encode("utf-8"))
+            return
+        try:
+            place.unlink(missing_ok=True)
+        except OSError as error:
+            raise DataError(f"cannot be removed: {error.strerror}", who=str(place)) from error
+
     def close(self) -> None:
         """Let other processes have the sweep."""
         shutil.rmtree(self.work, ignore_errors=True)
@@ -355,6 +369,16 @@ class SweepFolder(Closing):
             raise DataError(
                 f"cannot be written: {error.strerror}", who=str(self.journal)
             ) from error
+
+
+def cluster_of(path: Path) -> str:
+    """Address of the cluster that a sweep was trained on last; empty for this machine."""
+    try:
+        found = load_json(path / CLUSTER, _LIMITS)
+        address = found.get("address") if isinstance(found, dict) else None
+        return address if isinstance(address, str) else ""
+    except StudioError:
+        return ""
 
 
 def sweeps_path(project: Path) -> Path:

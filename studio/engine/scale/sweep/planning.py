@@ -11,6 +11,7 @@ from typing import cast
 from studio.engine.core.errors import DataError, ParameterError, quoted
 from studio.engine.core.near_names import did_you_mean
 from studio.engine.cpu.machine.threads import usable_threads
+from studio.engine.scale.sweep.connection import require_dask
 from studio.engine.scale.sweep.folder import (
     MAX_SEEDS,
     MAX_THREADS,
@@ -83,11 +84,23 @@ def require_packages(*, cluster: bool = False) -> None:
                 who="sweep",
                 hint='pip install "glassbox-studio[scale]", or use python3 start.py sweep …',
             )
+    if cluster:
+        require_dask()
 
 
 def default_workers(threads: int | None) -> int:
     """Trials at once on this machine, where that was not asked for."""
     return min(_MOST_WORKERS, max(1, usable_threads() // (threads or 1)))
+
+
+def kept_of(word: str) -> int:
+    """How many of the best trials keep their weights, 0 for all; ParameterError for other words."""
+    if word == "all":
+        return 0
+    if not (word.isascii() and word.isdecimal() and len(word) < 9 and 0 < int(word) <= MAX_POINTS):
+        raise ParameterError(f"expected a number of trials or all, got {quoted(word)}",
+                             who="--keep")  # fmt: skip
+    return int(word)
 
 
 def make_plan(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
+    QCheckBox,
     QComboBox,
     QFrame,
     QGridLayout,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -31,7 +34,9 @@ from studio.ui.panes.sweeps.axes_form import AxesForm, error_label, say
 from studio.widgets import binding, numbers, theme
 from studio.widgets.fields.scrub_field import ScrubField
 from studio.widgets.fields.stepping import Stepping
+from studio.widgets.forms.section import Section
 from studio.widgets.frames.frame import separator
+from studio.widgets.in_sight import bring_into_sight_soon
 from studio.widgets.labels.elided_label import ElidedLabel
 
 _LABEL = 104
@@ -49,9 +54,24 @@ _WAYS = (
     ("Lowest", "lowest", "The trial with the lowest value is the best"),
     ("Highest", "highest", "The trial with the highest value is the best"),
 )
-_HOURS = 1e5
+_KEPT = (
+    ("The best", "best", "So many of the best trials keep their weights"),
+    ("All", "all", "All trials keep their weights, also those that were pruned"),
+)
+_SYNCHRONOUS_TIP = (
+    "Choose values in rounds of as many trials as there are workers, so that TPE and pruning give "
+    "the same table again"
+)
+_CLUSTER_TIP = (
+    "Address of the Dask scheduler to train on, such as tls://host:8786; empty for this computer. "
+    "Workers is then how many trials the cluster trains at once."
+)
+_HOURS, _SEEDS = 1e5, 1 << 53
 _BESIDE = 600
 """Width from which both parts stand beside each other."""
+_IN_MORE = ("--keep", "--synchronous", "--seed", "--cluster")
+_Row: TypeAlias = "tuple[str, str, QWidget, QHBoxLayout | None]"
+"""Name, option, field, and what it stands in where that is a line of several."""
 
 
 class PlanForm(QWidget):
@@ -74,11 +94,13 @@ class PlanForm(QWidget):
         self._fail = studio.fail
         self._studio = studio
         self._errors: dict[str, tuple[QLabel, QWidget]] = {}
+        self._place = studio.training.place
         body = QWidget(self)
         body.setBackgroundRole(QPalette.ColorRole.Base)
         body.setAutoFillBackground(True)
         self.axes = AxesForm(studio.sweeps.draft, body)
         self._make_fields(body)
+        self.more = self._make_more(body)
         self._make_end(body)
         self._sides = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._lay_out(body)
@@ -86,6 +108,7 @@ class PlanForm(QWidget):
         self.setFocusProxy(self.axes.field)
         binding.connect(self, self._sweeps.checked, self._take_check)
         binding.connect(self, self._sweeps.draft.changed, self.ask)
+        binding.connect(self, self._place.changed, self._show_place)
         binding.refresh(self, self._show_state, self._sweeps.changed, rate=10, when_visible=True)
         self.ask()
         self._show_state()
@@ -112,6 +135,44 @@ class PlanForm(QWidget):
         self.hours = self._field("hours", Stepping("linear", 0.0, _HOURS), 0.0, body)
         self.hours.set_hint("No trial is begun after so many hours; 0 for no limit.")
 
+    def _make_more(self, parent: QWidget) -> Section:
+        """What is seldom asked for, folded."""
+        body = QWidget(parent)
+        self.keep = self._choice("keep", "Keep weights", body, _KEPT)
+        self.kept = self._number("kept", 1, MAX_POINTS, body)
+        self.kept.setAccessibleName("How many trials keep their weights")
+        self.kept.set_hint("How many of the best trials keep their weights.")
+        keep = QHBoxLayout()
+        keep.setContentsMargins(0, 0, 0, 0)
+        keep.setSpacing(6)
+        keep.addWidget(self.keep, 1)
+        keep.addWidget(self.kept, 1)
+        self.synchronous = QCheckBox("In rounds", body)
+        self.synchronous.setObjectName("sweep.synchronous")
+        self.synchronous.setAccessibleName("Synchronous")
+        self.synchronous.setToolTip(_SYNCHRONOUS_TIP)
+        self.synchronous.toggled.connect(self.ask)
+        self.seed = self._field("seed", Stepping("linear", 0, _SEEDS, integer=True), 0, body)
+        self.seed.setAccessibleName("Seed of choice")
+        self.seed.set_hint("Seed of the choice of values; not of the trainings.")
+        self.cluster = QLineEdit(self._place.address, body)
+        self.cluster.setObjectName("sweep.cluster")
+        self.cluster.setAccessibleName("Cluster")
+        self.cluster.setPlaceholderText("This computer")
+        self.cluster.setToolTip(_CLUSTER_TIP)
+        self.cluster.textChanged.connect(self.ask)
+        rows: tuple[_Row, ...] = (
+            ("Keep weights", "--keep", self.keep, keep),
+            ("Synchronous", "--synchronous", self.synchronous, None),
+            ("Seed of choice", "--seed", self.seed, None),
+            ("Cluster", "--cluster", self.cluster, None),
+        )
+        body.setLayout(self._grid(rows, body))
+        made = Section("More", body, is_open=False, parent=parent)
+        made.setObjectName("sweep.more")
+        made.folded.connect(self._folded)
+        return made
+
     def _make_end(self, body: QWidget) -> None:
         self.summary = QLabel(body)
         self.summary.setObjectName("sweep_summary")
@@ -128,30 +189,18 @@ class PlanForm(QWidget):
         self.start.clicked.connect(self._start)
 
     def _lay_out(self, body: QWidget) -> None:
-        grid = QGridLayout()
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(6)
-        grid.setVerticalSpacing(4)
-        grid.setColumnStretch(1, 1)
-        rows: tuple[tuple[str, str, QWidget], ...] = (
-            ("Objective", "--objective", self.objective), ("Better", "", self.way),
-            ("Sampler", "--sampler", self.sampler), ("Pruning", "--prune", self.prune),
-            ("Trials", "--trials", self.trials), ("Seeds", "--seeds", self.seeds),
-            ("Workers", "--workers", self.workers), ("Threads each", "--threads", self.threads),
-            ("Hours at most", "", self.hours),
-        )  # fmt: skip
-        for place, (title, option, field) in enumerate(rows):
-            label = ElidedLabel(body)
-            label.set_text(title)
-            label.setProperty("role", "soft")
-            label.setFixedWidth(_LABEL)
-            label.setBuddy(field)
-            grid.addWidget(label, 2 * place, 0)
-            grid.addWidget(field, 2 * place, 1)
-            if option:
-                error = error_label(f"error.{option[2:]}", body)
-                grid.addWidget(error, 2 * place + 1, 0, 1, 2)
-                self._errors[option] = (error, field)
+        rows: tuple[_Row, ...] = (
+            ("Objective", "--objective", self.objective, None),
+            ("Better", "", self.way, None),
+            ("Sampler", "--sampler", self.sampler, None),
+            ("Pruning", "--prune", self.prune, None),
+            ("Trials", "--trials", self.trials, None),
+            ("Seeds", "--seeds", self.seeds, None),
+            ("Workers", "--workers", self.workers, None),
+            ("Threads each", "--threads", self.threads, None),
+            ("Hours at most", "", self.hours, None),
+        )
+        grid = self._grid(rows, body)
         left, right = QVBoxLayout(), QVBoxLayout()
         left.setSpacing(8)
         left.addWidget(_heading("Varied", body))
@@ -161,6 +210,7 @@ class PlanForm(QWidget):
         right.setSpacing(8)
         right.addWidget(_heading("Search", body))
         right.addLayout(grid)
+        right.addWidget(self.more)
         for side in (left, right):
             side.addStretch(1)
         self._sides.setSpacing(16)
@@ -170,6 +220,30 @@ class PlanForm(QWidget):
         column.setContentsMargins(12, 10, 12, 12)
         column.addLayout(self._sides)
         column.addStretch(1)
+
+    def _grid(self, rows: Sequence[_Row], parent: QWidget) -> QGridLayout:
+        """Fields behind their names, each over what is wrong with it."""
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(6)
+        grid.setVerticalSpacing(4)
+        grid.setColumnStretch(1, 1)
+        for place, (title, option, field, line) in enumerate(rows):
+            label = ElidedLabel(parent)
+            label.set_text(title)
+            label.setProperty("role", "soft")
+            label.setFixedWidth(_LABEL)
+            label.setBuddy(field)
+            grid.addWidget(label, 2 * place, 0)
+            if line is None:
+                grid.addWidget(field, 2 * place, 1)
+            else:
+                grid.addLayout(line, 2 * place, 1)
+            if option:
+                error = error_label(f"error.{option[2:]}", parent)
+                grid.addWidget(error, 2 * place + 1, 0, 1, 2)
+                self._errors[option] = (error, field)
+        return grid
 
     def _frame(self, body: QWidget) -> None:
         """The fields, which scroll, over the button, which stays in sight."""
@@ -238,11 +312,19 @@ class PlanForm(QWidget):
             seeds=int(self.seeds.value),
             workers=int(self.workers.value),
             threads=int(self.threads.value),
+            synchronous=self.synchronous.isChecked(),
+            seed=int(self.seed.value),
+            keep=0 if self.keep.currentData() == "all" else int(self.kept.value),
         )
+
+    @property
+    def address(self) -> str:
+        """Of the cluster that is to train; empty for this computer."""
+        return self.cluster.text().strip()
 
     def ask(self, *_: object) -> None:
         """Have it checked; until then nothing can be started."""
-        self._sweeps.ask_check(self.wishes())
+        self._sweeps.ask_check(self.wishes(), self.address)
         self._show_state()
 
     def begin(self) -> None:
@@ -255,6 +337,8 @@ class PlanForm(QWidget):
         self._offer(found.objectives)
         for option, (label, field) in self._errors.items():
             say(label, found.problem if option == found.field else "", field)
+        if found.problem and found.field in _IN_MORE:
+            self.more.set_open(True)
         has_own = found.field in self._errors
         # Each row of what is varied says itself what is wrong with it.
         is_said = has_own or (found.field == "--vary" and self._axes_complain())
@@ -284,8 +368,14 @@ class PlanForm(QWidget):
         if self.objective.currentData() != chosen:
             self.ask()
 
+    def _show_place(self) -> None:
+        """Where trainings go has been chosen: the next sweep goes there, too."""
+        self.cluster.setText(self._place.address)
+
     def _show_state(self) -> None:
         """Whether it can be started, and why not."""
+        self.kept.setEnabled(self.keep.currentData() != "all")
+        self.more.set_note(self._unusual())
         sweeps, path = self._sweeps, self._studio.document.path
         why = sweeps.why_not_start()
         is_unsaved = sweeps.needs_saving
@@ -305,6 +395,22 @@ class PlanForm(QWidget):
         self.start.setEnabled(not why and can)
         self.start.setToolTip(why or ("" if can else "Something above is wrong or missing"))
 
+    def _folded(self) -> None:
+        self._show_state()
+        if self.more.is_open:
+            bring_into_sight_soon(self.more)
+
+    def _unusual(self) -> str:
+        """What of the folded part is not as it was, in a few words."""
+        if self.more.is_open:
+            return ""
+        keeps = "" if self.kept.value == 1 else f"keep {self.kept.text()}"
+        if self.keep.currentData() == "all":
+            keeps = "keep all"
+        rounds = "in rounds" if self.synchronous.isChecked() else ""
+        seed = f"seed {self.seed.text()}" if self.seed.value else ""
+        return ", ".join(filter(None, (self.address, keeps, rounds, seed)))
+
     def _start(self) -> None:
         had_file = self._studio.document.path is not None
         if self._sweeps.needs_saving:
@@ -313,7 +419,7 @@ class PlanForm(QWidget):
         if not had_file or self._sweeps.needs_saving:
             return
         try:
-            self._sweeps.start(self.wishes(), self.hours.value or None)
+            self._sweeps.start(self.wishes(), self.hours.value or None, self.address)
         except StudioError as error:
             self._fail(error)
 

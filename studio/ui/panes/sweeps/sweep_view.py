@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import (
+    QComboBox,
     QFrame,
     QHBoxLayout,
     QInputDialog,
@@ -60,6 +61,13 @@ class SweepView(QWidget):
         self.stop = self._button("Stop", "stop_sweep", studio.sweeps.stop)
         self.resume = self._button("Resume", "resume_sweep", self._resume)
         self.more = self._button("More trials…", "more_trials", self._ask_more)
+        self.place = QComboBox(self)
+        self.place.setObjectName("sweep_place")
+        self.place.setAccessibleName("Train on")
+        self.place.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.place.setMinimumContentsLength(12)
         self.bar = QProgressBar(self)
         self.bar.setObjectName("sweep_progress")
         self.bar.setAccessibleName("Trials that have ended")
@@ -104,8 +112,8 @@ class SweepView(QWidget):
         head = QHBoxLayout()
         head.setSpacing(4)
         head.addWidget(self.bar, 1)
-        for button in (self.pause, self.stop, self.resume, self.more):
-            head.addWidget(button)
+        for widget in (self.place, self.pause, self.stop, self.resume, self.more):
+            head.addWidget(widget)
         best = QHBoxLayout()
         best.setSpacing(4)
         best.addWidget(self.best, 1)
@@ -147,6 +155,8 @@ class SweepView(QWidget):
         self.stop.setVisible(can_ask)
         self.resume.setVisible(is_free and record.left > 0)
         self.more.setVisible(is_free and not record.left and not grid)
+        self._offer_places(record)
+        self.place.setVisible(is_free and bool(record.cluster))
         busy = self._sweeps.why_not_start()
         for button in (self.resume, self.more):
             button.setEnabled(not busy)
@@ -164,6 +174,19 @@ class SweepView(QWidget):
             self.parallel.show_trials(record.rows, record.axes, plan.maximize, plan.objective)
             self.importance.show_trials(record.rows, record.axes)
 
+    def _offer_places(self, record: SweepRecord) -> None:
+        """One that was trained on a cluster goes on there, or on this computer."""
+        if record.cluster and self.place.itemData(0) != record.cluster:
+            self.place.clear()
+            self.place.addItem("The cluster", record.cluster)
+            self.place.setItemData(0, record.cluster, Qt.ItemDataRole.ToolTipRole)
+            self.place.setToolTip(f"What is left is trained on {record.cluster}, or here")
+            self.place.addItem("This computer", "")
+
+    def _where(self, record: SweepRecord) -> str:
+        """The cluster that what is left is trained on; empty for this computer."""
+        return str(self.place.currentData()) if record.cluster else ""
+
     def _status(self, record: SweepRecord, *, own: bool) -> str:
         state = self._sweeps.state
         trials = numbers.counted(record.ended + record.left, "trial")
@@ -172,6 +195,7 @@ class SweepView(QWidget):
             word = _STATES.get(state, "Running")
             if state == "paused" and record.training:
                 word = "Pausing"
+            word += f" on {record.cluster}" if record.cluster else ""
         elif record.holder is not None:
             return f"{count}, trained by {record.holder.text}"
         else:
@@ -211,7 +235,7 @@ class SweepView(QWidget):
 
     def _resume(self) -> None:
         if self._record is not None:
-            self._sweeps.resume(self._record)
+            self._sweeps.resume(self._record, cluster=self._where(self._record))
 
     def _ask_more(self) -> None:
         record = self._record
@@ -227,7 +251,9 @@ class SweepView(QWidget):
         dialog.setIntValue(min(MAX_POINTS, 2 * plan.trials))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.intValueSelected.connect(
-            lambda trials: self._do(lambda: self._sweeps.resume(record, trials))
+            lambda trials: self._do(
+                lambda: self._sweeps.resume(record, trials, self._where(record))
+            )
         )
         dialog.open()
 

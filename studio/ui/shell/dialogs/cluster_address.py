@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QLineEdit,
+    QPushButton,
     QVBoxLayout,
     QWidget,
 )
@@ -61,14 +62,15 @@ class ClusterAddress(QDialog):
             label.setFixedWidth(_WIDTH)
         self.refusal.hide()
         buttons = QDialogButtonBox(self)
-        use = buttons.addButton("Train there", QDialogButtonBox.ButtonRole.AcceptRole)
+        use = QPushButton("Train there", self)
         use.setObjectName("use")
         use.setProperty("primary", True)
         use.setDefault(True)
+        buttons.addButton(use, QDialogButtonBox.ButtonRole.AcceptRole)
         buttons.addButton("Cancel", QDialogButtonBox.ButtonRole.RejectRole).setObjectName("cancel")
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        self.field.textEdited.connect(self.refusal.hide)
+        self.field.textEdited.connect(lambda: self._say(""))
         column = QVBoxLayout(self)
         column.setContentsMargins(24, 24, 24, 16)
         column.setSpacing(12)
@@ -83,11 +85,18 @@ class ClusterAddress(QDialog):
         except StudioError as error:
             hint = f"{error.hint[:1].upper()}{error.hint[1:]}" if error.hint else ""
             message = f"{error.message[:1].upper()}{error.message[1:]}"
-            self.refusal.setText("\n".join(filter(None, (f"{message}.", hint))))
-            self.refusal.show()
+            self._say("\n".join(filter(None, (f"{message}.", hint))))
             self.field.setFocus()
             return
         super().accept()
+
+    def _say(self, text: str) -> None:
+        """Say below the field what is wrong with it, or that nothing is."""
+        self.refusal.setText(text)
+        self.refusal.setVisible(bool(text))
+        self.field.setProperty("wrong", bool(text))
+        self.field.style().unpolish(self.field)
+        self.field.style().polish(self.field)
 
 
 def choose(place: TrainingPlace, window: QWidget) -> None:

@@ -8,10 +8,18 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QInputDialog, QLabel, QLineEdit, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QInputDialog,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
-from studio.engine.scale.sweep.folder import TABLE, SweepFolder
+from studio.engine.scale.sweep.folder import CLUSTER, TABLE, SweepFolder
 from studio.engine.scale.sweep.planning import Wishes, make_plan
 from studio.session.document.edits.sections import set_training
 from studio.session.studio import Studio
@@ -80,12 +88,25 @@ class Hand:
         self.checked()
 
     def one_worker(self) -> None:
-        field = self.pane.form.workers
+        self.type(self.pane.form.workers, "1")
+        self.checked()
+
+    def type(self, field: QLineEdit, text: str) -> None:
+        """Type into a field in place of what is there."""
         field.setFocus()
         field.selectAll()
-        self.qtbot.keyClicks(field, "1")
+        self.qtbot.keyClicks(field, text)
         self.qtbot.keyClick(field, KEY.Key_Return)
-        self.checked()
+
+    def tick(self, box: QCheckBox) -> None:
+        """Click the box itself: what is right of its text is no part of it."""
+        left = Qt.MouseButton.LeftButton
+        self.qtbot.mouseClick(box, left, pos=QPoint(10, box.height() // 2))
+
+    def unfold(self) -> None:
+        """Show what is seldom asked for."""
+        self.click(self.pane.form.more.heading)
+        self.until(self.pane.form.cluster.isVisible)
 
     def start(self) -> None:
         self.until(self.pane.form.start.isEnabled)
@@ -241,6 +262,113 @@ def test_mistakes_are_said_where_they_are(hand: Hand, qtbot: QtBot) -> None:
     assert hand.error("seeds") == ""
     assert list(pane.form.axes.rows) == ["hidden.units"]
     assert pane.form.axes.field.hasFocus()
+
+
+def test_what_is_seldom_asked_for_is_folded(hand: Hand, qtbot: QtBot) -> None:
+    form = hand.pane.form
+    hand.plan()
+    hand.add("hidden.units", "4,8")
+    assert not form.cluster.isVisible()
+    wishes = form.wishes()
+    assert (wishes.keep, wishes.synchronous, wishes.seed, form.address) == (1, False, 0, "")
+    hand.unfold()
+    # What unfolds below the edge is brought into sight.
+    hand.until(lambda: not form.cluster.visibleRegion().isEmpty())
+    hand.tick(form.synchronous)
+    hand.type(form.kept, "3")
+    hand.type(form.seed, "7")
+    hand.type(form.cluster, "127.0.0.1:8786")
+    wishes = form.wishes()
+    assert (wishes.keep, wishes.synchronous, wishes.seed) == (3, True, 7)
+    assert form.address == "127.0.0.1:8786"
+    hand.until(form.start.isEnabled)
+    plan = hand.studio.sweeps.check.plan
+    assert plan is not None
+    assert (plan.keep, plan.synchronous, plan.seed) == (3, True, 7)
+    form.keep.setFocus()
+    qtbot.keyClick(form.keep, KEY.Key_End)
+    assert form.wishes().keep == 0
+    assert not form.kept.isEnabled()
+    # Folded, its heading says what is not as usual.
+    hand.click(form.more.heading)
+    assert not form.cluster.isVisible()
+    assert form.more.heading.note == "127.0.0.1:8786, keep all, in rounds, seed 7"
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("nowhere", "Expected an address such as tls://host:8786, got 'nowhere'"),
+        ("10.0.0.1:8786", "is reached without TLS, which is allowed on this machine only"),
+    ],
+)
+def test_a_wrong_address_is_said_below_its_field(hand: Hand, address: str, said: str) -> None:
+    form = hand.pane.form
+    hand.plan()
+    hand.add("hidden.units", "4,8")
+    hand.unfold()
+    hand.type(form.cluster, address)
+    hand.checked()
+    assert said in hand.error("cluster")
+    assert form.cluster.property("wrong")
+    assert not form.start.isEnabled()
+    # Nobody looks for it in vain.
+    hand.click(form.more.heading)
+    form.ask()
+    hand.until(lambda: hand.error("cluster"))
+    form.cluster.clear()
+    hand.until(form.start.isEnabled)
+    assert hand.error("cluster") == ""
+
+
+def test_a_sweep_goes_where_trainings_go(hand: Hand) -> None:
+    hand.studio.training.place.use_cluster("127.0.0.1:8786")
+    assert hand.pane.form.address == "tcp://127.0.0.1:8786"
+    hand.studio.training.place.use_this_computer()
+    assert hand.pane.form.address == ""
+
+
+@pytest.mark.slow
+def test_what_was_asked_for_is_kept_when_it_goes_on(hand: Hand, qtbot: QtBot) -> None:
+    pane, view, studio = hand.pane, hand.pane.view, hand.studio
+    hand.plan()
+    hand.add("epochs", "1,3000")
+    hand.grid()
+    hand.one_worker()
+    hand.unfold()
+    hand.tick(pane.form.synchronous)
+    hand.type(pane.form.seed, "5")
+    pane.form.keep.setFocus()
+    qtbot.keyClick(pane.form.keep, KEY.Key_End)
+    hand.checked()
+    hand.start()
+    hand.until(lambda: "training" in hand.states())
+    hand.click(view.stop)
+    hand.until(lambda: not studio.sweeps.is_busy and view.resume.isVisible())
+    record = view.record
+    assert record is not None
+    before = record.plan
+    assert before is not None
+    assert (before.keep, before.synchronous, before.seed) == (0, True, 5)
+    # On this computer there is nothing to choose.
+    assert not view.place.isVisible()
+    (record.path / CLUSTER).write_text('{"address": "tcp://127.0.0.1:9"}', encoding="utf-8")
+    (record.path / TABLE).touch()
+    hand.until(view.place.isVisible)
+    # A cluster that is gone is said; then it goes on here.
+    hand.click(view.resume)
+    hand.until(lambda: any("no Dask cluster" in each.text for each in studio.notices.all))
+    hand.until(lambda: not studio.sweeps.is_busy and view.resume.isVisible())
+    view.place.setFocus()
+    qtbot.keyClick(view.place, KEY.Key_Down)
+    assert view.place.currentText() == "This computer"
+    hand.click(view.resume)
+    hand.until(lambda: "training" in hand.states())
+    record = view.record
+    assert record is not None
+    assert (record.plan, record.cluster) == (before, "")
+    hand.click(view.stop)
+    hand.until(lambda: not studio.sweeps.is_busy)
 
 
 def test_names_are_completed_by_what_they_hold(hand: Hand, qtbot: QtBot) -> None:
