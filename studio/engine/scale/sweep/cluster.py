@@ -72,9 +72,6 @@ class ClusterPool(Closing):
         self._jobs: dict[int, tuple[Job, Any]] = {}
         self._places: dict[int, str] = {}
         self._events: SimpleQueue[tuple[int, int, Line | None]] = SimpleQueue()
-        # A connection that is lost is told of once, in a sentence.
-        for name in ("distributed", "distributed.client", "distributed.core"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._client = open_client(self.address)
         try:
             workers = len(require_workers(self._client, self.address))
