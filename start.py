@@ -500,17 +500,10 @@ def run_tests(arguments: list[str]) -> int:
     """Check the code, run the tests, print one summary; returns 0 when all of it is well."""
     groups = ("run", "test", "peers") if "--peers" in arguments else ("run", "test")
     set_up(groups, "tests")
-    steps = CODE_CHECKS | {"pytest": ["-m", "pytest", *pytest_options(arguments)]}
-    began = time.monotonic()
-    rows: list[tuple[str, int, float]] = []
     with virtual_display() as display:
         environment = test_environment(display, hardware="--hardware" in arguments)
-        for name, command in steps.items():
-            say(f"\n== {name}")
-            start = time.monotonic()
-            code = subprocess.call([str(venv_python()), *command], cwd=ROOT, env=environment)
-            rows.append((name, code, time.monotonic() - start))
-    return summarise(rows, time.monotonic() - began)
+        command = [str(venv_python()), "-m", "tools.whole_suite", *pytest_options(arguments)]
+        return subprocess.call(command, cwd=ROOT, env=environment)
 
 
 def check_change(arguments: Sequence[str]) -> int:
