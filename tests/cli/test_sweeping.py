@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
+from studio.engine.scale.sweep.connection import CONNECT_SECONDS
 from studio.samples import open_copy
 from tests.cli.test_processes import START, environment, posix
 
@@ -29,6 +30,28 @@ VARIED = ("--vary", RATE, "--vary", UNITS, "--backend", "cpu")
 RANDOM = (*VARIED, "--sampler", "random", "--trials", "4")
 WORKER = "studio.engine.scale.sweep.worker_process"
 PATIENCE = 300.0
+
+IMPATIENT = """
+import sys
+from studio.engine.scale.sweep import connection
+
+connection.CONNECT_SECONDS = 2.0
+from studio.__main__ import main
+
+sys.exit(main(sys.argv[1:]))
+"""
+"""The command with a shorter limit for a cluster, or for its workers, that will not be there."""
+
+
+def impatient(folder: Path) -> list[str]:
+    """How that command is started."""
+    path = folder / "impatient.py"
+    path.write_text(IMPATIENT, encoding="utf-8")
+    return [sys.executable, str(path)]
+
+
+def test_a_cluster_has_twenty_seconds_to_answer() -> None:
+    assert CONNECT_SECONDS == 20
 
 
 @pytest.fixture
@@ -367,8 +390,8 @@ def test_a_sweep_whose_time_is_over_says_how_it_goes_on(
 
 
 @pytest.mark.slow
-def test_a_cluster_that_is_not_there_is_one_sentence(iris: Path) -> None:
-    words = [*START, "sweep", "iris", *RANDOM, "--cluster", "127.0.0.1:9"]
+def test_a_cluster_that_is_not_there_is_one_sentence(iris: Path, tmp_path: Path) -> None:
+    words = [*impatient(tmp_path), "sweep", "iris", *RANDOM, "--cluster", "127.0.0.1:9"]
     answer = subprocess.run(
         words, cwd=iris.parent.parent, env=environment(), capture_output=True, check=False
     )

@@ -19,6 +19,7 @@ from tests.cli.test_sweeping import (
     PATIENCE,
     children,
     cluster,
+    impatient,
     iris,
     listener,
     read,
@@ -27,7 +28,7 @@ from tests.cli.test_sweeping import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from tests.cli.conftest import Answer
 
@@ -36,10 +37,12 @@ CPU = ("--backend", "cpu")
 PROCESS = "studio.engine.scale.remote.training_process"
 
 
-def trained(iris: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+def trained(
+    iris: Path, *words: str, code: int = 0, start: Sequence[str] = START
+) -> subprocess.CompletedProcess[str]:
     """A training in a process of its own."""
     answer = subprocess.run(
-        [*START, "train", "iris", *CPU, *words], cwd=iris.parent.parent, env=environment(),
+        [*start, "train", "iris", *CPU, *words], cwd=iris.parent.parent, env=environment(),
         capture_output=True, check=False, timeout=PATIENCE, text=True,
     )  # fmt: skip
     assert answer.returncode == code, answer.stderr
@@ -221,10 +224,10 @@ def test_a_lost_connection_says_how_to_connect_again(iris: Path, tmp_path: Path)
         assert (run / TICKET).exists()
         # Dask ends its workers with their scheduler, and they what they train.
         wait_for(lambda: not children(workers[0].pid, PROCESS))
-    assert "there is no Dask cluster" in trained(
-        iris, "--resume", "--cluster", address, code=2
-    ).stderr  # fmt: skip
-    more = trained(iris, "--resume", "--epochs", str(len(epochs_of(run)) + 1))
+    start = impatient(tmp_path)
+    nobody = trained(iris, "--resume", "--cluster", address, code=2, start=start)
+    assert "there is no Dask cluster" in nobody.stderr
+    more = trained(iris, "--resume", "--epochs", str(len(epochs_of(run)) + 1), start=start)
     assert f"the cluster at {address} is left" in more.stderr
     assert not (run / TICKET).exists()
 
