@@ -309,6 +309,7 @@ def test_every_word_of_the_glossary_is_in_use() -> None:
     assert [word for word in listed if word.lower() not in used] == []
 
 
+@pytest.mark.slow
 def test_no_text_on_the_screen_has_a_word_that_was_replaced() -> None:
     names = replaced_words("Words that are not used")
     replaced = names | replaced_words("Words that are not used on the screen")

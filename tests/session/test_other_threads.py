@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import pytest
+
 from tests.session.window_code import calls
 
 OTHER_THREADS = {
@@ -35,6 +37,7 @@ POSTED = {
 """What comes to the window's thread past the tasks, and why it lands in no other document."""
 
 
+@pytest.mark.slow
 def test_nothing_else_comes_from_another_thread_unknown() -> None:
     """What is new here goes through a task, or says why it cannot land in another document."""
     threads, posted = set(), set()

@@ -69,6 +69,7 @@ def test_tips_show_typed_html_word_for_word(qtbot: QtBot, dark: Theme) -> None:
     window.close()
 
 
+@pytest.mark.slow
 def test_tips_of_rows_are_plain_and_those_that_are_written_as_html_are_not(
     qtbot: QtBot, dark: Theme
 ) -> None:

@@ -17,6 +17,9 @@ def opened(name: str) -> Document:
     return Document.open(sample_root() / name / f"{name}.glassbox")
 
 
+LARGER = ("digits-cnn", "digits-mlp", "spirals")
+
+
 @pytest.fixture
 def document() -> Document:
     return opened("digits-mlp")
@@ -29,7 +32,9 @@ def draft(document: Document) -> SweepDraft:
     return made
 
 
-@pytest.mark.parametrize("name", ["digits-cnn", "digits-mlp", "iris", "spirals"])
+@pytest.mark.parametrize(
+    "name", ["iris", *(pytest.param(name, marks=pytest.mark.slow) for name in LARGER)]
+)
 def test_whatever_can_be_varied_has_a_suggestion_that_the_engine_takes(name: str) -> None:
     document = opened(name)
     draft = SweepDraft()

@@ -76,6 +76,7 @@ def own_rows(batch: int, rank: int, workers: int) -> Counter[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("batch", "workers"), [(28, 2), (28, 4), (11, 4)])
 def test_each_worker_reads_its_part_of_every_batch(
     folder: Path, reads: Mapping[int, Counter[int]], batch: int, workers: int

@@ -51,7 +51,7 @@ def digits(epochs: int = 3, graph: LayerGraph | None = None, **training: object)
     return task(graph or normalised(), DIGITS, epochs=epochs, **given)
 
 
-@pytest.mark.parametrize("workers", [2, 4])
+@pytest.mark.parametrize("workers", [2, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("epochs", [3, pytest.param(14, marks=pytest.mark.slow)])
 def test_workers_train_as_one_does(workers: int, epochs: int) -> None:
     alone = train(digits(epochs))
@@ -85,6 +85,7 @@ def test_gradients_are_those_of_one_worker(workers: int) -> None:
     require_close(found[0], alone, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_two_trainings_are_equal_to_the_bit() -> None:
     first, second = (together(4, lambda exchange: train(digits(1), exchange))[0] for _ in range(2))
     assert equal_bytes(first.weights, second.weights)
