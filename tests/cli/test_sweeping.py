@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import psutil
 import pytest
 
-from studio.engine.scale.sweep.connection import CONNECT_SECONDS
+from studio.engine.scale.sweep.connection import CONNECT_SECONDS, WORKERS_SECONDS
 from studio.samples import open_copy
 from tests.cli.test_processes import START, environment, posix
 
@@ -35,23 +35,22 @@ IMPATIENT = """
 import sys
 from studio.engine.scale.sweep import connection
 
-connection.CONNECT_SECONDS = 2.0
+connection.{limit} = 2.0
 from studio.__main__ import main
 
 sys.exit(main(sys.argv[1:]))
 """
-"""The command with a shorter limit for a cluster, or for its workers, that will not be there."""
 
 
-def impatient(folder: Path) -> list[str]:
-    """How that command is started."""
+def impatient(folder: Path, limit: str = "CONNECT_SECONDS") -> list[str]:
+    """The command with a shorter limit for a cluster, or its workers, that will not be there."""
     path = folder / "impatient.py"
-    path.write_text(IMPATIENT, encoding="utf-8")
+    path.write_text(IMPATIENT.format(limit=limit), encoding="utf-8")
     return [sys.executable, str(path)]
 
 
 def test_a_cluster_has_twenty_seconds_to_answer() -> None:
-    assert CONNECT_SECONDS == 20
+    assert CONNECT_SECONDS == WORKERS_SECONDS == 20
 
 
 @pytest.fixture

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["iris"]
 CPU = ("--backend", "cpu")
 PROCESS = "studio.engine.scale.remote.training_process"
+SHORT = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "10s"}
+"""How long a scheduler looks for a worker that has gone, instead of half a minute."""
 
 
 def trained(
@@ -189,7 +191,7 @@ def test_a_training_that_the_cluster_has_forgotten_is_not_waited_for(
 @pytest.mark.slow
 @posix
 def test_a_killed_worker_leaves_a_run_to_continue_anywhere(iris: Path, tmp_path: Path) -> None:
-    with cluster(tmp_path / "cluster", 1) as (address, workers):
+    with cluster(tmp_path / "cluster", 1, **SHORT) as (address, workers):
         with training(iris, "--epochs", "100000", "--cluster", address) as process:
             wait_for(lambda: any(list(run.glob("checkpoints/epoch-*")) for run in runs_of(iris)))
             workers[0].kill()
@@ -199,7 +201,8 @@ def test_a_killed_worker_leaves_a_run_to_continue_anywhere(iris: Path, tmp_path:
         assert b"glassbox train" in err
         (run,) = runs_of(iris)
         assert not (run / TICKET).exists()
-        nobody = trained(iris, "--resume", "--cluster", address, code=2)
+        start = impatient(tmp_path, "WORKERS_SECONDS")
+        nobody = trained(iris, "--resume", "--cluster", address, code=2, start=start)
         assert "the cluster has no workers" in nobody.stderr
     done = len(epochs_of(run))
     more = trained(iris, "--resume", "--epochs", str(done + 3))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 20.0
 ANSWER_SECONDS = 30.0
+WORKERS_SECONDS = 20.0
+"""A cluster that has just been started may have its workers a little later."""
 _PROTOCOLS = ("tcp", "tls")
 _WHO = "--cluster"
 _TLS = "distributed.comm.tls"
@@ -153,7 +155,7 @@ def require_workers(client: Client, address: str) -> dict[str, WorkerFacts]:
     """The workers by their addresses; BackendError where there are none, or they cannot train."""
     found: dict[str, WorkerFacts] = {}
     try:
-        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        client.wait_for_workers(1, timeout=WORKERS_SECONDS)
         found = client.run(own_facts)
     except TimeoutError:
         found = {}
