@@ -27,6 +27,7 @@ class Collector(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         gc.disable()
+        self._has_settled = False
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL_MS)
         self._timer.timeout.connect(self._look)
@@ -36,6 +37,7 @@ class Collector(QObject):
         """Leave everything made so far out of later collections."""
         gc.collect()
         gc.freeze()
+        self._has_settled = True
 
     def close(self) -> None:
         """Collect no more.
@@ -44,7 +46,9 @@ class Collector(QObject):
         is collected while Qt destroys another waits for a lock that is held until then.
         """
         self._timer.stop()
-        gc.unfreeze()
+        # What others have left out of collections stays out.
+        if self._has_settled:
+            gc.unfreeze()
 
     def _look(self) -> None:
         interval = budget.fact_interval_ms(INTERVAL_MS)
