@@ -28,9 +28,7 @@ from tests.ui.shell.driving import finish
 pytestmark = pytest.mark.slow
 
 SMALL = (1024, 700)
-# The smallest and the largest are the short form of those between.
-BETWEEN = ((1366, 768), (1600, 1000))
-SIZES = [SMALL, *(pytest.param(size, marks=pytest.mark.full) for size in BETWEEN), (2560, 1440)]
+SIZES = [SMALL, (1366, 768), (1600, 1000), (2560, 1440)]
 
 Until = Callable[[Callable[[], object]], object]
 Start = Callable[..., MainWindow]
@@ -142,10 +140,7 @@ def test_a_network_opened_from_the_welcome_page_stands_as_one_opened_by_its_path
 
 @pytest.mark.parametrize(
     ("screen", "window", "small"),
-    [
-        pytest.param("3200x2000", "1600x1000", False, marks=pytest.mark.full),
-        ("2560x1440", "1280x720", True),
-    ],
+    [("3200x2000", "1600x1000", False), ("2560x1440", "1280x720", True)],
 )
 def test_at_twice_the_scale_every_pane_has_the_room_it_needs(
     digits: Path, screen: str, window: str, small: bool
