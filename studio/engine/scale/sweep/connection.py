@@ -125,7 +125,8 @@ def _why_not_reached(address: str, error: Exception) -> tuple[str, str]:
             f"what answers at {address} is no Dask scheduler",
             "give the address of the scheduler, not that of its dashboard",
         )
-    if any(isinstance(each, ssl.SSLError | ValueError) for each in causes):
+    # A refusal that comes behind the handshake is told by its text alone.
+    if any(isinstance(each, ssl.SSLError | ValueError) or "[SSL" in str(each) for each in causes):
         return (
             f"the cluster at {address} does not take this certificate, or has no TLS",
             f"{_TLS}.client.cert of Dask's configuration names the certificate",
