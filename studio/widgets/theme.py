@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from studio.engine.core.signal import Signal
 from studio.session.core.theme import Mode, Theme
 from studio.widgets import style_sheet
+from studio.widgets.restyling import change_style_sheet
 
 FontKind: TypeAlias = Literal["ui", "small", "title", "large", "mono", "numbers"]
 
@@ -28,28 +27,8 @@ _FACTORS = {"ui": 1.0, "small": 0.85, "title": 1.15, "large": 1.4, "mono": 1.0, 
 _MONO = ("JetBrains Mono", "Cascadia Mono", "Source Code Pro", "SF Mono", "Menlo", "Consolas",
          "DejaVu Sans Mono", "Liberation Mono")  # fmt: skip
 
-_STYLED = (QEvent.Type.StyleChange, QEvent.Type.PaletteChange)
-
 changed: Signal[[]] = Signal()
 """Emitted after colours changed everywhere; views that paint themselves repaint."""
-
-
-class _Silence(QObject):
-    """Keeps from all widgets that their style has changed."""
-
-    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
-        return event.type() in _STYLED
-
-
-@contextmanager
-def _unheard(app: QApplication) -> Iterator[None]:
-    """Change the style for a moment: widgets hear of what follows, and need not arrange twice."""
-    silence = _Silence()
-    app.installEventFilter(silence)
-    try:
-        yield
-    finally:
-        app.removeEventFilter(silence)
 
 
 class _InForce:
@@ -68,16 +47,14 @@ class _InForce:
         if isinstance(app, QApplication):
             _tell_platform(app, self.theme)
             sheet = style_sheet.of(self.theme)
-            is_new = sheet != self.applied
-            if is_new:
-                # In place of another sheet Qt styles each widget as often as there are widgets
-                # around it, ten times in a pane; in place of none it does so once.
-                with _unheard(app):
-                    app.setStyleSheet("")
-                self.applied = sheet
-            app.setPalette(palette(self.theme))
-            if is_new:
+            if sheet == self.applied:
+                app.setPalette(palette(self.theme))
+            elif self.applied:
+                change_style_sheet(app, palette(self.theme), sheet)
+            else:
+                app.setPalette(palette(self.theme))
                 app.setStyleSheet(sheet)
+            self.applied = sheet
         changed.emit()
 
     def system_changed(self, _scheme: Qt.ColorScheme) -> None:

@@ -16,7 +16,7 @@ from studio.samples import open_copy
 from studio.session.core.theme import PALETTES, Mode
 from studio.ui.shell.docks.workspaces import WORKSPACES
 from studio.ui.shell.window import MainWindow
-from studio.widgets import theme
+from studio.widgets import restyling, theme
 
 pytestmark = pytest.mark.slow
 
@@ -90,7 +90,7 @@ def test_no_colour_of_the_theme_before_is_left(qtbot: QtBot, full: MainWindow) -
         other: Mode = "light" if mode == "dark" else "dark"
         full.studio.theme.choose(mode)
         qtbot.waitUntil(lambda: not full.docks.is_making)
-        QApplication.processEvents()
+        qtbot.waitUntil(restyling.is_complete)
         left = sorted(set(frozen(mode)))
         assert not left, "\n".join([mode, *left])
         for top in (full, full.docks["log"], *dialogs()):
@@ -104,6 +104,27 @@ def test_no_colour_of_the_theme_before_is_left(qtbot: QtBot, full: MainWindow) -
             assert not painted(dock) & grounds(other), (mode, name)
         full.docks["log"].setFloating(True)
     assert theme.current().mode == "dark"
+
+
+def test_what_is_shown_right_behind_a_switch_has_its_colours(
+    qtbot: QtBot, full: MainWindow
+) -> None:
+    for dialog in dialogs():
+        dialog.close()
+    modes: tuple[Mode, ...] = ("light", "dark", "light")
+    for mode, workspace in zip(modes, WORKSPACES, strict=True):
+        full.studio.theme.choose(mode)
+        assert not restyling.is_complete()
+        full.studio.actions.trigger(f"workspace.{workspace}")
+        QApplication.processEvents()
+        other: Mode = "light" if mode == "dark" else "dark"
+        assert not painted(full) & grounds(other), (mode, workspace)
+        assert painted(full) & grounds(mode)
+    # Switched again before all was styled.
+    for mode in ("dark", "light", "dark"):
+        full.studio.theme.choose(mode)
+    qtbot.waitUntil(restyling.is_complete)
+    assert not sorted(set(frozen("dark")))
 
 
 def test_a_switch_moves_nothing(qtbot: QtBot, full: MainWindow) -> None:
