@@ -1,7 +1,7 @@
 """What runs in a Dask worker: it keeps the process of a training and its folder, and hands both on.
 
-A training goes on until it is over, also while nobody is connected. Its folder stays until it was
-fetched, or until the worker ends. Of its messages the latest are kept for whoever connects again.
+A training runs to its end even when no client is connected. Its folder is kept until a client has
+fetched it or the worker ends. The latest of its messages are kept for clients that connect again.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def open_client(address: str) -> Client:
     """A client of the cluster at a checked address; BackendError where there is none."""
     from distributed import Client
 
-    # A connection that is lost is told of once, in a sentence.
+    # The caller reports a lost connection itself; Dask would log it several times more.
     for name in ("distributed", "distributed.client", "distributed.core"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
